@@ -1,0 +1,55 @@
+"""What can go wrong, said so that a tired person knows what to do next.
+
+A message names files, columns and counts; it never holds a value of a person.
+"""
+
+from __future__ import annotations
+
+
+class HedgerowError(Exception):
+    """Base of every error that Hedgerow raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and where: files, columns and counts, never a person's value.
+    hint : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\n  {hint}")
+        self.message = message
+        self.hint = hint
+
+
+class InputError(HedgerowError):
+    """A file or table cannot be read as a table."""
+
+
+class SchemaError(HedgerowError):
+    """The roles or kinds do not fit the table."""
+
+
+class ParameterError(HedgerowError, ValueError):
+    """A parameter lies outside its range or does not fit the table."""
+
+
+class InfeasibleError(HedgerowError):
+    """No release of this table can keep what was asked."""
+
+
+class PlanError(HedgerowError):
+    """A plan cannot be read, or cannot be applied to this table."""
+
+
+class OutputError(HedgerowError):
+    """The release cannot be written where it was asked for."""
+
+
+class PromiseError(HedgerowError):
+    """A released table does not keep a promise; nothing is written."""
+
+
+class UnsupportedError(HedgerowError):
+    """The request falls outside what a method guarantees, and is refused by name."""

@@ -1,0 +1,147 @@
+"""One released cell as text, and back: ranges, sets of categories, weights, ``*``.
+
+The one home of the release notation. A range is ``[27-39]`` (dates
+``[2001-05-01/2003-01-31]``), a single value stays bare, categories join with
+``+``, weights follow ``:``; a category that could be misread is quoted with
+``"`` (doubled inside). Missing values inside a mixed group are ``(missing)``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..hierarchy import TOP
+
+MISSING = "(missing)"
+JOIN = "+"
+WEIGHT = ":"
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf"
+_RANGE = re.compile(rf"^\[({_NUMBER})-({_NUMBER})\]$")
+_DATES = re.compile(r"^\[([^/\]]+)/([^/\]]+)\]$")
+_TOKEN = re.compile(r'"((?:[^"]|"")*)"(?::(\d+))?|([^+]*?)(?::(\d+))?(?=\+|$)')
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a released cell says about the original value.
+
+    Parameters
+    ----------
+    label : str, float or None
+        The cell as released; None is a missing cell.
+    lo, hi : float, optional
+        Extent of a numeric column (dates in their unit since 1970), inclusive.
+    categories : tuple of str
+        The categories that occur, in the column's order.
+    missing : bool
+        Whether the group holds missing values in this column.
+    anything : bool
+        True for ``*``: any value is possible.
+    """
+
+    label: str | float | None
+    lo: float | None = None
+    hi: float | None = None
+    categories: tuple[str, ...] = ()
+    missing: bool = False
+    anything: bool = False
+
+
+def number(value: float) -> str:
+    """A number as the shortest text that reads back to the same double; whole numbers bare."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
+
+
+def moment(value: float, unit: str) -> str:
+    """A day or microsecond count since 1970 as an ISO date or time."""
+    if unit == "day":
+        return (dt.date(1970, 1, 1) + dt.timedelta(days=round(value))).isoformat()
+    return (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=round(value))).isoformat()
+
+
+def interval(lo: float, hi: float, unit: str = "") -> str:
+    """A range as text; bare when both ends are the same.
+
+    Examples
+    --------
+    >>> interval(27, 39), interval(16, 16), interval(0.5, 2)
+    ('[27-39]', '16', '[0.5-2]')
+    """
+    if unit:
+        first, last = moment(lo, unit), moment(hi, unit)
+        return first if first == last else f"[{first}/{last}]"
+    return number(lo) if lo == hi else f"[{number(lo)}-{number(hi)}]"
+
+
+def quote(category: str) -> str:
+    """A category as it stands in a cell: quoted when it could be misread."""
+    risky = category in ("", MISSING, TOP) or any(c in category for c in '+":[]') or category != category.strip()
+    return '"' + category.replace('"', '""') + '"' if risky else category
+
+
+def concatenation(categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0) -> str:
+    """Categories joined in the given order, with counts when weighted.
+
+    Examples
+    --------
+    >>> concatenation(["unskilled", "technical"]), concatenation(["a+b", "c"], [4, 1])
+    ('unskilled+technical', '"a+b":4+c:1')
+    """
+    parts = [quote(c) for c in categories]
+    counts = list(weights) if weights is not None else []
+    if missing:
+        parts.append(MISSING)
+        counts.append(missing)
+    if weights is not None and len(parts) > 1:
+        parts = [f"{part}{WEIGHT}{n}" for part, n in zip(parts, counts, strict=True)]
+    return JOIN.join(parts)
+
+
+def split_concatenation(text: str) -> list[tuple[str | None, int]]:
+    """The (category, weight) pairs of a cell; a missing value is None, no weight is 1.
+
+    Examples
+    --------
+    >>> split_concatenation('"a+b":4+c:1')
+    [('a+b', 4), ('c', 1)]
+    """
+    parts: list[tuple[str | None, int]] = []
+    at = 0
+    while at <= len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ValueError("not a concatenated cell")
+        quoted, quoted_weight, bare, bare_weight = match.groups()
+        if quoted is not None:
+            parts.append((quoted.replace('""', '"'), int(quoted_weight or 1)))
+        else:
+            parts.append((None if bare == MISSING else bare, int(bare_weight or 1)))
+        at = match.end()
+        if at < len(text) and text[at] != JOIN:
+            raise ValueError("not a concatenated cell")
+        at += 1
+    return parts
+
+
+def parse_range(text: str) -> tuple[float, float] | None:
+    """The ends of a numeric range or a bare number; None when it is neither."""
+    match = _RANGE.match(text)
+    if match:
+        return float(match[1]), float(match[2])
+    return (float(text), float(text)) if re.fullmatch(_NUMBER, text) else None
+
+
+def parse_dates(text: str) -> tuple[str, str] | None:
+    """The two ISO dates of a date range or a bare date; None when it is neither."""
+    match = _DATES.match(text)
+    ends = (match[1], match[2]) if match else (text, text)
+    try:
+        for end in ends:
+            dt.datetime.fromisoformat(end)
+    except ValueError:
+        return None
+    return ends

@@ -1,0 +1,103 @@
+"""Plans as versioned JSON: plain data in, plain data out, unknown things refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import PlanError
+from .records import VERSION, Column, Partition, Plan, Recoding
+
+_KINDS: dict[str, type[Recoding]] = {}
+R = TypeVar("R", bound=type[Recoding])
+
+
+def register(cls: R) -> R:
+    """Class decorator: make a recoding readable from plan files by its `kind`."""
+    _KINDS[cls.kind] = cls
+    return cls
+
+
+register(Partition)
+
+
+def dumps(plan: Plan) -> str:
+    """The plan as JSON text."""
+    columns = [dataclasses.asdict(c) for c in plan.columns]
+    data = {"hedgerow_plan": plan.version, "method": plan.method, "parameters": plan.parameters,
+            "n_rows": plan.n_rows, "columns": columns, "promises": list(plan.promises),
+            "recoding": {"kind": plan.recoding.kind, **plan.recoding.to_json()}}
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def loads(text: str, where: str = "the plan") -> Plan:
+    """The plan of JSON text; PlanError when it is not one that this version reads."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        raise PlanError(f"{where} is not valid JSON") from None
+    if not isinstance(data, dict) or "hedgerow_plan" not in data:
+        raise PlanError(f"{where} is not a Hedgerow plan",
+                        hint="a plan is the plan.json that `hedgerow protect` writes")
+    if data["hedgerow_plan"] != VERSION:
+        raise PlanError(f"{where} has version {data['hedgerow_plan']!r}; this Hedgerow reads version {VERSION}")
+    try:
+        recoding = dict(data["recoding"])
+        kind = recoding.pop("kind")
+        if kind not in _KINDS:
+            raise PlanError(f"{where} has a recoding of the unknown kind {kind!r}",
+                            hint=f"known kinds: {', '.join(sorted(_KINDS))}")
+        return Plan(method=str(data["method"]), parameters=dict(data["parameters"]),
+                    columns=tuple(Column(**c) for c in data["columns"]),
+                    recoding=_KINDS[kind].from_json(recoding),
+                    promises=tuple(dict(p) for p in data["promises"]), n_rows=int(data["n_rows"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
+
+
+def load(path: Path) -> Plan:
+    """Read a plan file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise PlanError(f"cannot read the plan {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"{path} is not a text file, so not a plan") from None
+    return loads(text, str(path))
+
+
+def public(plan: Plan) -> dict[str, Any]:
+    """The plan without the fields that its records mark private."""
+    data: dict[str, Any] = json.loads(dumps(plan))
+    data["recoding"] = {"kind": plan.recoding.kind, **_strip(plan.recoding, data["recoding"])}
+    return data
+
+
+def _strip(record: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for entry in dataclasses.fields(record):
+        if entry.metadata.get("private") or entry.name not in data:
+            continue
+        value, plain = getattr(record, entry.name), data[entry.name]
+        if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+            kept[entry.name] = [_strip(v, p) for v, p in zip(value, plain, strict=True)]
+        else:
+            kept[entry.name] = plain
+    return kept
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write text to a file that only its owner can read, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,216 @@
+"""The release plan: frozen records, plain data, nothing computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .cells import Cell
+
+VERSION = 1
+PRIVATE = {"private": True}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the plan knows it."""
+
+    name: str
+    role: str
+    kind: str
+    unit: str = ""
+    """For dates, "day" or "us" (since 1970); empty otherwise."""
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """Base of what a plan does to the quasi-identifiers; one subclass per kind.
+
+    Subclasses are frozen dataclasses of plain data with a `kind`, and register
+    themselves with `plan.codec.register`. Fields whose metadata is `PRIVATE`
+    hold what was learnt from single people (thresholds, extents) and are left
+    out of `Plan.public`.
+    """
+
+    kind: ClassVar[str] = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Recoding:
+        """The record of plain JSON data; KeyError, TypeError or ValueError when malformed."""
+        raise NotImplementedError
+
+    def explain(self) -> str:
+        """The recoding in words."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Recoded(Column):
+    """A quasi-identifier with its released cells, each distinct cell once."""
+
+    style: str = "range"
+    cells: tuple[Cell, ...] = field(default=(), metadata=PRIVATE)
+
+
+@dataclass(frozen=True)
+class Partition(Recoding):
+    """A tree of splits and, per leaf, one released cell for each column.
+
+    Nodes stand in pre-order, so the left child of node i is i + 1. A node tests
+    `columns[split[i]]`: a number or date goes left when it is less than
+    `threshold[i]`; a category goes left when it is in `subsets[subset[i]]`,
+    otherwise right. A missing number goes left where `missing_left[i]`; missing
+    categories stand as None in a subset. Leaves have split -1 and are numbered
+    in pre-order; `leaf_cells[column][leaf]` points into that column's cells.
+    """
+
+    kind: ClassVar[str] = "partition"
+
+    columns: tuple[Recoded, ...]
+    split: tuple[int, ...] = field(metadata=PRIVATE)
+    threshold: tuple[float, ...] = field(metadata=PRIVATE)
+    subset: tuple[int, ...] = field(metadata=PRIVATE)
+    missing_left: tuple[bool, ...] = field(metadata=PRIVATE)
+    right: tuple[int, ...] = field(metadata=PRIVATE)
+    subsets: tuple[tuple[str | None, ...], ...] = field(metadata=PRIVATE)
+    leaf_cells: tuple[tuple[int, ...], ...] = field(metadata=PRIVATE)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of groups."""
+        return sum(1 for column in self.split if column < 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        columns = [
+            {"name": c.name, "role": c.role, "kind": c.kind, "unit": c.unit, "style": c.style,
+             "cells": [[x.label, x.lo, x.hi, list(x.categories), x.missing, x.anything] for x in c.cells]}
+            for c in self.columns
+        ]
+        return {"columns": columns, "split": self.split, "threshold": self.threshold,
+                "subset": self.subset, "missing_left": self.missing_left, "right": self.right,
+                "subsets": self.subsets, "leaf_cells": self.leaf_cells}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Partition:
+        """The record of plain JSON data."""
+        columns = tuple(
+            Recoded(c["name"], c["role"], c["kind"], c["unit"], c["style"],
+                    tuple(Cell(label, lo, hi, tuple(categories), bool(missing), bool(anything))
+                          for label, lo, hi, categories, missing, anything in c["cells"]))
+            for c in data["columns"]
+        )
+        made = cls(columns, tuple(data["split"]), tuple(data["threshold"]), tuple(data["subset"]),
+                   tuple(map(bool, data["missing_left"])), tuple(data["right"]),
+                   tuple(tuple(s) for s in data["subsets"]), tuple(tuple(c) for c in data["leaf_cells"]))
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise ValueError when the arrays contradict each other."""
+        n = len(self.split)
+        arrays = (self.threshold, self.subset, self.missing_left, self.right)
+        if n == 0 or any(len(a) != n for a in arrays):
+            raise ValueError("the node arrays differ in length")
+        if len(self.leaf_cells) != len(self.columns) or any(len(c) != self.n_leaves for c in self.leaf_cells):
+            raise ValueError("the leaf cells do not match the leaves")
+        for i, column in enumerate(self.split):
+            if column >= 0 and not (column < len(self.columns) and i + 1 < self.right[i] < n):
+                raise ValueError("a node points outside the tree")
+        for recoded, cells in zip(self.columns, self.leaf_cells, strict=True):
+            if any(not 0 <= c < len(recoded.cells) for c in cells):
+                raise ValueError("a leaf points to a cell that is not there")
+
+    def explain(self) -> str:
+        """The recoding in words: the splits as an indented list (up to 60 groups)."""
+        from .explain import explain_partition
+
+        return explain_partition(self)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a table was (or will be) recoded: plain data, no code, no key.
+
+    A plan is private: it holds thresholds taken from the data. `public` leaves
+    out every field marked private.
+
+    Parameters
+    ----------
+    method : str
+        The class that made the plan, for the reader; never executed.
+    parameters : mapping
+        Its parameters, as plain JSON values.
+    columns : tuple of Column
+        Every column of the original table with its role and kind.
+    recoding : Recoding
+        What is done to the quasi-identifiers.
+    promises : tuple of mapping
+        What `Release.verify` checks on the released table, e.g.
+        ``{"kind": "k_anonymity", "k": 10}``.
+    n_rows : int
+        Rows of the table the plan was fitted on.
+    """
+
+    method: str
+    parameters: Mapping[str, Any]
+    columns: tuple[Column, ...]
+    recoding: Recoding
+    promises: tuple[Mapping[str, Any], ...] = ()
+    n_rows: int = 0
+    version: int = VERSION
+
+    def names(self, role: str) -> list[str]:
+        """The columns of one role, in table order."""
+        return [c.name for c in self.columns if c.role == role]
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan as JSON, readable by its owner alone (mode 0600)."""
+        from .codec import dumps, write_private
+
+        write_private(Path(path), dumps(self))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan; unknown versions, kinds and malformed files raise PlanError."""
+        from .codec import load
+
+        return load(Path(path))
+
+    def public(self) -> dict[str, Any]:
+        """The plan as JSON data without its private fields."""
+        from .codec import public
+
+        return public(self)
+
+    def apply(self, people: Any) -> Any:
+        """Recode other people by this plan.
+
+        A plan promises nothing about people it was not fitted on: a warning
+        counts the cells that fall outside the released cells. `verify` decides.
+
+        Returns
+        -------
+        the same kind of frame as given (a pyarrow table for a path)
+        """
+        from ..release import apply_plan
+
+        return apply_plan(self, people).table
+
+    def to_sql(self, table: str = "people", dialect: str = "duckdb") -> str:
+        """A SELECT that makes the same release inside a database."""
+        from .sql import to_sql
+
+        return to_sql(self, table, dialect)
+
+    def explain(self) -> str:
+        """The plan in words: what is released, recoded, dropped and promised."""
+        from .explain import explain
+
+        return explain(self)
