@@ -237,12 +237,13 @@ class Hierarchy:
 
     @classmethod
     def from_values(cls, values: Sequence[str], counts: Sequence[int] | None = None,
-                    fanout: int = 2) -> Hierarchy:
+                    fanout: int = 2, numbers: bool = False) -> Hierarchy:
         """A hierarchy built from the data when none is given.
 
         Neighbours in the given order are merged `fanout` at a time, evenly by count, and
         named by their first and last value; the last level is ``*``. For categories
         without an order give them sorted: the groups are then alphabetical, no more.
+        With `numbers` a group is named as a range, ``[18-25]``.
 
         Examples
         --------
@@ -258,7 +259,10 @@ class Hierarchy:
             edges = _merge(edges, weights, groups)
             labels = [""] * n
             for start, end in edges:
-                text = values[start] if end - start == 1 else f"{{{values[start]}..{values[end - 1]}}}"
+                text = values[start]
+                if end - start > 1:
+                    low, high = values[start], values[end - 1]
+                    text = f"[{low}-{high}]" if numbers else f"{{{low}..{high}}}"
                 labels[start:end] = [text] * (end - start)
             levels.append(labels)
             groups = -(-len(edges) // fanout)
