@@ -3,6 +3,10 @@
 from .cells import Cell
 from .codec import register
 from .maps import ColumnMap, Maps
+from .randomized import Randomize, Randomized
 from .records import Column, Partition, Plan, Recoded, Recoding
 
-__all__ = ["Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Recoded", "Recoding", "register"]
+__all__ = [
+    "Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Randomize", "Randomized", "Recoded",
+    "Recoding", "register",
+]
