@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -130,4 +131,4 @@ def _has_missing(column: Recoded) -> bool:
 
 
 def _shown_value(column: Recoded, value: float) -> str:
-    return moment(value, column.unit) if column.kind == "date" else number(value)
+    return moment(math.ceil(value), column.unit) if column.kind == "date" else number(value)
