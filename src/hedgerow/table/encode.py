@@ -22,7 +22,7 @@ _TRIAL = 4096
 """Values looked at to choose between hashing and sorting; the result is the same."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """A column as codes into a sorted dictionary.
 
@@ -53,6 +53,9 @@ class Column:
     has_missing: bool
     infinite: bool = False
 
+    def __repr__(self) -> str:  # no person's value
+        return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
+
     @property
     def n_values(self) -> int:
         """Number of distinct values, missing not counted; also the code of a missing value."""
@@ -68,7 +71,7 @@ class Column:
         return np.bincount(self.codes, minlength=self.n_values + 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Binned:
     """A column cut into bins of whole distinct values.
 
