@@ -38,7 +38,9 @@ def make(n: int, seed: int) -> pa.Table:
     # Schooling: the young are still at it, the old had less of it.
     talent = rng.standard_normal(n)
     level = 4.1 + 1.4 * talent - 0.025 * np.maximum(age - 45, 0)
-    education = np.clip(level, 0, np.where(age < 19, 3, np.where(age < 23, 4, 7.99))).astype(np.int8)
+    education = np.clip(level, 0, np.where(age < 19, 3, np.where(age < 23, 4, 7.99))).astype(
+        np.int8
+    )
     years = (_YEARS[education] + rng.integers(-1, 3, n)).astype(np.int16)
 
     skill = 1.9 * education + 1.1 * talent + 2.2 * rng.standard_normal(n) + 1.2
@@ -67,7 +69,9 @@ def make(n: int, seed: int) -> pa.Table:
 
     ids = pc.utf8_lpad(pa.array(number).cast(pa.string()), len(str(max(n - 1, 999_999))), "0")
     codes = pa.array(10_000 + 1_000 * region.astype(np.int64) + 7 * place).cast(pa.string())
-    ordered = pa.DictionaryArray.from_arrays(pa.array(education), pa.array(_EDUCATION), ordered=True)
+    ordered = pa.DictionaryArray.from_arrays(
+        pa.array(education), pa.array(_EDUCATION), ordered=True
+    )
     return pa.table({
         "person_id": pc.binary_join_element_wise("P", ids, ""),
         "age": pa.array(age),
@@ -89,11 +93,13 @@ def make(n: int, seed: int) -> pa.Table:
     })  # fmt: skip
 
 
-def _named(codes: NDArray[Any], names: tuple[str, ...], missing: NDArray[Any] | None = None) -> pa.Array:
+def _named(
+    codes: NDArray[Any], names: tuple[str, ...], missing: NDArray[Any] | None = None
+) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), names).dictionary_decode()
 
 
-def _zipf(n: int, power: float) -> NDArray[np.float64]:
+def _zipf(n: int, power: float) -> NDArray[Any]:
     weights = np.arange(1, n + 1, dtype=float) ** -power
     return weights / weights.sum()
 
@@ -108,7 +114,7 @@ def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -
     return drawn
 
 
-def _marital() -> NDArray[np.float64]:
+def _marital() -> NDArray[Any]:
     """Shares of single, married, separated, divorced, widowed per eight years of age."""
     t = np.arange(9) / 8
     weights = np.stack([np.exp(-5 * t) * 1.2 + 0.06, 0.08 + 0.6 * np.sqrt(t) * (1.2 - t),
@@ -116,7 +122,7 @@ def _marital() -> NDArray[np.float64]:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _illness() -> NDArray[np.float64]:
+def _illness() -> NDArray[Any]:
     """Shares of the diagnoses per ten years of age."""
     t = np.arange(8)[:, None] / 7
     young = np.array([60, 9, 7, 5, 6, 0.6, 0.8, 0.2, 0.3, 0.1, 6])

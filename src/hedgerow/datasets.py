@@ -154,9 +154,7 @@ def load_alcohol(*, download: bool = False) -> pa.Table:
     return _load("alcohol_kenkel_terza.parquet", download)
 
 
-def load_casc(
-    name: Literal["census", "eia", "tarragona"], *, download: bool = False
-) -> pa.Table:
+def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = False) -> pa.Table:
     """The CASC project's reference microdata for microaggregation.
 
     Parameters
