@@ -85,15 +85,12 @@ class Release:
         """
         if self._summary is None:
             made = classes(self.plan, self.released)
-            names = self.plan.names("sensitive")
-            kinds = {c.name: c.kind for c in self.plan.columns}
-            columns = {name: self.released.column(name, kind=kinds[name]) for name in names}
-            told = disclosure(made.group, made.n_groups, columns)
+            told = disclosure(made)
             overall = over_responses(told)
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
-                "groups": sizes(made.group, made.n_groups),
+                "groups": sizes(made.sizes),
                 "disclosure": None if overall is None else {
                     **overall.to_json(), "responses": {name: d.to_json() for name, d in told.items()}},
                 "checks": [check_to_json(check) for check in self.checks],
