@@ -20,6 +20,13 @@ DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code."""
+    code = _run(arguments)
+    if code == INTERRUPTED:
+        complain("interrupted; nothing was written")
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = app(list(arguments) or ["--help"], standalone_mode=False, prog_name="hedgerow")
         return code if isinstance(code, int) else DONE
@@ -34,8 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     except HedgerowError as error:
         complain(error.message, error.hint)
         return USAGE
-    except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted; nothing was written")
+    except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
