@@ -15,6 +15,7 @@ from ..key import Key
 from ..plan.randomized import Randomize, Randomized
 from ..table import Table
 from ..table.encode import smallest
+from .memory import Transformed, executor
 
 
 def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
@@ -37,6 +38,13 @@ def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
     raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     k0, k1 = key.words("row id")
     return siphash_bytes(raw, ends, np.uint64(k0), np.uint64(k1))
+
+
+@executor("randomize")
+def with_fresh_key(plan: Randomize, table: Table) -> Transformed:
+    """Randomize under a key that is made for this once and forgotten."""
+    made, outside = randomize(table, plan, Key.new())
+    return Transformed(made, sum(outside.values()))
 
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:

@@ -14,14 +14,14 @@ from ..hierarchy import TOP, Hierarchy
 from ..kernels.group import group_rows
 from ..plan import ColumnMap, Maps
 from ..schema import Schema
-from ..table import Table, binned
+from ..table import Table
 from ..table.encode import Column
 from .diversity import Sensitive
 from .lattice import Axis, Classes, Lattice, Node
 
 Ints = NDArray[np.int64]
 
-_SENSITIVE_VALUES = 64
+_MOST_COUNTS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,11 @@ def _counts(table: Table, schema: Schema, group: NDArray[Any], n: int) -> tuple[
     for name in schema.sensitive:
         column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
         codes, d = column.codes.astype(np.int64), column.n_values
-        if column.is_number and d > _SENSITIVE_VALUES:
-            cut = binned(column, _SENSITIVE_VALUES)
-            codes, d = cut.codes.astype(np.int64), cut.n_bins
         d += int(column.has_missing)
-        if n * d > 2**28:
+        if n * d > _MOST_COUNTS:
             raise ParameterError(
                 f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, "
-                "more than can be counted", hint="group its categories")
+                "more than can be counted", hint="group its values, for example into bins")
         counts = np.bincount(group.astype(np.int64) * d + codes, minlength=n * d).reshape(n, d)
         ordered = column.is_number or column.kind == "ordinal"
         parts.append(counts)

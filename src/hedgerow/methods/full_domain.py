@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
+from ..criteria import Check
+from ..engines.memory import transform
 from ..errors import InfeasibleError, ParameterError
 from ..hierarchy import Hierarchy
-from ..plan import Column, Plan
+from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
-from .base import Method
+from ..table.encode import encode
+from .base import Method, plan_columns
 from .diversity import Diversity, accept
 from .domain import Domain, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
@@ -28,6 +32,7 @@ class _FullDomain(Method):
     k: int
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
+    needs_sensitive = False
 
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
         if not schema.quasi:
@@ -72,13 +77,28 @@ class _FullDomain(Method):
                              **({"c": self.c} if self.diversity == "recursive" else {})})
         if getattr(self, "t", None) is not None:
             promises.append({"kind": "t_closeness", "t": self.t})
-        columns = tuple(Column(name, schema.role(name), schema.kinds.get(name) or table.kind(name))
-                        for name in table.names)
         parameters = {name: value for name, value in self.get_params(deep=False).items()
                       if name not in ("hierarchies", "schema") and isinstance(
                           value, (int, float, str, bool, type(None)))}
-        return Plan(type(self).__name__, parameters, columns,
+        return Plan(type(self).__name__, parameters, plan_columns(table, schema),
                     domain.recoding(best.node, lattice, classes, out), tuple(promises), table.n_rows)
+
+
+    def verify_release(self, original: Table, released: Table) -> list[Check]:
+        """Every released cell is its column's map of the original, or suppressed within the limit."""
+        plan = self.plan_
+        expected = transform(plan, original).columns
+        wrong = [name for name, values in expected.items()
+                 if not _same(pa.chunked_array([values]), released.arrow.column(name))]
+        limit = math.floor(self.suppression * original.n_rows + 1e-9)
+        return [Check("mapped", 0, len(wrong), not wrong,
+                      f"columns that are not the plan's: {', '.join(wrong)}" if wrong else ""),
+                Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit)]
+
+
+def _same(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
+    left, right = encode("a", a, "categorical"), encode("b", b, "categorical")
+    return left.values == right.values and bool(np.array_equal(left.codes, right.codes))
 
 
 class Datafly(_FullDomain):
@@ -115,10 +135,11 @@ class Datafly(_FullDomain):
     """
 
     def __init__(self, k: int = 5, hierarchies: Mapping[str, Hierarchy] | None = None,
-                 suppression: float = 0.0) -> None:
+                 suppression: float = 0.0, schema: Schema | None = None) -> None:
         self.k = k
         self.hierarchies = hierarchies
         self.suppression = suppression
+        self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         domain, lattice = self._lattice(table, schema, "loss")
@@ -195,7 +216,7 @@ class Incognito(_FullDomain):
     def __init__(self, k: int = 5, l: float | None = None, diversity: Diversity = "entropy",  # noqa: E741
                  t: float | None = None, hierarchies: Mapping[str, Hierarchy] | None = None,
                  suppression: float = 0.0, search: Search = "optimal", loss: Loss = "loss",
-                 c: float = 3.0) -> None:
+                 c: float = 3.0, schema: Schema | None = None) -> None:
         self.k = k
         self.l = l  # noqa: E741
         self.diversity = diversity
@@ -205,6 +226,7 @@ class Incognito(_FullDomain):
         self.search = search
         self.loss = loss
         self.c = c
+        self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check()

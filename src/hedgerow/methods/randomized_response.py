@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InfeasibleError, ParameterError
+from ..criteria import Check
+from ..engines.memory import Transformed
+from ..engines.randomize import randomize
+from ..errors import InfeasibleError, ParameterError, PlanError
 from ..key import Key
-from ..plan import Column, Plan, Randomize, Randomized
+from ..plan import Plan, Randomize, Randomized
 from ..schema import Schema
-from ..table import Table
-from .base import Method
+from ..table import Table, read
+from .base import Method, plan_columns
 from .response.coding import DEFAULT_BINS, Bins, Coded, coded
 from .response.optimum import optimize
 from .response.request import (
@@ -108,7 +113,7 @@ class RandomizedResponse(Method):
                  bins: Bins = DEFAULT_BINS, caps: Mapping[str, float] | None = None,
                  known_negations: int | Sequence[str] = 0, relax: Literal["halfway"] | None = None,
                  exempt: Sequence[str] = (), row_id: str | None = None,
-                 key: Key | str | Path | None = None) -> None:
+                 key: Key | str | Path | None = None, schema: Schema | None = None) -> None:
         self.l = l  # noqa: E741
         self.target = target
         self.bound = bound
@@ -119,6 +124,7 @@ class RandomizedResponse(Method):
         self.exempt = exempt
         self.row_id = row_id
         self.key = key
+        self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(schema)
@@ -151,10 +157,48 @@ class RandomizedResponse(Method):
         # The keys stay with the object: a plan must be safe to hand on.
         self._key = Key.file(self.key) if isinstance(self.key, (str, Path)) else self.key or Key.new()
         recoding = Randomize(columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_)
-        promise = {"kind": "randomized_response", "cap": cap, "bound": self.bound, "target": self.target}
-        known = tuple(Column(name, schema.role(name), schema.kinds.get(name) or table.kind(name))
-                      for name in table.names)
-        return Plan("RandomizedResponse", self._public(), known, recoding, (promise,), table.n_rows)
+        self._asked = risk
+        return Plan("RandomizedResponse", self._public(), plan_columns(table, schema), recoding, (),
+                    table.n_rows)
+
+    def recode(self, table: Table) -> Transformed:
+        """The plan applied under this object's key: the same key and rows, the same draws."""
+        plan: Randomize = self.plan_.recoding
+        here = replace(plan, columns=tuple(c for c in plan.columns
+                                           if c.role == "quasi" or c.name in table.names))
+        made, outside = randomize(table, here, self._key)
+        return Transformed(made, sum(outside.values()))
+
+    def transform(self, X: Any) -> Any:
+        """Randomize quasi-identifiers (and sensitive columns that are there) by the fitted plan.
+
+        Parameters
+        ----------
+        X : frame or array of shape (m, p)
+
+        Returns
+        -------
+        the same kind of frame
+        """
+        check_is_fitted(self, "plan_")
+        people = read(X)
+        missing = [n for n in self.plan_.names("quasi") if n not in people.names]
+        if missing:
+            raise PlanError(f"the table lacks the columns {', '.join(map(repr, missing))}",
+                            hint="the plan randomizes " + ", ".join(self.plan_.names("quasi")))
+        return people.restore(self.recode(people).columns)
+
+    def verify_release(self, original: Table, released: Table) -> list[Check]:
+        """The risk on the full original table, and the draws against their probabilities."""
+        from .response.verify import verify
+
+        return verify(self, original, released)
+
+    def files(self, release: Any) -> dict[str, str]:
+        """``public.json`` with the distortion parameters, and RECIPIENT.md that explains them."""
+        from .response.recipient import files
+
+        return files(release)
 
     def _report(self, risk: Risk, t: Any, p: Any, quasi: Sequence[Coded], sensitive: Sequence[Coded],
                 cap: float) -> None:
