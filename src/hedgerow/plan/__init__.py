@@ -1,5 +1,6 @@
 """3 DECIDE: the release plan as frozen data. Imports the schema and the standard library only."""
 
+from .anatomy import Anatomize
 from .cells import Cell
 from .codec import register
 from .maps import ColumnMap, Maps
@@ -7,6 +8,6 @@ from .randomized import Randomize, Randomized
 from .records import Column, Partition, Plan, Recoded, Recoding
 
 __all__ = [
-    "Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Randomize", "Randomized", "Recoded",
+    "Anatomize", "Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Randomize", "Randomized", "Recoded",
     "Recoding", "register",
 ]
