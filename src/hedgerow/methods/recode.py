@@ -79,8 +79,8 @@ def _numbers(column: Column, style: str, codes: npt.NDArray[np.unsignedinteger],
         if b < 0:
             cells.append(Cell(None, missing=True))
         else:
-            label = moment(middle, column.unit) if column.unit else float(middle)
-            cells.append(Cell(label, float(values[a]), float(values[b]), missing=bool(gap)))
+            told = moment(middle, column.unit) if column.unit else float(middle)
+            cells.append(Cell(told, float(values[a]), float(values[b]), missing=bool(gap)))
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
