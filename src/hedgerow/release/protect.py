@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..criteria import Check
+from ..engines.memory import transform
 from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table, read
-from ..engines.memory import transform
 from .numbers import disclosure, over_responses, sizes
 from .pseudonyms import pseudonyms
 from .verify import classes, require, verify
