@@ -57,6 +57,8 @@ def _run(arguments: Sequence[str]) -> int:
         if os.environ.get("HEDGEROW_DEBUG"):
             traceback.print_exc()
         at = traceback.extract_tb(error.__traceback__)[-1]
-        complain(f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
-                 "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)")
+        complain(
+            f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
+            "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)",
+        )
         return USAGE
