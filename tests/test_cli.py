@@ -332,7 +332,8 @@ def test_a_real_process_says_errors_in_one_line_and_leaves_by_code(here: Path) -
 def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
     code = (
         "import sys, time\nfrom hedgerow.release import write\nreal = write.write_table\n"
-        "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    time.sleep(60)\n"
+        "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    "
+        "time.sleep(60)\n"
         "write.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
     )
     process = subprocess.Popen(

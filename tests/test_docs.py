@@ -1,4 +1,4 @@
-"""What the documents say runs: every Python block, and every hedgerow command of a console block."""
+"""What the documents say runs: every Python block, every hedgerow command of a console block."""
 
 from __future__ import annotations
 

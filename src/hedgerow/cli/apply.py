@@ -88,7 +88,8 @@ def apply(
         )
         return
     say(
-        f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the plan's cells."
+        f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the "
+        "plan's cells."
     )
     say("Nothing is promised about these people: verify before you share them.")
     say(f"written    {out}")

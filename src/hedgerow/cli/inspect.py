@@ -49,7 +49,7 @@ def inspect(
     with working("reading"):
         people = read(source)
         schema = Schema.guess(people)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in people.names:
         column = people.column(name, schema.kinds.get(name))
         missing = int(column.counts()[-1])

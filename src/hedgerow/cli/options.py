@@ -1,4 +1,4 @@
-"""Options as data: what the command line takes is what the TOML file takes, under the same names."""
+"""Options as data: the command line and the TOML file take the same, under the same names."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _words(kind: type) -> str:
 
 
 def split(value: str | Sequence[str]) -> list[str]:
-    """Names from repeated and comma-separated text; a name that holds a comma stands in double quotes.
+    """Names from repeated and comma-separated text; a name with a comma stands in quotes.
 
     Examples
     --------

@@ -156,7 +156,8 @@ def schema_of(options: dict[str, Any], folder: Path) -> Schema:
     if not schema.quasi:
         raise SchemaError(
             "no quasi-identifiers given, so there is nothing to protect",
-            hint="name what an intruder may know: --quasi age,education (hedgerow inspect proposes some)",
+            hint="name what an intruder may know: --quasi age,education (hedgerow inspect "
+            "proposes some)",
         )
     return schema
 
@@ -193,13 +194,16 @@ def _tell(release: Release, folder: Path, json: bool) -> None:
         return
     groups, told = numbers["groups"], numbers["disclosure"]
     say(
-        f"{numbers['rows']:,} records in {groups['groups']:,} groups of at least {groups['smallest']:,}; "
+        f"{numbers['rows']:,} records in {groups['groups']:,} groups of at least "
+        f"{groups['smallest']:,}; "
         f"{len(release.checks)} checks hold on the written file."
     )
     if told is not None:
         say(
-            f"Error left to an intruder who guesses from a group: {told['mean_over_groups']:.3f} on average over "
-            f"groups, {told['mean_over_records']:.3f} over records, {told['worst']:.3f} in the worst group (1 is all)."
+            "Error left to an intruder who guesses from a group: "
+            f"{told['mean_over_groups']:.3f} on average over "
+            f"groups, {told['mean_over_records']:.3f} over records, {told['worst']:.3f} in "
+            "the worst group (1 is all)."
         )
     if other:
         say(f'Released unchanged as "other": {", ".join(other)}.')

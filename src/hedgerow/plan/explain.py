@@ -53,18 +53,26 @@ def promise_in_words(promise: Mapping[str, Any]) -> str:
     """One promise of a plan as a sentence; a kind without words of its own is spelled out."""
     kind = promise.get("kind")
     if kind == "k_anonymity" and "k" in promise:
-        return f"every combination of released quasi-identifier values is shared by at least {promise['k']} records"
+        return (
+            "every combination of released quasi-identifier values is shared by at "
+            f"least {promise['k']} records"
+        )
     if kind == "disclosure" and "maximum" in promise:
         share = f"{100 * (1 - promise['maximum']):g}%"
         return (
-            f"in every released group, and for {_columns(promise)}, guessing from the group leaves an "
+            f"in every released group, and for {_columns(promise)}, guessing from the group "
+            "leaves an "
             f"intruder at least {share} of the squared error of guessing from the whole table"
         )
     if kind == "l_diversity" and "l" in promise:
-        return f"every released group is {promise['l']:g}-diverse ({promise.get('diversity')}) in {_columns(promise)}"
+        return (
+            f"every released group is {promise['l']:g}-diverse "
+            f"({promise.get('diversity')}) in {_columns(promise)}"
+        )
     if kind == "t_closeness" and "t" in promise:
         return (
-            f"in every released group the values of {_columns(promise)} are distributed as in the whole table, "
+            f"in every released group the values of {_columns(promise)} are distributed as "
+            "in the whole table, "
             f"up to an earth mover's distance of {promise['t']:g}"
         )
     told = ", ".join(f"{key} = {value}" for key, value in promise.items() if key != "kind")
@@ -138,7 +146,8 @@ def _conditions(tree: Partition, node: int) -> tuple[str, str]:
         at = _shown_value(column, tree.threshold[node])
         return (
             f"{column.name} < {at}{' or missing' if tree.missing_left[node] else ''}",
-            f"{column.name} >= {at}{'' if tree.missing_left[node] or not _has_missing(column) else ' or missing'}",
+            f"{column.name} >= "
+            f"{at}{'' if tree.missing_left[node] or not _has_missing(column) else ' or missing'}",
         )
     subset = tree.subsets[tree.subset[node]]
     known = ["missing" if category is None else category for category in subset]

@@ -124,7 +124,8 @@ def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], di
         for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [
-        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  FROM {source}\n)"
+        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  "
+        f"FROM {source}\n)"
     ]
     for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
         steps.append(
@@ -150,7 +151,8 @@ def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], di
         + ",\n".join(steps)
         + "\nSELECT\n"
         + ",\n".join(chosen)
-        + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = {cells}.{identifier(leaf)}"
+        + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = "
+        f"{cells}.{identifier(leaf)}"
     )
 
 
@@ -193,7 +195,7 @@ def _bound(column: Recoded, threshold: float) -> str:
 
 def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list[str]:
     """One CASE per step; between steps a row carries -1 - node, once arrived its leaf number."""
-    leaf_of = {}
+    leaf_of: dict[int, int] = {}
     for node, column in enumerate(tree.split):
         if column < 0:
             leaf_of[node] = len(leaf_of)

@@ -61,7 +61,8 @@ def apply_plan(plan: Plan, people: Any) -> Applied:
     dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]
     if made.outside:
         warnings.warn(
-            f"{made.outside:,} cells fall outside the plan's cells; the plan promises nothing about them",
+            f"{made.outside:,} cells fall outside the plan's cells; the plan promises "
+            "nothing about them",
             stacklevel=2,
         )
     if strangers:

@@ -93,7 +93,7 @@ def _matches(old: Column, cells: Sequence[Sequence[Cell]]) -> Any:
         for n in c.categories
         if n in place
     ]
-    pairs += [i * width + width - 1 for i in np.flatnonzero(missing)]
+    pairs += [i * width + width - 1 for i in np.flatnonzero(missing).tolist()]
     allowed = np.unique(np.array(pairs, np.int64))
     return lambda new, was: np.isin(new.astype(np.int64) * width + was, allowed) | anything[new]
 

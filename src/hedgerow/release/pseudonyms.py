@@ -1,4 +1,4 @@
-"""Keyed pseudonyms for identifiers: the same person, the same pseudonym, for holders of the key alone."""
+"""Keyed pseudonyms: the same person, the same pseudonym; linkable by the key alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RECIPIENT.md: what the reader of a released table must know, and nothing from the plan's private part."""
+"""RECIPIENT.md: what the reader of a released table must know, and nothing private."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _NOTATION = {
     "(dates: `[2001-05-01/2003-01-31]`); a single value, `16`, is shared by the whole group",
     "mean": "the mean of the group in place of each value",
     "median": "the median of the group in place of each value",
-    "concatenate": "`nurse+cook` says that the value is one of these, each of which occurs in the group",
-    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are nurses and one is a cook",
+    "concatenate": "`nurse+cook` says that the value is one of these, each of which occurs "
+    "in the group",
+    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are "
+    "nurses and one is a cook",
     "hierarchy": "a more general value that covers every record of the group; `*` covers any value",
     "suppress": "`*` can be any value; other values are shared by the whole group",
 }
@@ -31,7 +33,8 @@ def recipient(release: Release, file: str) -> str:
     lines = [
         "# About this table",
         "",
-        f"`{file}` holds {numbers['rows']:,} records about people. Some columns were recoded to protect them.",
+        f"`{file}` holds {numbers['rows']:,} records about people. Some columns were recoded "
+        "to protect them.",
         "",
         "## Columns",
         "",
@@ -53,7 +56,8 @@ def recipient(release: Release, file: str) -> str:
             "",
             "## How to read the recoded cells",
             "",
-            "Records that share all recoded values form a group; within it they cannot be told apart "
+            "Records that share all recoded values form a group; within it they cannot be "
+            "told apart "
             "by these columns.",
             "",
         ]
@@ -78,29 +82,35 @@ def recipient(release: Release, file: str) -> str:
     if plan.names("quasi"):
         lines += [
             "",
-            f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to {sizes['largest']:,} records "
+            f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to "
+            f"{sizes['largest']:,} records "
             f"(median {sizes['median']:g}).",
         ]
     if told is not None:
         lines += [
             "",
-            "Guessing a sensitive value from the group's mean or shares leaves this part of the squared error "
+            "Guessing a sensitive value from the group's mean or shares leaves this part of "
+            "the squared error "
             "of guessing it from the whole table (1: the group gives nothing away; 0: everything):",
             "",
             "| sensitive column | mean over groups | mean over records | worst group |",
             "|---|---|---|---|",
         ]
         lines += [
-            f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | {r['worst']:.3f} |"
+            f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
+            f"{r['worst']:.3f} |"
             for name, r in told["responses"].items()
         ]
     lines += [
         "",
         "## What was not measured",
         "",
-        "- An intruder who knows a column that is marked *other* or *sensitive* above: those are unchanged.",
-        "- Linking with other releases about the same people, and background knowledge about one of them.",
-        "- Conclusions about groups of people: what the table shows of a group holds for its members too.",
+        "- An intruder who knows a column that is marked *other* or *sensitive* above: those "
+        "are unchanged.",
+        "- Linking with other releases about the same people, and background knowledge about "
+        "one of them.",
+        "- Conclusions about groups of people: what the table shows of a group holds for its "
+        "members too.",
         "",
         "Do not try to find out who a record is about.",
         "",

@@ -57,7 +57,10 @@ class Release:
         self.checks: list[Check] = []
 
     def __repr__(self) -> str:
-        return f"Release({self.plan.method}, {self.released.n_rows:,} rows, {len(self.checks)} checks hold)"
+        return (
+            f"Release({self.plan.method}, {self.released.n_rows:,} rows, "
+            f"{len(self.checks)} checks hold)"
+        )
 
     def verify(self) -> list[Check]:
         """Derive every promise again from the released table as it stands now.
