@@ -21,9 +21,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .explode import explode as explode
+    from .hierarchy import Hierarchy as Hierarchy
+    from .key import Key as Key
+    from .methods.anatomy import Anatomy as Anatomy
+    from .methods.full_domain import Datafly as Datafly
+    from .methods.full_domain import Incognito as Incognito
     from .methods.mart import MART as MART
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.randomized_response import RandomizedResponse as RandomizedResponse
     from .plan import Plan as Plan
+    from .reconstruct import reconstruct as reconstruct
     from .release import Release as Release
     from .release import protect as protect
     from .schema import Schema as Schema
@@ -31,6 +38,13 @@ if TYPE_CHECKING:
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
 _HOMES = {
+    "Key": "key",
+    "Hierarchy": "hierarchy",
+    "reconstruct": "reconstruct",
+    "Incognito": "methods.full_domain",
+    "Datafly": "methods.full_domain",
+    "Anatomy": "methods.anatomy",
+    "RandomizedResponse": "methods.randomized_response",
     "MART": "methods.mart",
     "Mondrian": "methods.mondrian",
     "Plan": "plan",
@@ -43,8 +57,14 @@ _MODULES = ("datasets", "errors")
 
 __all__ = [
     "MART",
+    "Anatomy",
+    "Datafly",
+    "Hierarchy",
+    "Incognito",
+    "Key",
     "Mondrian",
     "Plan",
+    "RandomizedResponse",
     "Release",
     "Schema",
     "__version__",
@@ -52,6 +72,7 @@ __all__ = [
     "errors",
     "explode",
     "protect",
+    "reconstruct",
 ]
 
 

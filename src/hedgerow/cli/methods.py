@@ -12,12 +12,16 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError
-from .options import Option
+from .options import Option, split
 
 # name on the command line: (module, class)
 METHODS = {
     "mart": ("hedgerow.methods.mart", "MART"),
     "mondrian": ("hedgerow.methods.mondrian", "Mondrian"),
+    "rr": ("hedgerow.methods.randomized_response", "RandomizedResponse"),
+    "anatomy": ("hedgerow.methods.anatomy", "Anatomy"),
+    "datafly": ("hedgerow.methods.full_domain", "Datafly"),
+    "incognito": ("hedgerow.methods.full_domain", "Incognito"),
 }
 
 OPTIONS = (
@@ -37,6 +41,21 @@ OPTIONS = (
     Option("numeric", str, "Numbers become: range, mean or median."),
     Option("categorical", str, "Categories become: concatenate, weighted, hierarchy or suppress."),
     Option("objective", str, "mondrian: median, regression, information_gain or loss."),
+    Option("l", float, "rr: cap the risk at 1/l; anatomy, incognito: diversity.", ("-l",)),
+    Option("target", str, "rr: randomize quasi, sensitive or both."),
+    Option("bound", str, "rr: cap the paper's risk or the operational success."),
+    Option("bins", int, "rr: bins of numbers and dates."),
+    Option("caps", list, "rr: VALUE:CAP or COLUMN=VALUE:CAP, a cap of its own (repeat it)."),
+    Option("known_negations", str, "rr: values an intruder can exclude: how many, or which."),
+    Option("relax", str, "rr: halfway, where a cap cannot be met."),
+    Option("exempt", list, "rr: sensitive values that need no protection."),
+    Option("row_id", str, "rr: column of row ids for the draws; by default the row's position."),
+    Option("diversity", str, "incognito: entropy, distinct or recursive."),
+    Option("t", float, "incognito: t-closeness, in [0, 1]."),
+    Option("c", float, "incognito: the constant of recursive diversity."),
+    Option("suppression", float, "datafly, incognito: largest share of suppressed rows."),
+    Option("search", str, "incognito: optimal or minimal."),
+    Option("loss", str, "incognito: loss, precision, height, discernibility or average_class."),
 )
 
 
@@ -54,4 +73,21 @@ def make(name: str, given: Mapping[str, Any]) -> Any:
     if foreign:
         flags = ", ".join("--" + option.replace("_", "-") for option in foreign)
         raise ParameterError(f"the method {name} has no option {flags}")
-    return method.set_params(**given)
+    return method.set_params(**_parsed(given))
+
+
+def _parsed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options whose text stands for more than text."""
+    made = dict(given)
+    if "caps" in made:
+        pairs = [entry.rpartition(":") for entry in made["caps"]]
+        try:
+            made["caps"] = {name: float(cap) for name, _, cap in pairs}
+        except ValueError:
+            raise ParameterError(
+                "--caps reads VALUE:CAP", hint="for example --caps illness=HIV:0.1"
+            ) from None
+    if "known_negations" in made:
+        text = str(made["known_negations"])
+        made["known_negations"] = int(text) if text.isdigit() else split(text)
+    return made
