@@ -438,7 +438,7 @@ def _flat(
     start: npt.NDArray[np.int64],
     stop: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.float64]:
-    """Sum of |level - F(v)| over the values v in [start, stop), F the public distribution function."""
+    """Sum of |level - F(v)| over the values v in [start, stop); F is the public distribution."""
     f = below[1:]
     sums = np.concatenate([[0.0], np.cumsum(f)])
     cut = np.clip(np.searchsorted(f, level), start, stop)

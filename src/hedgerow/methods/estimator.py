@@ -54,7 +54,7 @@ class Estimator:
         return self
 
     def copy(self) -> Self:
-        """An unfitted method with the same parameters (fitted estimators among them stay fitted)."""
+        """An unfitted method with the same parameters; estimators among them stay as they are."""
         return type(self)(**self.get_params(deep=False))
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..criteria import Criterion
+from ..criteria import LDiversity
 from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
@@ -89,7 +89,7 @@ class MART(PartitionMethod):
         min_leaf: int | None = None,
         numeric: str = "range",
         categorical: str = "concatenate",
-        criteria: Sequence[Criterion] | None = None,
+        criteria: Sequence[LDiversity] | None = None,
         max_depth: int | None = None,
         max_bins: int = 1024,
         schema: Schema | None = None,

@@ -76,6 +76,12 @@ class Quasi:
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
+    k: int
+    numeric: str
+    categorical: str
+    criteria: Sequence[LDiversity] | None
+    max_bins: int
+
     def _check(self, table: Table, schema: Schema) -> None:
         k = self.k
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
