@@ -106,9 +106,9 @@ def _summarise(codes, a, b, c, offsets, ordered, n_codes, word_at, present, coun
             else:
                 bits[v, word_at[j] + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
     m = 0
-    for v in range(n_codes[c] + 1):
-        if count[v] > 0:
-            present[m] = v
+    for value in range(n_codes[c] + 1):
+        if count[value] > 0:
+            present[m] = value
             m += 1
     return m
 
