@@ -65,9 +65,9 @@ def transform(plan: Plan, table: Table) -> Transformed:
 
 
 @njit(cache=True, nogil=True)
-def _route(
+def _route(  # type: ignore[no-untyped-def]
     codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out
-):  # type: ignore[no-untyped-def]
+):
     """Follow each row down the tree to the number of its leaf."""
     for i in range(codes.shape[0]):
         node = 0

@@ -61,7 +61,7 @@ class Moments(NamedTuple):
     @property
     def square(self) -> npt.NDArray[np.float64]:
         """Sum of squares as doubles."""
-        return self.high * float(1 << UNIT_BITS) + self.low
+        return np.asarray(self.high * float(1 << UNIT_BITS) + self.low, np.float64)
 
 
 @njit(cache=True, nogil=True)

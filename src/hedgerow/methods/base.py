@@ -44,7 +44,8 @@ class Method(TransformerMixin, BaseEstimator):
         """
         people = read(X)
         quasi = tuple(people.names)
-        table, sensitive = people, ()
+        table = people
+        sensitive: tuple[str, ...] = ()
         if y is not None:
             answers = _columns(y, quasi)
             sensitive = tuple(answers)

@@ -222,7 +222,7 @@ def conditions(
             threshold[here] = np.where((a < middle) & (middle <= b), middle, b)
             continue
         names = [*column.values, None]
-        for node in here:
+        for node in map(int, here):
             if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
                 chosen = tuple(names[: grown.last_left[node] + 1])
                 chosen += (None,) if grown.missing_left[node] else ()

@@ -87,8 +87,8 @@ def _numbers(
         if b < 0:
             cells.append(Cell(None, missing=True))
         else:
-            label = moment(middle, column.unit) if column.unit else float(middle)
-            cells.append(Cell(label, float(values[a]), float(values[b]), missing=bool(gap)))
+            told = moment(middle, column.unit) if column.unit else float(middle)
+            cells.append(Cell(told, float(values[a]), float(values[b]), missing=bool(gap)))
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
@@ -100,7 +100,7 @@ def _centres(
     starts: Ints,
     known: Ints,
 ) -> npt.NDArray[np.float64]:
-    """Mean or median of each group's known values, from values in ascending order: the same in any row order."""
+    """Mean or median of each group's known values, summed in ascending order."""
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
     order = np.lexsort((codes, group))
     ordered = np.append(values, 0.0)[codes[order]]  # missing values come last and count 0

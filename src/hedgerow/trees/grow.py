@@ -101,6 +101,12 @@ class _Nodes(NamedTuple):
     stats: npt.NDArray[np.int64]
     subset_at: npt.NDArray[np.int64]
 
+    @classmethod
+    def of(cls, limit: int, size: int) -> _Nodes:
+        """Room for `limit` nodes with statistics vectors of `size`."""
+        shapes: dict[str, tuple[int, ...]] = {"choice": (limit, 3), "stats": (limit, size)}
+        return cls(**{f: np.zeros(shapes.get(f, (limit,)), np.int64) for f in cls._fields})
+
 
 def grow(
     predictors: Predictors,
@@ -132,13 +138,7 @@ def grow(
         np.arange(n, dtype=np.uint32),
     )
     limit = max(1, 2 * (n // max(rules.min_leaf, 1)))
-    nodes = _Nodes(
-        *(np.zeros(limit, np.int64) for _ in range(6)),
-        np.zeros((limit, 3), np.int64),
-        np.zeros(limit, np.int64),
-        np.zeros((limit, layout.size), np.int64),
-        np.zeros(limit, np.int64),
-    )
+    nodes = _Nodes.of(limit, layout.size)
     nodes.stats[0] = root_statistics(responses, layout)
     terms = Terms.of(rules, layout, n)
     offsets = np.concatenate([[0], np.cumsum(predictors.n_codes + 1)]).astype(np.int64)
@@ -257,7 +257,7 @@ def _partition(codes, words, z, classes, rows, a, b, column, goes_left):  # type
 
 @njit(cache=True, nogil=True)
 def _left_is_larger(winner, total, t):  # type: ignore[no-untyped-def]
-    """Whether a subset split should change sides: the smaller mean of summed responses goes left."""
+    """Whether a subset split should change sides: the smaller summed mean goes left."""
     nl, nr = float(winner[0]), float(total[0] - winner[0])
     apart = 0.0
     if t.r > 0:

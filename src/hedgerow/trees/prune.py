@@ -225,10 +225,10 @@ def _sift(heap, place, i, size, q, depth):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _prune(
+def _prune(  # type: ignore[no-untyped-def]
     column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
-):  # type: ignore[no-untyped-def]
-    """Prune the violating node of smallest q until none violates; the nodes in that order, and their q.
+):
+    """Prune the violating node of smallest q until none violates; nodes and q in that order.
 
     `violates` marks nodes that violate by their own records; a child leaf with
     fewer than k records makes its parent violate as well.

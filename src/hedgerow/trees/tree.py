@@ -211,8 +211,8 @@ class Path:
         heap: list[tuple[float, int]] = []
         least = np.empty(len(self))
         for step, nodes in enumerate(arrivals):
-            for node in nodes:
-                heapq.heappush(heap, (float(value[node]), node))
+            for leaf in nodes:
+                heapq.heappush(heap, (float(value[leaf]), leaf))
             while gone[heap[0][1]] <= step:
                 heapq.heappop(heap)
             least[step] = heap[0][0]
