@@ -298,7 +298,7 @@ class LDiversity(Criterion):
             raise ParameterError("c belongs to recursive (c, l)-diversity, and only to it")
 
     def reached(self, classes: Classes, name: str) -> npt.NDArray[np.float64]:
-        """Per group: the l reached (for "recursive" the c needed; groups with fewer than l values need infinity)."""
+        """Per group the l reached; for "recursive" the c needed, infinite below l values."""
         at, _, count = classes.shares(name)
         n = classes.sizes.astype(float)
         groups = classes.n_groups
