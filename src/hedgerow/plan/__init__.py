@@ -8,6 +8,16 @@ from .randomized import Randomize, Randomized
 from .records import Column, Partition, Plan, Recoded, Recoding
 
 __all__ = [
-    "Anatomize", "Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Randomize", "Randomized", "Recoded",
-    "Recoding", "register",
+    "Anatomize",
+    "Cell",
+    "Column",
+    "ColumnMap",
+    "Maps",
+    "Partition",
+    "Plan",
+    "Randomize",
+    "Randomized",
+    "Recoded",
+    "Recoding",
+    "register",
 ]
