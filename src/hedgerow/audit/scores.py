@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError
 from ..table import Table, read
+from ..table.numbers import numeric_matrix
 from .linkage import distance_linkage, interval_disclosure, probabilistic_linkage
 
 Floats = NDArray[np.float64]
@@ -192,7 +193,7 @@ def score(
     """
     first, second = read(original), read(masked)
     names = _compared(first, second, columns)
-    x, y = matrix(first, names), matrix(second, names)
+    x, y = numeric_matrix(first, names), numeric_matrix(second, names)
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
         raise InputError(f"only {int(complete.sum())} rows are complete in both files",
@@ -217,19 +218,6 @@ def score_arrays(
     return Scores(tuple(names), len(distance), n, n if rows is None else len(rows),
                   information_loss(original, masked), tuple(distance.tolist()),
                   tuple(probabilistic.tolist()), tuple(interval.tolist()))
-
-
-def matrix(table: Table, names: list[str]) -> Floats:
-    """Numeric columns as doubles, missing ones NaN; infinities are an error."""
-    values = np.column_stack([
-        np.asarray(table.arrow.column(name).cast("float64", safe=False), dtype=np.float64)
-        for name in names
-    ])
-    infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
-    if infinite:
-        raise InputError(f"infinite values in the columns {', '.join(map(repr, infinite))}",
-                         hint="make them missing, or cap them")
-    return values
 
 
 def _compared(first: Table, second: Table, columns: list[str] | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..kernels.ordered import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
+from .checks import check_whole
 
 Floats = NDArray[np.float64]
 Noise = Literal["synthetic", "perturbative"]
@@ -164,6 +165,23 @@ def order(values: Floats, k: int) -> Ordered:
     place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
     trace_back(first, second, k, place, block)
     return Ordered(k, z, place, block, lo, span)
+
+
+def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
+    """k and degree(s) that fit n values, else ParameterError."""
+    k = check_whole("k", k, 2)
+    single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
+    if not single and not (isinstance(degree, (list, tuple)) and degree):
+        raise ParameterError("degree must be a whole number, a list of them, or \"auto\"")
+    degrees = [check_whole("degree", d, 0) for d in ([degree] if single else degree)]
+    if k > n:
+        raise ParameterError(f"k is {k}, but there are only {n} values that are not missing",
+                             hint=f"choose k at most {n}")
+    if k <= max(degrees) + 1:
+        raise ParameterError(
+            f"k is {k}: a polynomial of degree {max(degrees)} passes through {max(degrees) + 1} values, "
+            f"so nothing would be protected", hint=f"choose k above {max(degrees) + 1}")
+    return k, degrees[0] if single else degrees
 
 
 def _spread(blocks: Floats, curves: Floats) -> Floats:
