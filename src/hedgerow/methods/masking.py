@@ -14,12 +14,13 @@ from ..errors import ParameterError
 from ..plan.masking import Mask, MaskedColumn
 from ..plan.records import Column, Plan
 from ..schema import Schema
+from ..table import Column as EncodedColumn
 from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
 from .base import Method
 
 Floats = NDArray[np.float64]
-SECRET = ("random_state",)
+SECRET = ("random_state", "key")
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,20 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
     weight = np.array([1.0 - c.missing for c in columns])
     shares = np.array([getattr(c, what) for c in columns])
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
+
+
+def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64]) -> pa.Array:
+    """Codes (missing: the number of categories) as a column of the original type."""
+    missing = codes == column.n_values
+    original = table.arrow.schema.field(column.name).type
+    texts = pa.array(np.append(np.array(column.values, dtype=object), None)[codes], mask=missing,
+                     type=pa.string())
+    if pa.types.is_boolean(original):
+        return pa.array([None if m else t == "true" for t, m in zip(texts.to_pylist(), missing, strict=True)],
+                        type=pa.bool_())
+    if pa.types.is_dictionary(original):
+        return texts.cast(original.value_type).dictionary_encode()
+    return texts if pa.types.is_string(original) else texts.cast(original)
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, SchemaError, UnsupportedError
@@ -16,7 +15,7 @@ from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix
 from .checks import check_whole
-from .masking import Masked, Masking, mask_numbers
+from .masking import Masked, Masking, category_column, mask_numbers
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
@@ -182,12 +181,13 @@ class Microaggregation(Masking):
         by_name = {c.name: c for c in columns}
         for column, code in zip(encoded, codes.T, strict=True):
             modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
-            released[column.name] = _categories(table, column, modes)
+            released[column.name] = category_column(table, column, modes)
             missing = code == column.n_values
             by_name[column.name] = MaskedColumn(
                 column.name, schema.role(column.name), column.kind,
                 released=str(released[column.name].type), missing=float(missing.mean()),
-                unchanged=float((modes == code)[~missing].mean()) if not missing.all() else 0.0)
+                unchanged=float((modes == code)[~missing].mean()) if not missing.all() else 0.0,
+                suppressed=float((modes == column.n_values)[~missing].mean()) if not missing.all() else 0.0)
         return Masked(released, tuple(by_name[n] for n in schema.quasi), self._facts(values),
                       ({"kind": "k_anonymity", "k": k},))
 
@@ -241,17 +241,3 @@ def _modes(codes: Groups, groups: Groups, categories: int) -> Groups:
     best = np.lexsort((keys, -counts, keys // categories))
     first = np.flatnonzero(np.diff(keys[best] // categories, prepend=-1))
     return np.asarray(keys[best][first] % categories)
-
-
-def _categories(table: Table, column: Any, codes: Groups) -> pa.Array:
-    """Codes as a column of the original type."""
-    missing = codes == column.n_values
-    original = table.arrow.schema.field(column.name).type
-    texts = pa.array(np.append(np.array(column.values, dtype=object), None)[codes], mask=missing,
-                     type=pa.string())
-    if pa.types.is_boolean(original):
-        return pa.array([None if m else t == "true" for t, m in zip(texts.to_pylist(), missing, strict=True)],
-                        type=pa.bool_())
-    if pa.types.is_dictionary(original):
-        return texts.cast(original.value_type).dictionary_encode()
-    return texts if pa.types.is_string(original) else texts.cast(original)
