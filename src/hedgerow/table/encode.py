@@ -54,7 +54,9 @@ class Column:
     infinite: bool = False
 
     def __repr__(self) -> str:  # no person's value
-        return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
+        return (
+            f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
+        )
 
     @property
     def n_values(self) -> int:
@@ -270,9 +272,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(numbers[index])])
 
 
-def _moments(
-    name: str, array: pa.ChunkedArray, unit: str | None
-) -> tuple[NDArray[Any], str]:
+def _moments(name: str, array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
     """Dates as days or microseconds since 1970."""
     array = decoded(array)
     if is_text(array.type):

@@ -184,7 +184,9 @@ def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
         cells = pc.if_else(array, true, false)
     elif pa.types.is_floating(kind):
         cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
-        cells = pc.replace_substring(cells, ".", dialect.decimal) if dialect.decimal != "." else cells
+        cells = (
+            pc.replace_substring(cells, ".", dialect.decimal) if dialect.decimal != "." else cells
+        )
     elif pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         texts = [None if value is None else str(value) for value in array.to_pylist()]
         cells = pa.array(texts, pa.large_string())
