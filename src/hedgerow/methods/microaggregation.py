@@ -20,7 +20,7 @@ from .masking import Masked, Masking, category_column, mask_numbers
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
-METHODS = ("mdav", "v-mdav", "individual_ranking")
+GROUPINGS = ("mdav", "v-mdav", "individual_ranking")
 DISTANCES = ("auto", "euclidean", "gower")
 
 
@@ -31,7 +31,7 @@ class Microaggregation(Masking):
     ----------
     k : int
         Smallest group, at least 2 and at most the number of rows.
-    method : {"mdav", "v-mdav", "individual_ranking"}
+    grouping : {"mdav", "v-mdav", "individual_ranking"}
         Groups of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
         every column by itself, which does not make whole records alike.
     distance : {"auto", "euclidean", "gower"}
@@ -80,11 +80,11 @@ class Microaggregation(Masking):
     groups_: Groups
 
     def __init__(
-        self, k: int = 3, *, method: str = "mdav", distance: str = "auto", standardise: bool = True,
+        self, k: int = 3, *, grouping: str = "mdav", distance: str = "auto", standardise: bool = True,
         gain: float = 0.2, integers: bool = False,
     ) -> None:
         self.k = k
-        self.method = method
+        self.grouping = grouping
         self.distance = distance
         self.standardise = standardise
         self.gain = gain
@@ -92,8 +92,8 @@ class Microaggregation(Masking):
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         k = check_whole("k", self.k, 2)
-        if self.method not in METHODS:
-            raise ParameterError(f"method is {self.method!r}", hint=f"one of {', '.join(METHODS)}")
+        if self.grouping not in GROUPINGS:
+            raise ParameterError(f"grouping is {self.grouping!r}", hint=f"one of {', '.join(GROUPINGS)}")
         if self.distance not in DISTANCES:
             raise ParameterError(f"distance is {self.distance!r}", hint=f"one of {', '.join(DISTANCES)}")
         if not isinstance(self.gain, (int, float)) or not 0 <= self.gain < np.inf:
@@ -102,7 +102,7 @@ class Microaggregation(Masking):
             raise ParameterError(f"k is {k}, but there are only {table.n_rows} rows")
         kinds = {name: schema.kinds.get(name) or table.kind(name) for name in schema.quasi}
         words = [name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")]
-        if self.method == "individual_ranking":
+        if self.grouping == "individual_ranking":
             return self._rank(table, schema, k)
         if self.distance == "gower" or (self.distance == "auto" and words):
             return self._gower(table, schema, k, words)
@@ -110,7 +110,7 @@ class Microaggregation(Masking):
         scaled = _standardised(values) if self.standardise else values
         canonical = np.lexsort(scaled.T[::-1])
         points = np.ascontiguousarray(scaled[canonical])
-        if self.method == "mdav":
+        if self.grouping == "mdav":
             groups = mdav(points, k)
         else:
             groups = variable_groups(points, k, float(self.gain))
@@ -126,7 +126,7 @@ class Microaggregation(Masking):
         if missing:
             raise ParameterError(
                 f"missing numbers in: {', '.join(map(repr, missing))}",
-                hint='fill them or leave these rows out; method="individual_ranking" leaves them as they are')
+                hint='fill them or leave these rows out; grouping="individual_ranking" leaves them as they are')
         return values
 
     def _facts(self, values: Floats) -> dict[str, Any]:
@@ -152,9 +152,9 @@ class Microaggregation(Masking):
         return Masked(released, columns, {"k": k, "columns_ranked_alone": before.shape[1]})
 
     def _gower(self, table: Table, schema: Schema, k: int, words: list[str]) -> Masked:
-        if self.method != "mdav" or self.distance == "euclidean":
+        if self.grouping != "mdav" or self.distance == "euclidean":
             raise UnsupportedError("categories are aggregated by MDAV with Gower's distance alone",
-                                   hint='set method="mdav" and distance="gower"')
+                                   hint='set grouping="mdav" and distance="gower"')
         dates = [n for n in schema.quasi if n not in words
                  and (schema.kinds.get(n) or table.kind(n)) != "numeric"]
         if dates:

@@ -15,7 +15,7 @@ from .masking import Masked, Masking, mask_numbers, numbers
 
 Floats = NDArray[np.float64]
 
-KINDS = ("additive", "correlated")
+NOISES = ("additive", "correlated")
 
 
 class NoiseAddition(Masking):
@@ -25,7 +25,7 @@ class NoiseAddition(Masking):
     ----------
     scale : float
         Standard deviation of the noise over that of the column, above 0.
-    kind : {"additive", "correlated"}
+    noise : {"additive", "correlated"}
         Independent noise weakens correlations; correlated noise has scale**2 times
         the covariance matrix of the data (Kim 1986), so correlations stay and all
         covariances grow by 1 + scale**2.
@@ -51,11 +51,11 @@ class NoiseAddition(Masking):
     words: ClassVar[str] = "noise addition"
 
     def __init__(
-        self, scale: float = 0.1, *, kind: str = "additive", random_state: int | None = None,
+        self, scale: float = 0.1, *, noise: str = "additive", random_state: int | None = None,
         clip: bool | tuple[float, float] = False, integers: bool = False,
     ) -> None:
         self.scale = scale
-        self.kind = kind
+        self.noise = noise
         self.random_state = random_state
         self.clip = clip
         self.integers = integers
@@ -64,24 +64,24 @@ class NoiseAddition(Masking):
         check_clip(self.clip)
         if isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not 0 < self.scale < np.inf:
             raise ParameterError("scale must be a number above 0")
-        if self.kind not in KINDS:
-            raise ParameterError(f"kind is {self.kind!r}", hint=f"one of {', '.join(KINDS)}")
+        if self.noise not in NOISES:
+            raise ParameterError(f"noise is {self.noise!r}", hint=f"one of {', '.join(NOISES)}")
         before = numbers(table, schema)
-        noise = np.random.default_rng(self.random_state).standard_normal(before.shape)
-        if self.kind == "additive":
-            noise *= np.nanstd(before, axis=0)
+        drawn = np.random.default_rng(self.random_state).standard_normal(before.shape)
+        if self.noise == "additive":
+            drawn *= np.nanstd(before, axis=0)
         else:
-            noise = noise @ covariance_root(before[~np.isnan(before).any(axis=1)])
-        released, columns = mask_numbers(table, schema, before, before + self.scale * noise,
+            drawn = drawn @ covariance_root(before[~np.isnan(before).any(axis=1)])
+        released, columns = mask_numbers(table, schema, before, before + self.scale * drawn,
                                          clip=self.clip, integers=self.integers)
-        return Masked(released, columns, {"scale": float(self.scale), "kind": self.kind})
+        return Masked(released, columns, {"scale": float(self.scale), "noise": self.noise})
 
 
 def covariance_root(values: Floats) -> Floats:
     """The symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
         raise ParameterError(f"only {len(values)} rows are complete, too few for covariances",
-                             hint='choose kind="additive"')
+                             hint='choose noise="additive"')
     covariance = np.atleast_2d(np.cov(values, rowvar=False))
     size, axes = np.linalg.eigh(covariance)
     return np.asarray((axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T)
