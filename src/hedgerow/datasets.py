@@ -296,6 +296,7 @@ def _column(name: str, values: Sequence[str]) -> Any:
     if name == "instance_weight":
         return pa.array([float(v) for v in values], pa.float64())
     # The test labels of Adult end with a full stop that the train labels do not have.
-    dot = "." if name == "income" else ""
+    end = "K." if name == "income" else "\n"
     known: Mapping[str, str | None] = {"?": None}
-    return pa.array([known.get(v, v.removesuffix(dot) if dot else v) for v in values], pa.string())
+    texts = [known.get(v, v[:-1] if v.endswith(end) else v) for v in values]
+    return pa.array(texts, pa.string())

@@ -328,7 +328,8 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
         found = coded.dictionary.to_numpy(zero_copy_only=False)
         order = np.argsort(found)  # NaN sorts last
         rank = np.empty(len(found), dtype=smallest(len(found)))
-        rank[order] = np.arange(len(found))
+        # NaNs of several bit patterns are entries of their own, but one missing value.
+        rank[order] = np.minimum(np.arange(len(found)), np.count_nonzero(~np.isnan(found)))
         found, codes = found[order], rank[coded.indices.to_numpy()]
     n = int(np.count_nonzero(~np.isnan(found)))
     values = found[:n]
