@@ -35,13 +35,17 @@ def standardise(values: Floats) -> Floats:
 def _known(columns: int, known: int | None) -> int:
     known = (columns + 1) // 2 if known is None else known
     if not 1 <= known <= columns:
-        raise ParameterError(f"known is {known}; the files share {columns} columns",
-                             hint=f"choose 1 to {columns}")
+        raise ParameterError(
+            f"known is {known}; the files share {columns} columns", hint=f"choose 1 to {columns}"
+        )
     return known
 
 
 def distance_linkage(
-    original: Floats, masked: Floats, known: int | None = None, rows: NDArray[np.int64] | None = None
+    original: Floats,
+    masked: Floats,
+    known: int | None = None,
+    rows: NDArray[np.int64] | None = None,
 ) -> Floats:
     """Per cent of masked records whose nearest original is their own, for growing knowledge.
 
@@ -84,8 +88,11 @@ def distance_linkage(
 
 
 def probabilistic_linkage(
-    original: Floats, masked: Floats, known: int | None = None,
-    rows: NDArray[np.int64] | None = None, agree: float = AGREE,
+    original: Floats,
+    masked: Floats,
+    known: int | None = None,
+    rows: NDArray[np.int64] | None = None,
+    agree: float = AGREE,
 ) -> Floats:
     """Per cent of masked records linked to their own original by Fellegi and Sunter's weights.
 
@@ -108,8 +115,10 @@ def probabilistic_linkage(
     """
     known = _known(original.shape[1], known)
     if known > MAX_KNOWN:
-        raise UnsupportedError(f"probabilistic linkage on {known} attributes needs 2**{known} patterns",
-                               hint=f"set known to at most {MAX_KNOWN}")
+        raise UnsupportedError(
+            f"probabilistic linkage on {known} attributes needs 2**{known} patterns",
+            hint=f"set known to at most {MAX_KNOWN}",
+        )
     z = np.ascontiguousarray(standardise(original)[:, :known].T)
     target = standardise(masked)[:, :known]
     rows = np.arange(len(target)) if rows is None else rows

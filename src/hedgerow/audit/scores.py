@@ -150,13 +150,19 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     covariances, b = _relative(v[upper], w[upper])
     variances, c = _relative(np.diag(v), np.diag(w))
     correlations = 100.0 * float(moved.mean()) if len(moved) else 0.0
-    return InformationLoss(cells, means, covariances, variances, correlations,
-                           a + b + c + int((~varies).sum()))
+    return InformationLoss(
+        cells, means, covariances, variances, correlations, a + b + c + int((~varies).sum())
+    )
 
 
 def score(
-    original: Any, masked: Any, *, columns: list[str] | None = None, known: int | None = None,
-    records: int | None = MOST_LINKED, random_state: int = 0,
+    original: Any,
+    masked: Any,
+    *,
+    columns: list[str] | None = None,
+    known: int | None = None,
+    records: int | None = MOST_LINKED,
+    random_state: int = 0,
 ) -> Scores:
     """Judge a masked file against its original: loss, risk and score.
 
@@ -196,14 +202,20 @@ def score(
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
-        raise InputError(f"only {int(complete.sum())} rows are complete in both files",
-                         hint="leave out columns that are mostly missing")
+        raise InputError(
+            f"only {int(complete.sum())} rows are complete in both files",
+            hint="leave out columns that are mostly missing",
+        )
     return score_arrays(x[complete], y[complete], names, known, records, random_state)
 
 
 def score_arrays(
-    original: Floats, masked: Floats, names: list[str], known: int | None = None,
-    records: int | None = MOST_LINKED, random_state: int = 0,
+    original: Floats,
+    masked: Floats,
+    names: list[str],
+    known: int | None = None,
+    records: int | None = MOST_LINKED,
+    random_state: int = 0,
 ) -> Scores:
     """`score` of complete finite arrays of shape (n, a)."""
     rows = None
@@ -215,25 +227,39 @@ def score_arrays(
     distance = distance_linkage(original, masked, known, rows)
     probabilistic = probabilistic_linkage(original, masked, known, rows)
     interval = interval_disclosure(original, masked)
-    return Scores(tuple(names), len(distance), n, n if rows is None else len(rows),
-                  information_loss(original, masked), tuple(distance.tolist()),
-                  tuple(probabilistic.tolist()), tuple(interval.tolist()))
+    return Scores(
+        tuple(names),
+        len(distance),
+        n,
+        n if rows is None else len(rows),
+        information_loss(original, masked),
+        tuple(distance.tolist()),
+        tuple(probabilistic.tolist()),
+        tuple(interval.tolist()),
+    )
 
 
 def _compared(first: Table, second: Table, columns: list[str] | None) -> list[str]:
     if first.n_rows != second.n_rows:
-        raise InputError(f"the files have {first.n_rows} and {second.n_rows} rows",
-                         hint="row i of the masked file must belong to row i of the original")
-    shared = [n for n in first.names if n in second.names
-              and first.kind(n) == "numeric" and second.kind(n) == "numeric"]
+        raise InputError(
+            f"the files have {first.n_rows} and {second.n_rows} rows",
+            hint="row i of the masked file must belong to row i of the original",
+        )
+    shared = [
+        n
+        for n in first.names
+        if n in second.names and first.kind(n) == "numeric" and second.kind(n) == "numeric"
+    ]
     if columns is None:
         if not shared:
             raise InputError("the files share no numeric column")
         return shared
     wrong = [name for name in columns if name not in shared]
     if wrong or not columns:
-        raise InputError(f"not a numeric column of both files: {', '.join(map(repr, wrong))}",
-                         hint="the columns are: " + ", ".join(shared))
+        raise InputError(
+            f"not a numeric column of both files: {', '.join(map(repr, wrong))}",
+            hint="the columns are: " + ", ".join(shared),
+        )
     return list(columns)
 
 

@@ -58,8 +58,14 @@ def mdav(points: Floats, k: int) -> Groups:
 
 @njit(cache=True, nogil=True)
 def _close(
-    tree: Tree, points: Floats, q: Floats, number: int, group: Groups, total: Floats,
-    found: NDArray[np.int64], gaps: Floats,
+    tree: Tree,
+    points: Floats,
+    q: Floats,
+    number: int,
+    group: Groups,
+    total: Floats,
+    found: NDArray[np.int64],
+    gaps: Floats,
 ) -> None:
     """Form one group of the records nearest to q and take them out."""
     for j in range(nearest(tree, q, found.size, found, gaps)):
@@ -96,7 +102,11 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
     group = np.full(n, -1)
     found, gaps = np.empty(k, np.int64), np.empty(k)
     two, gap_two = np.empty(2, np.int64), np.empty(2)
-    members, next_to, next_gap = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
+    members, next_to, next_gap = (
+        np.empty(2 * k, np.int64),
+        np.empty(2 * k, np.int64),
+        np.empty(2 * k),
+    )
     left, formed = n, 0
     for e in order:
         if left < k:
@@ -118,8 +128,10 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
                 if next_to[j] < 0 or group[next_to[j]] >= 0:
                     nearest(tree, points[members[j]], 1, two[:1], gap_two[:1])
                     next_to[j], next_gap[j] = two[0], gap_two[0]
-                if closest < 0 or next_gap[j] < next_gap[closest] or (
-                    next_gap[j] == next_gap[closest] and next_to[j] < next_to[closest]
+                if (
+                    closest < 0
+                    or next_gap[j] < next_gap[closest]
+                    or (next_gap[j] == next_gap[closest] and next_to[j] < next_to[closest])
                 ):
                     closest = j
             candidate, inside = next_to[closest], next_gap[closest]
@@ -138,7 +150,9 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
 
 
 @njit(cache=True, nogil=True)
-def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int) -> Groups:
+def mdav_gower(
+    numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int
+) -> Groups:
     """MDAV by Gower's distance: |x - y| over the range, and 1 for unlike categories.
 
     The centre of a set is its means and its most frequent categories. Every search
@@ -209,8 +223,13 @@ def mdav_gower(numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np
 
 @njit(cache=True, nogil=True)
 def _gower(
-    numbers: Floats, codes: NDArray[np.int64], ids: NDArray[np.int64], left: int,
-    centre: Floats, categories: NDArray[np.int64], apart: Floats,
+    numbers: Floats,
+    codes: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    left: int,
+    centre: Floats,
+    categories: NDArray[np.int64],
+    apart: Floats,
 ) -> None:
     for i in range(left):
         record, gap = ids[i], 0.0

@@ -205,7 +205,9 @@ def nearest(
         else:
             for i in range(tree.start[node], tree.end[node]):
                 d2, record = _apart(tree.points, i, q), tree.ids[i]
-                if filled == k and (d2 > gaps[k - 1] or (d2 == gaps[k - 1] and record > found[k - 1])):
+                if filled == k and (
+                    d2 > gaps[k - 1] or (d2 == gaps[k - 1] and record > found[k - 1])
+                ):
                     continue
                 filled = min(filled + 1, k)
                 j = filled - 1

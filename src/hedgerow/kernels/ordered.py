@@ -28,8 +28,14 @@ def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) 
 
 @njit(cache=True, nogil=True, parallel=True)
 def place_back(
-    fitted: Floats, deviation: Floats, normals: Floats, place: Index, block: Index,
-    lo: Floats, span: Floats, released: Floats,
+    fitted: Floats,
+    deviation: Floats,
+    normals: Floats,
+    place: Index,
+    block: Index,
+    lo: Floats,
+    span: Floats,
+    released: Floats,
 ) -> None:
     """Add the noise, undo the normalisation and both orders."""
     for i in prange(place.size):

@@ -21,7 +21,9 @@ def _patterns(originals: Floats, row: Floats, within: float, out: NDArray[np.uin
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def count_patterns(originals: Floats, masked: Floats, within: float, workers: int) -> NDArray[np.int64]:
+def count_patterns(
+    originals: Floats, masked: Floats, within: float, workers: int
+) -> NDArray[np.int64]:
     """How many pairs show each agreement pattern.
 
     Parameters
@@ -49,7 +51,11 @@ def count_patterns(originals: Floats, masked: Floats, within: float, workers: in
 
 @njit(cache=True, nogil=True, parallel=True)
 def link_patterns(
-    originals: Floats, masked: Floats, own: NDArray[np.int64], within: float, weights: Floats,
+    originals: Floats,
+    masked: Floats,
+    own: NDArray[np.int64],
+    within: float,
+    weights: Floats,
     workers: int,
 ) -> Floats:
     """The share of its best links that each masked record has on its own original.
@@ -104,7 +110,12 @@ def link_patterns(
 
 @njit(cache=True, nogil=True)
 def estimate(
-    bits: NDArray[np.uint32], counts: Floats, attributes: int, start: float, steps: int, change: float
+    bits: NDArray[np.uint32],
+    counts: Floats,
+    attributes: int,
+    start: float,
+    steps: int,
+    change: float,
 ) -> tuple[Floats, Floats]:
     """Fellegi and Sunter's m and u by EM on pattern counts.
 

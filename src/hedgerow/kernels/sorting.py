@@ -52,8 +52,12 @@ def _sort(keys: NDArray[np.uint64], order: NDArray[np.uint32]) -> None:
 
 @njit(cache=True, nogil=True)
 def _sort_bucket(
-    keys: NDArray[np.uint64], order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64], spare_order: NDArray[np.uint32], begin: int, end: int,
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    begin: int,
+    end: int,
 ) -> None:
     todo = [(begin, end)]
     while todo:
@@ -68,8 +72,12 @@ def _sort_bucket(
 
 @njit(cache=True, nogil=True)
 def _scatter(
-    keys: NDArray[np.uint64], order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64], spare_order: NDArray[np.uint32], begin: int, end: int,
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    begin: int,
+    end: int,
 ) -> NDArray[np.int64]:
     """Cut ``keys[begin:end]`` by its leading bits into buckets; returns their bounds."""
     lo = hi = keys[begin]
@@ -96,8 +104,12 @@ def _scatter(
 
 @njit(cache=True, nogil=True)
 def _sort_in_cache(
-    keys: NDArray[np.uint64], order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64], spare_order: NDArray[np.uint32], begin: int, end: int,
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    begin: int,
+    end: int,
 ) -> None:
     if end - begin <= _TINY:  # insertion
         for i in range(begin + 1, end):

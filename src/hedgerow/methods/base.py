@@ -9,7 +9,7 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..engines.memory import transform
+from ..engines.memory import Transformed, transform
 from ..errors import ParameterError, PlanError
 from ..plan import Column as PlanColumn
 from ..plan import Plan
@@ -94,7 +94,11 @@ class Method(TransformerMixin, BaseEstimator):
         if missing:
             raise PlanError(f"the table lacks the columns {', '.join(map(repr, missing))}",
                             hint="the plan recodes " + ", ".join(self.plan_.names("quasi")))
-        return people.restore(transform(self.plan_, people).columns)
+        return people.restore(self.execute(people).columns)
+
+    def execute(self, table: Table) -> Transformed:
+        """The released columns of a table; what `transform` and `protect` both call."""
+        return transform(self.plan_, table)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the released columns: those of the fitted ones."""

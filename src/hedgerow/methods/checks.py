@@ -14,7 +14,11 @@ def check_clip(clip: Any) -> None:
     if isinstance(clip, bool):
         return
     pair = isinstance(clip, (tuple, list)) and len(clip) == 2
-    if not pair or not all(isinstance(x, (int, float)) and np.isfinite(x) for x in clip) or clip[0] >= clip[1]:
+    if (
+        not pair
+        or not all(isinstance(x, (int, float)) and np.isfinite(x) for x in clip)
+        or clip[0] >= clip[1]
+    ):
         raise ParameterError("clip must be True, False or two increasing numbers")
 
 

@@ -37,6 +37,8 @@ class TopBottomCoding(Masking):
         share the bound is the nearest value that is not coded.
     integers : bool
         Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Examples
     --------
@@ -49,9 +51,15 @@ class TopBottomCoding(Masking):
     words: ClassVar[str] = "top and bottom coding"
 
     def __init__(
-        self, top: float | Mapping[str, float] | None = None,
-        bottom: float | Mapping[str, float] | None = None, *, top_share: float = 0.01,
-        bottom_share: float = 0.0, replace: str = "threshold", integers: bool = False,
+        self,
+        top: float | Mapping[str, float] | None = None,
+        bottom: float | Mapping[str, float] | None = None,
+        *,
+        top_share: float = 0.01,
+        bottom_share: float = 0.0,
+        replace: str = "threshold",
+        integers: bool = False,
+        schema: Schema | None = None,
     ) -> None:
         self.top = top
         self.bottom = bottom
@@ -59,10 +67,13 @@ class TopBottomCoding(Masking):
         self.bottom_share = bottom_share
         self.replace = replace
         self.integers = integers
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         if self.replace not in REPLACE:
-            raise ParameterError(f"replace is {self.replace!r}", hint=f"one of {', '.join(REPLACE)}")
+            raise ParameterError(
+                f"replace is {self.replace!r}", hint=f"one of {', '.join(REPLACE)}"
+            )
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
         before = numbers(table, schema)
@@ -70,24 +81,36 @@ class TopBottomCoding(Masking):
         coded = [0, 0]
         for c, name in enumerate(schema.quasi):
             column = after[:, c]
-            given = _given("top", self.top, name, schema), _given("bottom", self.bottom, name, schema)
+            given = (
+                _given("top", self.top, name, schema),
+                _given("bottom", self.bottom, name, schema),
+            )
             there = before[~np.isnan(before[:, c]), c]
             high = given[0] if given[0] is not None else share_bound(there, top_share)
             low = given[1] if given[1] is not None else -share_bound(-there, bottom_share)
             if low > high:
                 raise ParameterError(f"bottom is above top in column {name!r}")
-            for side, outside, bound in ((0, before[:, c] > high, high), (1, before[:, c] < low, low)):
+            for side, outside, bound in (
+                (0, before[:, c] > high, high),
+                (1, before[:, c] < low, low),
+            ):
                 count = int(outside.sum())
                 if self.replace == "mean" and 0 < count < FEWEST:
                     raise ParameterError(
-                        f"only {count} values of column {name!r} are coded, and their mean would tell them",
-                        hint='code more of them, or choose replace="threshold"')
+                        f"only {count} values of column {name!r} are coded; their mean tells them",
+                        hint='code more of them, or choose replace="threshold"',
+                    )
                 if count:
-                    column[outside] = bound if self.replace == "threshold" else before[outside, c].mean()
+                    column[outside] = (
+                        bound if self.replace == "threshold" else before[outside, c].mean()
+                    )
                 coded[side] += count
         released, columns = mask_numbers(table, schema, before, after, integers=self.integers)
-        facts: dict[str, Any] = {"coded_at_the_top": coded[0], "coded_at_the_bottom": coded[1],
-                                 "share_unchanged": share(columns, "unchanged")}
+        facts: dict[str, Any] = {
+            "coded_at_the_top": coded[0],
+            "coded_at_the_bottom": coded[1],
+            "share_unchanged": share(columns, "unchanged"),
+        }
         return Masked(released, columns, facts)
 
 
@@ -103,7 +126,9 @@ def _given(what: str, bound: Any, name: str, schema: Schema) -> float | None:
     if isinstance(bound, Mapping):
         unknown = [str(n) for n in bound if n not in schema.quasi]
         if unknown:
-            raise ParameterError(f"{what} names columns that are not quasi-identifiers: {', '.join(unknown)}")
+            raise ParameterError(
+                f"{what} names columns that are not quasi-identifiers: {', '.join(unknown)}"
+            )
         bound = bound.get(name)
         if bound is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -10,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..engines.memory import Transformed
 from ..plan.masking import Mask, MaskedColumn
-from ..plan.records import Column, Plan
+from ..plan.records import Plan
 from ..schema import Schema
 from ..table import Column as EncodedColumn
 from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
-from .base import Method
+from .base import Method, plan_columns
 
 Floats = NDArray[np.float64]
-SECRET = ("random_state", "key")
+SECRET = ("random_state", "key", "schema")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Masking(Method):
     """
 
     words: ClassVar[str] = ""
+    needs_sensitive = False
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
 
@@ -68,26 +70,44 @@ class Masking(Method):
         raise NotImplementedError
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        if not schema.quasi:
-            raise ParameterError("there is no column to mask", hint="name the quasi-identifiers")
         made = self._mask(table, schema)
-        self._released = dict(made.released)
+        self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
         self.facts_, self.columns_ = dict(made.facts), made.columns
-        columns = tuple(Column(name, schema.role(name), schema.kinds.get(name) or table.kind(name))
-                        for name in table.names)
         recoding = Mask(self.words, made.columns, _plain(dict(made.facts)))
-        return Plan(type(self).__name__, self._parameters(), columns, recoding, made.promises,
-                    table.n_rows)
+        return Plan(
+            type(self).__name__,
+            self._parameters(),
+            plan_columns(table, schema),
+            recoding,
+            made.promises,
+            table.n_rows,
+        )
+
+    def execute(self, table: Table) -> Transformed:
+        """The masked columns of the table that was fitted; PlanError for any other."""
+        recoding = self.plan_.recoding
+        assert isinstance(recoding, Mask)
+        if fingerprint(table, [c.name for c in recoding.columns]) != self._fitted:
+            raise recoding.refuse()
+        return Transformed(dict(self._released), 0)
 
     def _parameters(self) -> dict[str, Any]:
         """The parameters as plain data; what must stay secret is left out."""
-        return {name: _plain(value) for name, value in self.get_params(deep=False).items()
-                if name not in SECRET}
+        return {
+            name: _plain(value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in SECRET
+        }
 
 
 def mask_numbers(
-    table: Table, schema: Schema, before: Floats, after: Floats, *,
-    clip: bool | tuple[float, float] = False, integers: bool = False,
+    table: Table,
+    schema: Schema,
+    before: Floats,
+    after: Floats,
+    *,
+    clip: bool | tuple[float, float] = False,
+    integers: bool = False,
     names: Sequence[str] | None = None,
 ) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
     """Masked numbers as columns, clipped and rounded on request, with what changed.
@@ -121,12 +141,35 @@ def mask_numbers(
             new = np.rint(new)
         n, cells = len(old), max(int(there.sum()), 1)
         suppressed = int((np.isnan(new) & there).sum())
-        columns.append(MaskedColumn(
-            name, schema.role(name), "numeric", released=str(released[name].type),
-            missing=float((n - there.sum()) / n), unchanged=float((new == old).sum() / cells),
-            outside=float(outside.sum() / cells), clipped=float(clipped.sum() / cells),
-            suppressed=suppressed / cells))
+        columns.append(
+            MaskedColumn(
+                name,
+                schema.role(name),
+                "numeric",
+                released=str(released[name].type),
+                missing=float((n - there.sum()) / n),
+                unchanged=float((new == old).sum() / cells),
+                outside=float(outside.sum() / cells),
+                clipped=float(clipped.sum() / cells),
+                suppressed=suppressed / cells,
+            )
+        )
     return released, tuple(columns)
+
+
+def fingerprint(table: Table, names: Sequence[str]) -> str:
+    """A digest of some columns, to know a table again without keeping it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in names:
+        column = table.arrow.column(name)
+        if table.kind(name) == "numeric":
+            values = column.cast(pa.float64(), safe=False).to_numpy() + 0.0
+            digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
+        else:
+            encoded = table.column(name)
+            digest.update(np.ascontiguousarray(encoded.codes).astype(np.uint32).tobytes())
+            digest.update(repr(list(encoded.values)).encode())
+    return digest.hexdigest()
 
 
 def numbers(table: Table, schema: Schema) -> Floats:
@@ -145,11 +188,14 @@ def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64
     """Codes (missing: the number of categories) as a column of the original type."""
     missing = codes == column.n_values
     original = table.arrow.schema.field(column.name).type
-    texts = pa.array(np.append(np.array(column.values, dtype=object), None)[codes], mask=missing,
-                     type=pa.string())
+    texts = pa.array(
+        np.array([*column.values, None], dtype=object)[codes], mask=missing, type=pa.string()
+    )
     if pa.types.is_boolean(original):
-        return pa.array([None if m else t == "true" for t, m in zip(texts.to_pylist(), missing, strict=True)],
-                        type=pa.bool_())
+        return pa.array(
+            [None if m else t == "true" for t, m in zip(texts.to_pylist(), missing, strict=True)],
+            type=pa.bool_(),
+        )
     if pa.types.is_dictionary(original):
         return texts.cast(original.value_type).dictionary_encode()
     return texts if pa.types.is_string(original) else texts.cast(original)

@@ -46,6 +46,8 @@ class Microaggregation(Masking):
         clustered ones.
     integers : bool
         Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Attributes
     ----------
@@ -80,8 +82,15 @@ class Microaggregation(Masking):
     groups_: Groups
 
     def __init__(
-        self, k: int = 3, *, grouping: str = "mdav", distance: str = "auto", standardise: bool = True,
-        gain: float = 0.2, integers: bool = False,
+        self,
+        k: int = 3,
+        *,
+        grouping: str = "mdav",
+        distance: str = "auto",
+        standardise: bool = True,
+        gain: float = 0.2,
+        integers: bool = False,
+        schema: Schema | None = None,
     ) -> None:
         self.k = k
         self.grouping = grouping
@@ -89,19 +98,26 @@ class Microaggregation(Masking):
         self.standardise = standardise
         self.gain = gain
         self.integers = integers
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         k = check_whole("k", self.k, 2)
         if self.grouping not in GROUPINGS:
-            raise ParameterError(f"grouping is {self.grouping!r}", hint=f"one of {', '.join(GROUPINGS)}")
+            raise ParameterError(
+                f"grouping is {self.grouping!r}", hint=f"one of {', '.join(GROUPINGS)}"
+            )
         if self.distance not in DISTANCES:
-            raise ParameterError(f"distance is {self.distance!r}", hint=f"one of {', '.join(DISTANCES)}")
+            raise ParameterError(
+                f"distance is {self.distance!r}", hint=f"one of {', '.join(DISTANCES)}"
+            )
         if not isinstance(self.gain, (int, float)) or not 0 <= self.gain < np.inf:
             raise ParameterError("gain must be a number of at least 0")
         if k > table.n_rows:
             raise ParameterError(f"k is {k}, but there are only {table.n_rows} rows")
         kinds = {name: schema.kinds.get(name) or table.kind(name) for name in schema.quasi}
-        words = [name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")]
+        words = [
+            name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")
+        ]
         if self.grouping == "individual_ranking":
             return self._rank(table, schema, k)
         if self.distance == "gower" or (self.distance == "auto" and words):
@@ -126,13 +142,18 @@ class Microaggregation(Masking):
         if missing:
             raise ParameterError(
                 f"missing numbers in: {', '.join(map(repr, missing))}",
-                hint='fill them or leave these rows out; grouping="individual_ranking" leaves them as they are')
+                hint='fill them, leave these rows out, or set grouping="individual_ranking"',
+            )
         return values
 
     def _facts(self, values: Floats) -> dict[str, Any]:
         sizes = np.bincount(self.groups_)
-        facts = {"k": self.k, "groups": len(sizes), "smallest_group": int(sizes.min()),
-                 "largest_group": int(sizes.max())}
+        facts: dict[str, Any] = {
+            "k": self.k,
+            "groups": len(sizes),
+            "smallest_group": int(sizes.min()),
+            "largest_group": int(sizes.max()),
+        }
         if values.shape[1]:
             facts["loss_percent"] = group_loss(values, self.groups_)
         return facts
@@ -143,7 +164,9 @@ class Microaggregation(Masking):
         for c, name in enumerate(schema.quasi):
             there = np.flatnonzero(~np.isnan(before[:, c]))
             if len(there) < k:
-                raise ParameterError(f"column {name!r} has {len(there)} values that are not missing, k is {k}")
+                raise ParameterError(
+                    f"column {name!r} has {len(there)} values that are not missing, k is {k}"
+                )
             ranked = there[np.argsort(before[there, c], kind="stable")]
             groups = np.minimum(np.arange(len(ranked)) // k, len(ranked) // k - 1)
             means = np.bincount(groups, before[ranked, c]) / np.bincount(groups)
@@ -153,17 +176,26 @@ class Microaggregation(Masking):
 
     def _gower(self, table: Table, schema: Schema, k: int, words: list[str]) -> Masked:
         if self.grouping != "mdav" or self.distance == "euclidean":
-            raise UnsupportedError("categories are aggregated by MDAV with Gower's distance alone",
-                                   hint='set grouping="mdav" and distance="gower"')
-        dates = [n for n in schema.quasi if n not in words
-                 and (schema.kinds.get(n) or table.kind(n)) != "numeric"]
+            raise UnsupportedError(
+                "categories are aggregated by MDAV with Gower's distance alone",
+                hint='set grouping="mdav" and distance="gower"',
+            )
+        dates = [
+            n
+            for n in schema.quasi
+            if n not in words and (schema.kinds.get(n) or table.kind(n)) != "numeric"
+        ]
         if dates:
-            raise SchemaError(f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
-                              hint="leave these columns out of the quasi-identifiers")
+            raise SchemaError(
+                f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
+                hint="leave these columns out of the quasi-identifiers",
+            )
         figures = [n for n in schema.quasi if n not in words]
         values = self._complete(table, schema, figures) if figures else np.empty((table.n_rows, 0))
-        encoded = [table.column(n, kind=schema.kinds.get(n), categories=schema.categories.get(n))
-                   for n in words]
+        encoded = [
+            table.column(n, kind=schema.kinds.get(n), categories=schema.categories.get(n))
+            for n in words
+        ]
         codes = np.empty((table.n_rows, len(words)), np.int64)
         for c, column in enumerate(encoded):
             codes[:, c] = column.codes
@@ -171,37 +203,53 @@ class Microaggregation(Masking):
         scaled = (values - values.min(axis=0)) / np.where(spans > 0, spans, 1.0)
         canonical = np.lexsort((*codes.T[::-1], *scaled.T[::-1]))
         sizes = np.array([column.n_values + 1 for column in encoded], dtype=np.int64)
-        groups = mdav_gower(np.ascontiguousarray(scaled[canonical]),
-                            np.ascontiguousarray(codes[canonical]), sizes, k)
+        groups = mdav_gower(
+            np.ascontiguousarray(scaled[canonical]),
+            np.ascontiguousarray(codes[canonical]),
+            sizes,
+            k,
+        )
         self.groups_ = np.empty_like(groups)
         self.groups_[canonical] = groups
         after = _averages(values, self.groups_, canonical)
-        released, columns = mask_numbers(table, schema, values, after, integers=self.integers,
-                                         names=figures)
+        released, columns = mask_numbers(
+            table, schema, values, after, integers=self.integers, names=figures
+        )
         by_name = {c.name: c for c in columns}
         for column, code in zip(encoded, codes.T, strict=True):
             modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
             released[column.name] = category_column(table, column, modes)
             missing = code == column.n_values
             by_name[column.name] = MaskedColumn(
-                column.name, schema.role(column.name), column.kind,
-                released=str(released[column.name].type), missing=float(missing.mean()),
+                column.name,
+                schema.role(column.name),
+                column.kind,
+                released=str(released[column.name].type),
+                missing=float(missing.mean()),
                 unchanged=float((modes == code)[~missing].mean()) if not missing.all() else 0.0,
-                suppressed=float((modes == column.n_values)[~missing].mean()) if not missing.all() else 0.0)
-        return Masked(released, tuple(by_name[n] for n in schema.quasi), self._facts(values),
-                      ({"kind": "k_anonymity", "k": k},))
+                suppressed=float((modes == column.n_values)[~missing].mean())
+                if not missing.all()
+                else 0.0,
+            )
+        return Masked(
+            released,
+            tuple(by_name[n] for n in schema.quasi),
+            self._facts(values),
+            ({"kind": "k_anonymity", "k": k},),
+        )
 
 
 def variable_groups(points: Floats, k: int, gain: float) -> Groups:
-    """V-MDAV over sorted points; the fewer than k left over join the group of the nearest average."""
+    """V-MDAV over sorted points; the few left over join the group of the nearest average."""
     apart = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     groups = v_mdav(points, np.argsort(-apart, kind="stable"), k, gain)
     rest = np.flatnonzero(groups < 0)
     if len(rest):
         chosen = groups >= 0
         sizes = np.bincount(groups[chosen])
-        centres = np.column_stack([np.bincount(groups[chosen], points[chosen, c]) / sizes
-                                   for c in range(points.shape[1])])
+        centres = np.column_stack(
+            [np.bincount(groups[chosen], points[chosen, c]) / sizes for c in range(points.shape[1])]
+        )
         tree = build(centres)
         found, gaps = np.empty(1, np.int64), np.empty(1)
         for i in rest:

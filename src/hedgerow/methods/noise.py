@@ -35,6 +35,8 @@ class NoiseAddition(Masking):
         Move released values back into the extent of their column, or into a pair.
     integers : bool
         Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Notes
     -----
@@ -44,25 +46,37 @@ class NoiseAddition(Masking):
     Examples
     --------
     >>> import pandas as pd
-    >>> NoiseAddition(0.5, random_state=1).fit_transform(pd.DataFrame({"x": [1.0, 2.0, None]})).shape
+    >>> wages = pd.DataFrame({"x": [1.0, 2.0, None]})
+    >>> NoiseAddition(0.5, random_state=1).fit_transform(wages).shape
     (3, 1)
     """
 
     words: ClassVar[str] = "noise addition"
 
     def __init__(
-        self, scale: float = 0.1, *, noise: str = "additive", random_state: int | None = None,
-        clip: bool | tuple[float, float] = False, integers: bool = False,
+        self,
+        scale: float = 0.1,
+        *,
+        noise: str = "additive",
+        random_state: int | None = None,
+        clip: bool | tuple[float, float] = False,
+        integers: bool = False,
+        schema: Schema | None = None,
     ) -> None:
         self.scale = scale
         self.noise = noise
         self.random_state = random_state
         self.clip = clip
         self.integers = integers
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)
-        if isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not 0 < self.scale < np.inf:
+        if (
+            isinstance(self.scale, bool)
+            or not isinstance(self.scale, (int, float))
+            or not 0 < self.scale < np.inf
+        ):
             raise ParameterError("scale must be a number above 0")
         if self.noise not in NOISES:
             raise ParameterError(f"noise is {self.noise!r}", hint=f"one of {', '.join(NOISES)}")
@@ -72,16 +86,24 @@ class NoiseAddition(Masking):
             drawn *= np.nanstd(before, axis=0)
         else:
             drawn = drawn @ covariance_root(before[~np.isnan(before).any(axis=1)])
-        released, columns = mask_numbers(table, schema, before, before + self.scale * drawn,
-                                         clip=self.clip, integers=self.integers)
+        released, columns = mask_numbers(
+            table,
+            schema,
+            before,
+            before + self.scale * drawn,
+            clip=self.clip,
+            integers=self.integers,
+        )
         return Masked(released, columns, {"scale": float(self.scale), "noise": self.noise})
 
 
 def covariance_root(values: Floats) -> Floats:
     """The symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
-        raise ParameterError(f"only {len(values)} rows are complete, too few for covariances",
-                             hint='choose noise="additive"')
+        raise ParameterError(
+            f"only {len(values)} rows are complete, too few for covariances",
+            hint='choose noise="additive"',
+        )
     covariance = np.atleast_2d(np.cov(values, rowvar=False))
     size, axes = np.linalg.eigh(covariance)
     return np.asarray((axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T)

@@ -94,8 +94,10 @@ class Ordered:
         """One degree a block; ParameterError when their number or size does not fit."""
         chosen = [degree] * self.n_blocks if isinstance(degree, int) else list(degree)
         if len(chosen) != self.n_blocks:
-            raise ParameterError(f"{len(chosen)} degrees are given for {self.n_blocks} blocks",
-                                 hint="give one degree, or one for every block")
+            raise ParameterError(
+                f"{len(chosen)} degrees are given for {self.n_blocks} blocks",
+                hint="give one degree, or one for every block",
+            )
         return chosen
 
     def protect(self, degree: int | Sequence[int], noise: Noise, normals: Floats) -> Floats:
@@ -158,8 +160,10 @@ def order(values: Floats, k: int) -> Ordered:
     with np.errstate(over="ignore"):
         span = ordered[ends] - lo
     if not np.isfinite(span).all():
-        raise ParameterError("the values lie so far apart that their differences overflow",
-                             hint="rescale the columns")
+        raise ParameterError(
+            "the values lie so far apart that their differences overflow",
+            hint="rescale the columns",
+        )
     normalise_blocks(ordered, lo, span, k)
     z, second = stable_sort(ordered)
     place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
@@ -172,15 +176,20 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
     k = check_whole("k", k, 2)
     single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
     if not single and not (isinstance(degree, (list, tuple)) and degree):
-        raise ParameterError("degree must be a whole number, a list of them, or \"auto\"")
+        raise ParameterError('degree must be a whole number, a list of them, or "auto"')
     degrees = [check_whole("degree", d, 0) for d in ([degree] if single else degree)]
     if k > n:
-        raise ParameterError(f"k is {k}, but there are only {n} values that are not missing",
-                             hint=f"choose k at most {n}")
+        raise ParameterError(
+            f"k is {k}, but there are only {n} values that are not missing",
+            hint=f"choose k at most {n}",
+        )
     if k <= max(degrees) + 1:
         raise ParameterError(
-            f"k is {k}: a polynomial of degree {max(degrees)} passes through {max(degrees) + 1} values, "
-            f"so nothing would be protected", hint=f"choose k above {max(degrees) + 1}")
+            f"k is {k}: a polynomial of degree {max(degrees)} passes through "
+            f"{max(degrees) + 1} values, "
+            f"so nothing would be protected",
+            hint=f"choose k above {max(degrees) + 1}",
+        )
     return k, degrees[0] if single else degrees
 
 

@@ -55,6 +55,8 @@ class PoROP(Masking):
         Move released values back into the extent of their column, or into a pair.
     integers : bool
         Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Attributes
     ----------
@@ -89,9 +91,15 @@ class PoROP(Masking):
     words: ClassVar[str] = "polynomial regression on ordered partitions (PoROP-k)"
 
     def __init__(
-        self, k: int | str = "auto", degree: int | Sequence[int] | str = "auto", *,
-        noise: str = "synthetic", random_state: int | None = None,
-        clip: bool | tuple[float, float] = False, integers: bool = False,
+        self,
+        k: int | str = "auto",
+        degree: int | Sequence[int] | str = "auto",
+        *,
+        noise: str = "synthetic",
+        random_state: int | None = None,
+        clip: bool | tuple[float, float] = False,
+        integers: bool = False,
+        schema: Schema | None = None,
     ) -> None:
         self.k = k
         self.degree = degree
@@ -99,6 +107,7 @@ class PoROP(Masking):
         self.random_state = random_state
         self.clip = clip
         self.integers = integers
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)
@@ -118,13 +127,19 @@ class PoROP(Masking):
         after = np.full(before.shape, np.nan)
         normals = np.random.Generator(np.random.PCG64(release)).standard_normal(len(values))
         after[there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
-        released, columns = mask_numbers(table, schema, before, after, clip=self.clip,
-                                         integers=self.integers)
-        facts = {"k": k, "degrees": sorted(set(ordered.degrees(degree))),
-                 "values": len(values), "blocks": ordered.n_blocks, "remainder": ordered.remainder,
-                 "share_unchanged": share(columns, "unchanged"),
-                 "share_outside_extent": share(columns, "outside"),
-                 "share_clipped": share(columns, "clipped")}
+        released, columns = mask_numbers(
+            table, schema, before, after, clip=self.clip, integers=self.integers
+        )
+        facts = {
+            "k": k,
+            "degrees": sorted(set(ordered.degrees(degree))),
+            "values": len(values),
+            "blocks": ordered.n_blocks,
+            "remainder": ordered.remainder,
+            "share_unchanged": share(columns, "unchanged"),
+            "share_outside_extent": share(columns, "outside"),
+            "share_clipped": share(columns, "clipped"),
+        }
         _warn(facts)
         return Masked(released, columns, facts)
 
@@ -136,6 +151,8 @@ class LiROP(PoROP):
     ----------
     k, noise, random_state, clip, integers
         As for `PoROP`.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Examples
     --------
@@ -147,18 +164,38 @@ class LiROP(PoROP):
     words: ClassVar[str] = "linear regression on ordered partitions (LiROP-k)"
 
     def __init__(
-        self, k: int | str = "auto", *, noise: str = "synthetic", random_state: int | None = None,
-        clip: bool | tuple[float, float] = False, integers: bool = False,
+        self,
+        k: int | str = "auto",
+        *,
+        noise: str = "synthetic",
+        random_state: int | None = None,
+        clip: bool | tuple[float, float] = False,
+        integers: bool = False,
+        schema: Schema | None = None,
     ) -> None:
-        super().__init__(k, 1, noise=noise, random_state=random_state, clip=clip, integers=integers)
+        super().__init__(
+            k,
+            1,
+            noise=noise,
+            random_state=random_state,
+            clip=clip,
+            integers=integers,
+            schema=schema,
+        )
 
 
 def _warn(facts: dict[str, Any]) -> None:
     if facts["share_unchanged"] > UNCHANGED:
         warnings.warn(
             f"{facts['share_unchanged']:.1%} of the cells are released unchanged: the values are "
-            f"constant or heavily tied; choose a larger k", UserWarning, stacklevel=2)
+            f"constant or heavily tied; choose a larger k",
+            UserWarning,
+            stacklevel=2,
+        )
     if 0 < facts["remainder"] < SHORT * facts["k"]:
         warnings.warn(
-            f"the last block holds only {facts['remainder']} of {facts['k']} values, which the score "
-            f"is sensitive to; choose a k that leaves none or more", UserWarning, stacklevel=2)
+            f"the last block holds only {facts['remainder']} of {facts['k']} values, which the "
+            f"score is sensitive to; choose a k that leaves none or more",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -27,7 +27,11 @@ MOST_TOGETHER = 3
 
 
 def search_settings(
-    values: Floats, k: Any, degree: Any, noise: str, search: np.random.SeedSequence,
+    values: Floats,
+    k: Any,
+    degree: Any,
+    noise: str,
+    search: np.random.SeedSequence,
     held_out: np.random.SeedSequence,
 ) -> list[dict[str, Any]]:
     """What was tried, best first.
@@ -66,7 +70,9 @@ def search_settings(
     rows = sorted(tried.values(), key=_rank)
     for row in rows[:FINALISTS]:
         row["held_out"] = trial.run(row["k"], row["degrees"], held_out)["score"]
-    return sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
+    return (
+        sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
+    )
 
 
 class _Trial:
@@ -81,12 +87,16 @@ class _Trial:
         self.n = int(self.there.sum())
         self.complete = self.there.all(axis=1)
         if self.complete.sum() < 3:
-            raise ParameterError("fewer than 3 rows are complete, too few to search by the score",
-                                 hint="set k and degree")
+            raise ParameterError(
+                "fewer than 3 rows are complete, too few to search by the score",
+                hint="set k and degree",
+            )
         self.names = [str(c) for c in range(values.shape[1])]
         self.ordered: tuple[int, Ordered | None] = (0, None)
 
-    def run(self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence) -> dict[str, Any]:
+    def run(
+        self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
+    ) -> dict[str, Any]:
         """Score one choice; k counts values of the whole table."""
         from ..audit.scores import score_arrays
 
@@ -98,10 +108,18 @@ class _Trial:
         normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
         after[self.there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         known = min((len(self.names) + 1) // 2, MOST_KNOWN)
-        made = score_arrays(self.values[self.complete], after[self.complete], self.names, known, LINKED)
-        return {"k": int(k), "remainder": self.n_whole % k,
-                "degrees": [int(d) for d in ordered.degrees(degree)],
-                "il": made.il, "dr": made.dr, "score": made.score, "held_out": None}
+        made = score_arrays(
+            self.values[self.complete], after[self.complete], self.names, known, LINKED
+        )
+        return {
+            "k": int(k),
+            "remainder": self.n_whole % k,
+            "degrees": [int(d) for d in ordered.degrees(degree)],
+            "il": made.il,
+            "dr": made.dr,
+            "score": made.score,
+            "held_out": None,
+        }
 
     def _cut(self, k: int) -> int:
         """The k that cuts the sample into as many blocks as k cuts the whole."""

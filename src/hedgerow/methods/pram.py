@@ -42,6 +42,8 @@ class PRAM(Masking):
         same draw. None derives one from `random_state`.
     random_state : int, optional
         Seed of the key; a secret. None makes a fresh key.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Attributes
     ----------
@@ -65,43 +67,69 @@ class PRAM(Masking):
     matrices_: dict[str, Floats]
 
     def __init__(
-        self, stay: float = 0.8, *, matrix: ArrayLike | Mapping[str, ArrayLike] | None = None,
-        invariant: bool = True, key: Key | None = None, random_state: int | None = None,
+        self,
+        stay: float = 0.8,
+        *,
+        matrix: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        invariant: bool = True,
+        key: Key | None = None,
+        random_state: int | None = None,
+        schema: Schema | None = None,
     ) -> None:
         self.stay = stay
         self.matrix = matrix
         self.invariant = invariant
         self.key = key
         self.random_state = random_state
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         stay = check_share("stay", self.stay, zero=True)
-        other = [n for n in schema.quasi if (schema.kinds.get(n) or table.kind(n)) not in CATEGORICAL]
+        other = [
+            n for n in schema.quasi if (schema.kinds.get(n) or table.kind(n)) not in CATEGORICAL
+        ]
         if other:
-            raise SchemaError(f"PRAM moves categories, not {', '.join(map(repr, other))}",
-                              hint='declare their kind as "categorical", or leave them out')
+            raise SchemaError(
+                f"PRAM moves categories, not {', '.join(map(repr, other))}",
+                hint='declare their kind as "categorical", or leave them out',
+            )
         if isinstance(self.matrix, Mapping):
             unknown = [str(n) for n in self.matrix if n not in schema.quasi]
             if unknown:
-                raise ParameterError(f"matrix names columns that are not quasi-identifiers: {', '.join(unknown)}")
+                raise ParameterError(
+                    f"matrix names columns that are not quasi-identifiers: {', '.join(unknown)}"
+                )
         key = self.key or seeded_key(self.random_state)
         ids = np.arange(table.n_rows, dtype=np.uint64)
         released, columns, self.matrices_ = {}, [], {}
         for name in schema.quasi:
-            column = table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+            column = table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            )
             given = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
-            base = default_matrix(column.n_values, stay) if given is None else _checked(given, column)
+            base = (
+                default_matrix(column.n_values, stay) if given is None else _checked(given, column)
+            )
             counts = column.counts()[: column.n_values].astype(np.float64)
             used = invariant_matrix(base, counts) if self.invariant else base
             self.matrices_[name] = used
             moved = move(column.codes, ids, key.words(f"pram {name}"), used)
             released[name] = category_column(table, column, moved)
             there = column.codes < column.n_values
-            columns.append(MaskedColumn(
-                name, schema.role(name), column.kind, released=str(released[name].type),
-                missing=float(1 - there.mean()),
-                unchanged=float((moved == column.codes)[there].mean()) if there.any() else 0.0))
-        facts = {"invariant": self.invariant, "matrices": {n: m.tolist() for n, m in self.matrices_.items()}}
+            columns.append(
+                MaskedColumn(
+                    name,
+                    schema.role(name),
+                    column.kind,
+                    released=str(released[name].type),
+                    missing=float(1 - there.mean()),
+                    unchanged=float((moved == column.codes)[there].mean()) if there.any() else 0.0,
+                )
+            )
+        facts = {
+            "invariant": self.invariant,
+            "matrices": {n: m.tolist() for n, m in self.matrices_.items()},
+        }
         return Masked(released, tuple(columns), facts)
 
 
@@ -128,9 +156,13 @@ def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
     return matrix @ back if len(counts) else matrix
 
 
-def move(codes: NDArray[Any], ids: NDArray[np.uint64], words: tuple[int, int], matrix: Floats) -> NDArray[np.int64]:
+def move(
+    codes: NDArray[Any], ids: NDArray[np.uint64], words: tuple[int, int], matrix: Floats
+) -> NDArray[np.int64]:
     """Codes moved by `matrix`, one keyed draw a row; codes outside it (missing) stay."""
-    draws = (siphash_words(ids, np.uint64(words[0]), np.uint64(words[1])) >> np.uint64(11)) / 2.0**53
+    draws = (
+        siphash_words(ids, np.uint64(words[0]), np.uint64(words[1])) >> np.uint64(11)
+    ) / 2.0**53
     moved = codes.astype(np.int64)
     bounds = np.cumsum(matrix, axis=1)
     for i in range(len(matrix)):
@@ -156,8 +188,16 @@ def _checked(given: ArrayLike, column: Column) -> Floats:
         raise ParameterError(f"the matrix for column {column.name!r} is not numeric") from None
     d = column.n_values
     if matrix.shape != (d, d):
-        raise ParameterError(f"the matrix for column {column.name!r} has the shape {matrix.shape}; "
-                             f"the column has {d} categories")
-    if not np.isfinite(matrix).all() or (matrix < 0).any() or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9:
-        raise ParameterError(f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1")
+        raise ParameterError(
+            f"the matrix for column {column.name!r} has the shape {matrix.shape}; "
+            f"the column has {d} categories"
+        )
+    if (
+        not np.isfinite(matrix).all()
+        or (matrix < 0).any()
+        or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9
+    ):
+        raise ParameterError(
+            f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1"
+        )
     return matrix

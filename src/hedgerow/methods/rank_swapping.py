@@ -25,6 +25,8 @@ class RankSwapping(Masking):
         missing, above 0 and at most 1 (0.05 reaches 5% of the ranks; at least one rank).
     random_state : int, optional
         Seed; a secret, as who knows it can swap back. None draws a fresh one.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Notes
     -----
@@ -41,9 +43,16 @@ class RankSwapping(Masking):
 
     words: ClassVar[str] = "rank swapping"
 
-    def __init__(self, proportion: float = 0.05, *, random_state: int | None = None) -> None:
+    def __init__(
+        self,
+        proportion: float = 0.05,
+        *,
+        random_state: int | None = None,
+        schema: Schema | None = None,
+    ) -> None:
         self.proportion = proportion
         self.random_state = random_state
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         proportion = check_share("proportion", self.proportion)

@@ -39,6 +39,8 @@ class LocalSuppression(Masking):
     importance : mapping of str to float, optional
         What a suppressed cell of a column costs, above 0; 1 for columns not named.
         Important columns lose fewer cells.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Attributes
     ----------
@@ -59,9 +61,16 @@ class LocalSuppression(Masking):
 
     words: ClassVar[str] = "local suppression"
 
-    def __init__(self, k: int = 3, *, importance: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 3,
+        *,
+        importance: Mapping[str, float] | None = None,
+        schema: Schema | None = None,
+    ) -> None:
         self.k = k
         self.importance = importance
+        self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         k = check_whole("k", self.k, 2)
@@ -72,7 +81,9 @@ class LocalSuppression(Masking):
         absent = np.empty(len(schema.quasi), np.int64)
         kinds = []
         for c, name in enumerate(schema.quasi):
-            column = table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+            column = table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            )
             codes[:, c], absent[c] = column.codes, column.n_values
             kinds.append(column.kind)
         hidden = suppress(codes, absent, k, costs)
@@ -81,26 +92,43 @@ class LocalSuppression(Masking):
             original = table.arrow.column(name).combine_chunks()
             if isinstance(original, pa.ChunkedArray):
                 original = pa.concat_arrays(original.chunks)
-            released[name] = pc.if_else(pa.array(hidden[:, c]), pa.scalar(None, original.type), original)
+            released[name] = pc.if_else(
+                pa.array(hidden[:, c]), pa.scalar(None, original.type), original
+            )
             there = codes[:, c] < absent[c]
             cells = max(int(there.sum()), 1)
             lost = int((hidden[:, c] & there).sum())
-            columns.append(MaskedColumn(
-                name, schema.role(name), kinds[c], released=str(original.type),
-                missing=float(1 - there.mean()), unchanged=(int(there.sum()) - lost) / cells,
-                suppressed=lost / cells))
+            columns.append(
+                MaskedColumn(
+                    name,
+                    schema.role(name),
+                    kinds[c],
+                    released=str(original.type),
+                    missing=float(1 - there.mean()),
+                    unchanged=(int(there.sum()) - lost) / cells,
+                    suppressed=lost / cells,
+                )
+            )
         facts: dict[str, Any] = {
-            "k": k, "cells_suppressed": int(hidden.sum()), "records_touched": int(hidden.any(axis=1).sum()),
-            "share_suppressed": share(columns, "suppressed")}
+            "k": k,
+            "cells_suppressed": int(hidden.sum()),
+            "records_touched": int(hidden.any(axis=1).sum()),
+            "share_suppressed": share(columns, "suppressed"),
+        }
         return Masked(released, tuple(columns), facts, ({"kind": "k_anonymity", "k": k},))
 
     def _costs(self, schema: Schema) -> list[float]:
         given = dict(self.importance or {})
         unknown = [str(n) for n in given if n not in schema.quasi]
         if unknown:
-            raise ParameterError(f"importance names columns that are not quasi-identifiers: {', '.join(unknown)}")
-        wrong = [n for n, w in given.items()
-                 if isinstance(w, bool) or not isinstance(w, (int, float)) or not 0 < w < np.inf]
+            raise ParameterError(
+                f"importance names columns that are not quasi-identifiers: {', '.join(unknown)}"
+            )
+        wrong = [
+            n
+            for n, w in given.items()
+            if isinstance(w, bool) or not isinstance(w, (int, float)) or not 0 < w < np.inf
+        ]
         if wrong:
             raise ParameterError(f"importance must be above 0: {', '.join(map(repr, wrong))}")
         return [float(given.get(name, 1.0)) for name in schema.quasi]
@@ -136,7 +164,7 @@ def suppress(codes: Codes, absent: Codes, k: int, costs: list[float]) -> NDArray
     if rare.any():
         now[rare] = absent
         _fill_up(now, absent, k)
-    return np.asarray((now != codes))
+    return np.asarray(now != codes)
 
 
 def _fill_up(now: Codes, absent: Codes, k: int) -> None:
@@ -177,5 +205,9 @@ def _groups(codes: Codes) -> tuple[Codes, Codes]:
 def _by_cost(costs: list[float]) -> Iterator[list[int]]:
     """Sets of columns to suppress, cheap ones first; the set of all is left to the end."""
     largest = len(costs) - 1 if len(costs) <= ALL_SUBSETS else 3
-    sets = [list(chosen) for size in range(1, largest + 1) for chosen in combinations(range(len(costs)), size)]
+    sets = [
+        list(chosen)
+        for size in range(1, largest + 1)
+        for chosen in combinations(range(len(costs)), size)
+    ]
     yield from sorted(sets, key=lambda chosen: (sum(costs[c] for c in chosen), len(chosen), chosen))

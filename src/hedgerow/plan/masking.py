@@ -64,29 +64,48 @@ class Mask(Recoding):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"method": self.method, "columns": [asdict(c) for c in self.columns],
-                "facts": dict(self.facts)}
+        return {
+            "method": self.method,
+            "columns": [asdict(c) for c in self.columns],
+            "facts": dict(self.facts),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Mask:
         """The record of plain JSON data."""
-        return cls(str(data["method"]), tuple(MaskedColumn(**c) for c in data["columns"]),
-                   dict(data["facts"]))
+        return cls(
+            str(data["method"]),
+            tuple(MaskedColumn(**c) for c in data["columns"]),
+            dict(data["facts"]),
+        )
 
     def refuse(self) -> PlanError:
         """The error for whoever wants to apply this to a table."""
         return PlanError(
-            f"{self.method} cannot be applied from a plan: each released value depends on the whole "
-            f"table it was made from",
-            hint="run the method on the new table instead")
+            f"{self.method} cannot be applied from a plan: each released value depends on the "
+            f"whole table it was made from",
+            hint="run the method on the new table instead",
+        )
 
     def explain(self) -> str:
         """What was done, in words."""
         lines = [f"{self.method}; each released value depends on the whole table"]
-        lines += [f"  {name.replace('_', ' ')}: {value}" for name, value in self.facts.items()]
+        lines += [
+            f"  {name.replace('_', ' ')}: {value}"
+            for name, value in self.facts.items()
+            if not isinstance(value, Mapping)
+        ]
         for c in self.columns:
-            parts = [f"{share:.1%} {word}" for word, share in (
-                ("missing", c.missing), ("unchanged", c.unchanged), ("suppressed", c.suppressed),
-                ("outside the original extent", c.outside), ("clipped", c.clipped)) if share]
+            parts = [
+                f"{share:.1%} {word}"
+                for word, share in (
+                    ("missing", c.missing),
+                    ("unchanged", c.unchanged),
+                    ("suppressed", c.suppressed),
+                    ("outside the original extent", c.outside),
+                    ("clipped", c.clipped),
+                )
+                if share
+            ]
             lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
         return "\n".join(lines)

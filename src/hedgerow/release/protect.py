@@ -12,7 +12,6 @@ from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table, read
-from ..engines.memory import transform
 from .numbers import disclosure, over_responses, sizes
 from .pseudonyms import pseudonyms
 from .verify import classes, require, verify
@@ -187,7 +186,7 @@ def protect(people: Any, schema: Schema, method: Any, *, pseudonym_key: bytes | 
                              hint="name what an intruder may know: Schema(quasi=[...])")
     fitted: Method = clone(method).fit_table(table, schema)
     plan: Plan = fitted.plan_
-    made = transform(plan, table)
+    made = fitted.execute(table)
     replaced = dict(made.columns)
     kept: tuple[str, ...] = ()
     if pseudonym_key is not None:

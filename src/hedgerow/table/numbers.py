@@ -34,15 +34,22 @@ def numeric_matrix(
         Some columns hold no value at all, or infinite ones; all are named.
     """
     kinds = kinds or {}
-    other = [f"{name!r} ({kinds.get(name) or table.kind(name)})" for name in names
-             if (kinds.get(name) or table.kind(name)) != "numeric" and not _empty(table, name)]
+    other = [
+        f"{name!r} ({kinds.get(name) or table.kind(name)})"
+        for name in names
+        if (kinds.get(name) or table.kind(name)) != "numeric" and not _empty(table, name)
+    ]
     if other:
-        raise SchemaError(f"only numeric columns can be used here, not {', '.join(other)}",
-                          hint="leave these columns out of the quasi-identifiers")
+        raise SchemaError(
+            f"only numeric columns can be used here, not {', '.join(other)}",
+            hint="leave these columns out of the quasi-identifiers",
+        )
     empty = [name for name in names if _empty(table, name)]
     if empty:
-        raise InputError(f"every value is missing in: {', '.join(map(repr, empty))}",
-                         hint="leave these columns out of the quasi-identifiers")
+        raise InputError(
+            f"every value is missing in: {', '.join(map(repr, empty))}",
+            hint="leave these columns out of the quasi-identifiers",
+        )
     values = np.empty((table.n_rows, len(names)))
     for c, name in enumerate(names):
         try:
@@ -51,8 +58,10 @@ def numeric_matrix(
             raise SchemaError(f"column {name!r} cannot be read as numbers") from None
     infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
     if infinite:
-        raise InputError(f"infinite values in: {', '.join(map(repr, infinite))}",
-                         hint="make them missing, or cap them")
+        raise InputError(
+            f"infinite values in: {', '.join(map(repr, infinite))}",
+            hint="make them missing, or cap them",
+        )
     return values
 
 
