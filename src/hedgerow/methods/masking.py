@@ -16,7 +16,7 @@ from ..plan.masking import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..table import Column as EncodedColumn
-from ..table import Table
+from ..table import Table, read
 from ..table.numbers import numeric_matrix, released_column
 from .base import Method, plan_columns
 
@@ -83,7 +83,13 @@ class Masking(Method):
             table.n_rows,
         )
 
-    def execute(self, table: Table) -> Transformed:
+    def transform(self, X: Any) -> Any:
+        """The masked columns of the table that was fitted; PlanError for any other."""
+        self._check_fitted()
+        people = read(X)
+        return people.restore(self.recode(people).columns)
+
+    def recode(self, table: Table) -> Transformed:
         """The masked columns of the table that was fitted; PlanError for any other."""
         recoding = self.plan_.recoding
         assert isinstance(recoding, Mask)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,38 +110,25 @@ def table2(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
     return found
 
 
-def figures(folder: str | Path = ".", repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
+def figures(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
     """Figures 6 and 7 as SVG: information loss, disclosure risk and score by k.
 
     Parameters
     ----------
-    folder : path
-        Where `porop-figure6.svg` (Census) and `porop-figure7.svg` (EIA) are written.
     repetitions : int
     seed : int
 
     Returns
     -------
     dict
-        `files`, and the rows that are drawn.
+        `pictures`: file name to SVG, for Census (6) and EIA (7); `reason` for EIA.
     """
-    made, files = {}, []
+    pictures = {}
     for number, run in ((6, table1), (7, table2)):
         found = run(repetitions, seed)
-        path = Path(folder) / f"porop-figure{number}.svg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _draw(found["synthetic"]["rows"], f"Figure {number}: {found['table'].split(', ')[1]}", path)
-        files.append(str(path))
-        made[f"figure {number}"] = found["synthetic"]["rows"]
-    return {"files": files, "reason": WHY_NOT, **made}
-
-
-EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
-    "porop-table1": table1,
-    "porop-table2": table2,
-    "porop-figures": figures,
-}
-"""What `hedgerow reproduce` offers of this paper."""
+        title = f"Figure {number}: {found['table'].split(', ')[1]}"
+        pictures[f"porop-figure{number}.svg"] = _draw(found["synthetic"]["rows"], title)
+    return {"reason": WHY_NOT, "pictures": pictures}
 
 
 def _numbers(name: Any, columns: Sequence[str] | None) -> Floats:
@@ -196,7 +183,7 @@ def _score(rows: list[dict[str, Any]], k: int, degree: int) -> float:
     return next(float(row["score"]) for row in rows if (row["k"], row["degree"]) == (k, degree))
 
 
-def _draw(rows: list[dict[str, Any]], title: str, path: Path) -> None:
+def _draw(rows: list[dict[str, Any]], title: str) -> str:
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -227,4 +214,6 @@ def _draw(rows: list[dict[str, Any]], title: str, path: Path) -> None:
     figure.suptitle(f"{title} (dotted: the printed scores)", fontsize=11)
     # A fixed salt and no date: the same numbers give the same file.
     with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()

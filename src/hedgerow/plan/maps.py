@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..hierarchy import TOP
+from .cells import moment, number
 from .codec import register
 from .records import PRIVATE, Column, Recoding
 
@@ -21,7 +22,8 @@ class ColumnMap(Column):
     A number or date (in its unit since 1970) falls into one of the half-open
     intervals ``(-inf, cuts[0]), [cuts[0], cuts[1]), ..., [cuts[-1], inf)``, so
     there is one label more than there are cuts. A category has the label at its
-    place in `categories`; a category that is not there becomes `default`.
+    place in `categories`; a category that is not there becomes `default`. A number or
+    date whose map has `categories` is mapped by its text (a hierarchy of values).
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class ColumnMap(Column):
     @property
     def is_number(self) -> bool:
         """Whether intervals (True) or categories (False) are mapped."""
-        return self.kind in ("numeric", "date")
+        return self.kind in ("numeric", "date") and not self.categories
 
     def released(self, value: float | str | None) -> Released:
         """The released value of one original value; None is missing."""
@@ -60,7 +62,7 @@ class ColumnMap(Column):
             return self.missing
         if self.is_number:
             return self.labels[bisect.bisect_right(self.cuts, float(value))]
-        text = str(value)
+        text = value if isinstance(value, str) else _text(value, self.unit)
         known = dict(zip(self.categories, self.labels, strict=True))
         return known.get(text, self.default)
 
@@ -76,18 +78,38 @@ class ColumnMap(Column):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"name": self.name, "role": self.role, "kind": self.kind, "unit": self.unit,
-                "cuts": self.cuts, "categories": self.categories, "labels": self.labels,
-                "default": self.default, "missing": self.missing}
+        return {
+            "name": self.name,
+            "role": self.role,
+            "kind": self.kind,
+            "unit": self.unit,
+            "cuts": self.cuts,
+            "categories": self.categories,
+            "labels": self.labels,
+            "default": self.default,
+            "missing": self.missing,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ColumnMap:
         """The record of plain JSON data."""
-        made = cls(data["name"], data["role"], data["kind"], data["unit"],
-                   tuple(float(c) for c in data["cuts"]), tuple(data["categories"]),
-                   tuple(data["labels"]), data["default"], data["missing"])
+        made = cls(
+            data["name"],
+            data["role"],
+            data["kind"],
+            data["unit"],
+            tuple(float(c) for c in data["cuts"]),
+            tuple(data["categories"]),
+            tuple(data["labels"]),
+            data["default"],
+            data["missing"],
+        )
         made.check()
         return made
+
+
+def _text(value: float, unit: str) -> str:
+    return moment(value, unit) if unit else number(value)
 
 
 @register
@@ -112,15 +134,20 @@ class Maps(Recoding):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"columns": [c.to_json() for c in self.columns],
-                "suppressed": [list(key) for key in self.suppressed],
-                "suppress_label": self.suppress_label}
+        return {
+            "columns": [c.to_json() for c in self.columns],
+            "suppressed": [list(key) for key in self.suppressed],
+            "suppress_label": self.suppress_label,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Maps:
         """The record of plain JSON data."""
-        made = cls(tuple(ColumnMap.from_json(c) for c in data["columns"]),
-                   tuple(tuple(key) for key in data["suppressed"]), data["suppress_label"])
+        made = cls(
+            tuple(ColumnMap.from_json(c) for c in data["columns"]),
+            tuple(tuple(key) for key in data["suppressed"]),
+            data["suppress_label"],
+        )
         made.check()
         return made
 
@@ -146,8 +173,12 @@ class Maps(Recoding):
         for column in self.columns:
             what = "intervals" if column.is_number else "categories"
             distinct = len(set(column.labels))
-            lines.append(f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values")
+            lines.append(
+                f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values"
+            )
         if self.suppressed:
-            lines.append(f"rows of {len(self.suppressed):,} small classes are released "
-                         f"as {self.suppress_label!r} in every column above")
+            lines.append(
+                f"rows of {len(self.suppressed):,} small classes are released "
+                f"as {self.suppress_label!r} in every column above"
+            )
         return "\n".join(lines)
