@@ -12,19 +12,29 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError
+from .masking import OPTIONS as MASKING
 from .options import Option
 
 # name on the command line: (module, class)
 METHODS = {
     "mart": ("hedgerow.methods.mart", "MART"),
     "mondrian": ("hedgerow.methods.mondrian", "Mondrian"),
+    "porop": ("hedgerow.methods.porop", "PoROP"),
+    "lirop": ("hedgerow.methods.porop", "LiROP"),
+    "microaggregation": ("hedgerow.methods.microaggregation", "Microaggregation"),
+    "noise": ("hedgerow.methods.noise", "NoiseAddition"),
+    "rank-swapping": ("hedgerow.methods.rank_swapping", "RankSwapping"),
+    "pram": ("hedgerow.methods.pram", "PRAM"),
+    "top-bottom": ("hedgerow.methods.coding", "TopBottomCoding"),
+    "local-suppression": ("hedgerow.methods.suppression", "LocalSuppression"),
 }
 
 OPTIONS = (
     Option(
         "k",
         int,
-        "Records that share every combination of released quasi-identifiers: at least this many.",
+        "Records that share every combination of released quasi-identifiers: at least this many "
+        "(porop, lirop: values a block; searched by default).",
         ("-k",),
     ),
     Option(
@@ -37,6 +47,7 @@ OPTIONS = (
     Option("numeric", str, "Numbers become: range, mean or median."),
     Option("categorical", str, "Categories become: concatenate, weighted, hierarchy or suppress."),
     Option("objective", str, "mondrian: median, regression, information_gain or loss."),
+    *MASKING,
 )
 
 

@@ -19,7 +19,11 @@ from ..errors import OutputError, ParameterError
 from .console import as_json, say, table, working
 
 # name on the command line: (module, function)
-EXPERIMENTS: dict[str, tuple[str, str]] = {}
+EXPERIMENTS: dict[str, tuple[str, str]] = {
+    "porop-table1": ("hedgerow.papers.porop", "table1"),
+    "porop-table2": ("hedgerow.papers.porop", "table2"),
+    "porop-figures": ("hedgerow.papers.porop", "figures"),
+}
 
 
 def add(app: typer.Typer) -> None:
