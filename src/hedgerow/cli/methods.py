@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError
+from .masking import OPTIONS as MASKING
 from .options import Option, split
 
 # name on the command line: (module, class)
@@ -22,13 +23,22 @@ METHODS = {
     "anatomy": ("hedgerow.methods.anatomy", "Anatomy"),
     "datafly": ("hedgerow.methods.full_domain", "Datafly"),
     "incognito": ("hedgerow.methods.full_domain", "Incognito"),
+    "porop": ("hedgerow.methods.porop", "PoROP"),
+    "lirop": ("hedgerow.methods.porop", "LiROP"),
+    "microaggregation": ("hedgerow.methods.microaggregation", "Microaggregation"),
+    "noise": ("hedgerow.methods.noise", "NoiseAddition"),
+    "rank-swapping": ("hedgerow.methods.rank_swapping", "RankSwapping"),
+    "pram": ("hedgerow.methods.pram", "PRAM"),
+    "top-bottom": ("hedgerow.methods.coding", "TopBottomCoding"),
+    "local-suppression": ("hedgerow.methods.suppression", "LocalSuppression"),
 }
 
 OPTIONS = (
     Option(
         "k",
         int,
-        "Records that share every combination of released quasi-identifiers: at least this many.",
+        "Records that share every combination of released quasi-identifiers: at least this many "
+        "(porop, lirop: values a block; searched by default).",
         ("-k",),
     ),
     Option(
@@ -56,6 +66,7 @@ OPTIONS = (
     Option("suppression", float, "datafly, incognito: largest share of suppressed rows."),
     Option("search", str, "incognito: optimal or minimal."),
     Option("loss", str, "incognito: loss, precision, height, discernibility or average_class."),
+    *MASKING,
 )
 
 

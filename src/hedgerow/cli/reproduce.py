@@ -1,7 +1,13 @@
-"""hedgerow reproduce: the published experiments, rerun beside the printed numbers."""
+"""hedgerow reproduce: a published experiment, run again beside its printed figures.
+
+An experiment is a function in `papers/` that returns plain data, and one row of
+`EXPERIMENTS`. Lists of records print as tables, other values as lines;
+``pictures`` (file name to SVG) are written to the folder that was asked for.
+"""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -10,13 +16,16 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import OutputError, ParameterError
-from .console import as_json, note, say, table, working
+from .console import as_json, say, table, working
 
-# name: (module, function). A function returns plain data; texts under "pictures" are SVG.
-EXPERIMENTS = {
+# name on the command line: (module, function)
+EXPERIMENTS: dict[str, tuple[str, str]] = {
     "rr-table3": ("hedgerow.papers.randomized_response", "table3"),
     "rr-table5": ("hedgerow.papers.randomized_response", "table5"),
     "rr-figures": ("hedgerow.papers.randomized_response", "figures"),
+    "porop-table1": ("hedgerow.papers.porop", "table1"),
+    "porop-table2": ("hedgerow.papers.porop", "table2"),
+    "porop-figures": ("hedgerow.papers.porop", "figures"),
 }
 
 
@@ -26,80 +35,77 @@ def add(app: typer.Typer) -> None:
 
 
 def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", show_default=False, help=f"One of {', '.join(EXPERIMENTS)}."
-        ),
-    ],
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", show_default=False)] = "",
     out: Annotated[
         Path | None,
-        typer.Option("--out", show_default=False, help="Folder for the pictures (SVG)."),
+        typer.Option("--out", show_default=False, help="Folder for the pictures, if any."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Rerun a published experiment and print its numbers beside the paper's.
+    """Run a published experiment again and print its figures beside the paper's.
 
-    Exit code 1 says that a number lies outside what was expected of it.
+    Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
+    if not name:
+        for each in EXPERIMENTS:
+            say(each)
+        return
     if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
         raise ParameterError(
-            f"unknown experiment {name!r}", hint=f"the experiments are {', '.join(EXPERIMENTS)}"
+            f"unknown experiment {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
+            hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
     module, function = EXPERIMENTS[name]
     with working(f"running {name}"):
-        result = dict(getattr(import_module(module), function)())
-    pictures = result.pop("pictures", {})
-    if out is not None:
-        _draw(pictures, out)
+        found = dict(getattr(import_module(module), function)())
+    pictures: dict[str, str] = found.pop("pictures", {})
+    if out is not None and pictures:
+        found["pictures"] = [str(path) for path in _save(pictures, out)]
+    elif pictures:
+        found["pictures"] = f"{len(pictures)} pictures; --out FOLDER writes them"
     if json:
-        as_json(result)
+        as_json(found)
     else:
-        _tell(result)
-        if pictures and out is None:
-            note("the pictures are written with --out FOLDER")
-    if not _holds(result.get("checks", {})):
-        raise typer.Exit(1)
+        _print(found)
 
 
-def _draw(pictures: Mapping[str, str], out: Path) -> None:
+def _save(pictures: Mapping[str, str], folder: Path) -> list[Path]:
+    written = []
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in pictures.items():
-            (out / f"{name}.svg").write_text(text, encoding="utf-8")
-            note(f"written    {out / f'{name}.svg'}")
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, svg in pictures.items():
+            path = folder / file
+            path.write_text(svg, encoding="utf-8")
+            written.append(path)
     except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}") from None
+        raise OutputError(f"cannot write pictures to {folder}: {error.strerror}") from None
+    return written
 
 
-def _holds(checks: Mapping[str, Any]) -> bool:
-    return all(value for value in checks.values() if isinstance(value, bool))
-
-
-def _tell(data: Any, title: str = "") -> None:
-    """Lists of records as tables, everything else as a line."""
-    for key, value in data.items():
-        name = f"{title} {key}".strip()
-        if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
-            head = tuple(dict.fromkeys(k for row in value for k in row))
-            say(f"{name}:")
-            table([tuple(_cell(row.get(k)) for k in head) for row in value], head)
+def _print(found: Mapping[str, Any], prefix: str = "") -> None:
+    """Scalars as lines, lists of records as tables, mappings one level down."""
+    for key, value in found.items():
+        title = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            heads = list(dict.fromkeys(k for row in value for k in row))
             say()
-        elif isinstance(value, Mapping) and any(
-            isinstance(v, (list, Mapping)) for v in value.values()
-        ):
-            _tell(value, name)
+            say(title)
+            table(
+                [tuple(_cell(row.get(h, "")) for h in heads) for row in value],
+                tuple(h.replace("_", " ") for h in heads),
+            )
+        elif isinstance(value, Mapping):
+            _print(value, f"{title}: ")
         else:
-            say(f"{name}: {_cell(value)}")
+            say(f"{title}: {_cell(value)}")
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return " ".join(f"{k}={_cell(v)}" for k, v in value.items())
     if isinstance(value, (list, tuple)):
-        return " ".join(_cell(v) for v in value)
-    return str(value)
+        return ", ".join(_cell(v) for v in value)
+    return "" if value is None else str(value)
