@@ -316,7 +316,8 @@ def _returns(path: Sequence[str]) -> bool:
 def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> list[tuple[int, int]]:
     """Join neighbouring ranges into about `groups` ranges of like weight."""
     sizes = [sum(weights[a:b]) for a, b in edges]
-    total, before, out = sum(sizes), 0, []
+    out: list[tuple[int, int]] = []
+    total, before = sum(sizes), 0
     place = -1
     for (a, b), size in zip(edges, sizes, strict=True):
         here = min((2 * before + size) * groups // (2 * total), groups - 1)

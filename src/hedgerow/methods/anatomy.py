@@ -93,8 +93,8 @@ class Anatomy(Method):
         counts = np.bincount(codes)
         if counts.max() * self.l > table.n_rows:
             raise InfeasibleError(
-                f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} records, more than "
-                f"1/{self.l}",
+                f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} "
+                f"records, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
         rank = ranks(
@@ -341,13 +341,13 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     repeated = second.arrow.column(COUNT).to_numpy().astype(np.int64)
     groups = np.repeat(second.arrow.column(GROUP).to_numpy().astype(np.int64), repeated)
     codes = np.repeat(value.codes.astype(np.int64), repeated)
-    table = expected(cell, math.prod(dims), group, groups, codes, d)
-    at, u = np.nonzero(table)
+    counts = expected(cell, math.prod(dims), group, groups, codes, d)
+    at, u = np.nonzero(counts)
     places = np.unravel_index(at, dims) if columns else []
     made = {
         n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
         for n, c, p in zip(columns, coded, places, strict=True)
     }
     return pa.table(
-        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: table[at, u]}
+        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: counts[at, u]}
     )

@@ -191,7 +191,8 @@ class RandomizedResponse(Method):
 
     def recode(self, table: Table) -> Transformed:
         """The plan applied under this object's key: the same key and rows, the same draws."""
-        plan: Randomize = self.plan_.recoding
+        plan = self.plan_.recoding
+        assert isinstance(plan, Randomize)
         here = replace(
             plan,
             columns=tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names),

@@ -33,7 +33,7 @@ def negations(
     known: int | Sequence[str], sensitive: Sequence[Coded]
 ) -> int | tuple[tuple[int, ...], ...]:
     """Known negations as a count, or as the values per sensitive attribute."""
-    if isinstance(known, (int, np.integer)) and not isinstance(known, bool):
+    if isinstance(known, int):
         if known < 0:
             raise ParameterError(f"known_negations is at least 0, not {known}")
         return int(known)
@@ -121,7 +121,8 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded
     The message names the worst groups by description and count, the floor and the
     largest l that could be kept; groups of few records are counted only.
     """
-    setting, worst, groups, reachable = risk.setting, 0.0, {}, 0.0
+    setting, worst, reachable = risk.setting, 0.0, 0.0
+    groups: dict[int, float] = {}
     for view, floor in zip(setting.views, risk.floors(), strict=True):
         finite = np.isfinite(view.cap)
         reachable = max(reachable, float(floor[finite].max(initial=0.0)))
