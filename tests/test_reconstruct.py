@@ -31,8 +31,17 @@ DIMS = (2, 3, 2)
 
 def parameters(dims=DIMS, t=T):
     names = "abc"
-    return tuple(Randomized(names[i], "quasi", "categorical", "", tuple(f"{names[i]}{v}" for v in range(d)),
-                            float(x + (1 - x) / d)) for i, (d, x) in enumerate(zip(dims, t, strict=True)))
+    return tuple(
+        Randomized(
+            names[i],
+            "quasi",
+            "categorical",
+            "",
+            tuple(f"{names[i]}{v}" for v in range(d)),
+            float(x + (1 - x) / d),
+        )
+        for i, (d, x) in enumerate(zip(dims, t, strict=True))
+    )
 
 
 def matrix(dims=DIMS, t=T):
@@ -77,8 +86,11 @@ def test_population_standard_errors_are_those_of_equation_2():
     sigma = inverse @ (np.diag(q) - np.outer(q, q)) @ inverse.T / n
     np.testing.assert_allclose(variance(Channel(DIMS, T), q, n), np.diag(sigma), rtol=1e-9)
     found = Reconstruction(parameters(), counts, "inversion")
-    np.testing.assert_allclose(np.array(found.table(about="population").column("se")),
-                               n * np.sqrt(np.diag(sigma)), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.array(found.table(about="population").column("se")),
+        n * np.sqrt(np.diag(sigma)),
+        rtol=1e-9,
+    )
 
 
 def test_intervals_of_group_by_and_counts_cover_the_truth():
@@ -91,7 +103,9 @@ def test_intervals_of_group_by_and_counts_cover_the_truth():
         observed = np.bincount(released(cells, seed), minlength=12).astype(float)
         found = Reconstruction(parameters(), observed, "inversion")
         made = found.group_by(["a", "b"], level=0.9)
-        inside += int(((np.array(made.column("lo")) <= by_ab) & (by_ab <= np.array(made.column("hi")))).sum())
+        inside += int(
+            ((np.array(made.column("lo")) <= by_ab) & (by_ab <= np.array(made.column("hi")))).sum()
+        )
         one = found.count({"b": ["b1", "b2"], "c": "c1"}, level=0.9)
         hits += one.lo <= asked <= one.hi
     assert 0.86 < inside / (150 * 6) < 0.94
@@ -170,11 +184,19 @@ def test_measures_by_hand():
 def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     n = 3000
-    table = pa.table({"sex": np.array(["f", "m"])[rng.integers(0, 2, n)], "age": rng.integers(18, 90, n),
-                      "ill": np.array(["a", "b", "c"])[rng.integers(0, 3, n)]})
+    table = pa.table(
+        {
+            "sex": np.array(["f", "m"])[rng.integers(0, 2, n)],
+            "age": rng.integers(18, 90, n),
+            "ill": np.array(["a", "b", "c"])[rng.integers(0, 3, n)],
+        }
+    )
     out = tmp_path_factory.mktemp("rr") / "out"
-    release = hr.protect(table, hr.Schema(quasi=["sex", "age"], sensitive=["ill"]),
-                         hr.RandomizedResponse(l=2.6, target="both", bins=4))
+    release = hr.protect(
+        table,
+        hr.Schema(quasi=["sex", "age"], sensitive=["ill"]),
+        hr.RandomizedResponse(l=2.6, target="both", bins=4),
+    )
     release.write(out)
     return release, out
 
@@ -182,10 +204,13 @@ def folder(tmp_path_factory):
 def test_release_folder_and_table_with_parameters_give_the_same(folder):
     release, out = folder
     one = reconstruct(release)
-    for other in (reconstruct(out), reconstruct(str(out)),
-                  reconstruct(out / "release.parquet", out / "public.json"),
-                  reconstruct(release.table, release.plan),
-                  reconstruct(release.table, json.loads((out / "public.json").read_text()))):
+    for other in (
+        reconstruct(out),
+        reconstruct(str(out)),
+        reconstruct(out / "release.parquet", out / "public.json"),
+        reconstruct(release.table, release.plan),
+        reconstruct(release.table, json.loads((out / "public.json").read_text())),
+    ):
         assert other.columns == ("sex", "age", "ill")
         assert np.array_equal(one.shares, other.shares)
 
@@ -210,8 +235,12 @@ def test_what_cannot_be_reconstructed(folder, tmp_path):
     with pytest.raises(ParameterError):
         reconstruct(release, estimator="magic")
     found = reconstruct(release)
-    for call in (lambda: found.group_by(["height"]), lambda: found.group_by(["sex", "sex"]),
-                 lambda: found.count({"sex": "x"}), lambda: found.marginal("sex", level=2)):
+    for call in (
+        lambda: found.group_by(["height"]),
+        lambda: found.group_by(["sex", "sex"]),
+        lambda: found.count({"sex": "x"}),
+        lambda: found.marginal("sex", level=2),
+    ):
         with pytest.raises(ParameterError):
             call()
 
@@ -221,5 +250,9 @@ def test_randomize_records_round_trip():
     assert Randomize.from_json(json.loads(json.dumps(plan.to_json()))) == plan
     with pytest.raises(ValueError, match="1/d"):
         Randomized("a", "quasi", "categorical", "", ("x", "y"), 0.5).check()
-    assert Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,)).code(3.0) == 1
-    assert Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,)).code(None) == 2
+    assert (
+        Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,)).code(3.0) == 1
+    )
+    assert (
+        Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,)).code(None) == 2
+    )

@@ -13,15 +13,43 @@ from hedgerow.errors import InfeasibleError, ParameterError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.plan import Plan
 
-PATIENTS = pa.table({
-    "zip": ["13053", "13068", "13068", "13053", "14853", "14853", "14850", "14850", "13053", "13053",
-            "13068", "13068"],
-    "age": [28, 29, 21, 23, 50, 55, 47, 49, 31, 37, 36, 35],
-    "ill": ["heart", "heart", "viral", "viral", "cancer", "heart", "viral", "viral", "cancer", "cancer",
-            "cancer", "cancer"],
-})
-HIERARCHIES = {"zip": Hierarchy.from_prefixes(PATIENTS.column("zip").to_pylist()),
-               "age": Hierarchy.from_intervals(PATIENTS.column("age").to_pylist(), [10, 20, 40])}
+PATIENTS = pa.table(
+    {
+        "zip": [
+            "13053",
+            "13068",
+            "13068",
+            "13053",
+            "14853",
+            "14853",
+            "14850",
+            "14850",
+            "13053",
+            "13053",
+            "13068",
+            "13068",
+        ],
+        "age": [28, 29, 21, 23, 50, 55, 47, 49, 31, 37, 36, 35],
+        "ill": [
+            "heart",
+            "heart",
+            "viral",
+            "viral",
+            "cancer",
+            "heart",
+            "viral",
+            "viral",
+            "cancer",
+            "cancer",
+            "cancer",
+            "cancer",
+        ],
+    }
+)
+HIERARCHIES = {
+    "zip": Hierarchy.from_prefixes(PATIENTS.column("zip").to_pylist()),
+    "age": Hierarchy.from_intervals(PATIENTS.column("age").to_pylist(), [10, 20, 40]),
+}
 SCHEMA = hr.Schema(quasi=["zip", "age"], sensitive=["ill"])
 
 
@@ -34,15 +62,26 @@ def test_the_textbook_table_becomes_k_anonymous_and_diverse():
     release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, hierarchies=HIERARCHIES))
     assert classes(release.table).size().min() >= 2
     homogeneous = classes(release.table).nunique().min()
-    diverse = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, l=3, diversity="distinct", hierarchies=HIERARCHIES))
+    diverse = hr.protect(
+        PATIENTS, SCHEMA, hr.Incognito(k=2, l=3, diversity="distinct", hierarchies=HIERARCHIES)
+    )
     assert classes(diverse.table).nunique().min() >= 3 > homogeneous
     assert diverse.method.loss_ >= release.method.loss_
 
 
-@pytest.mark.parametrize("parameters", [
-    {"l": 2.0, "diversity": "entropy"}, {"l": 2, "diversity": "recursive", "c": 2.0}, {"t": 0.3},
-    {"l": 2, "t": 0.4, "suppression": 0.3}, {"suppression": 0.4, "loss": "discernibility"},
-    {"search": "minimal", "loss": "precision"}, {"loss": "height"}, {"loss": "average_class"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"l": 2.0, "diversity": "entropy"},
+        {"l": 2, "diversity": "recursive", "c": 2.0},
+        {"t": 0.3},
+        {"l": 2, "t": 0.4, "suppression": 0.3},
+        {"suppression": 0.4, "loss": "discernibility"},
+        {"search": "minimal", "loss": "precision"},
+        {"loss": "height"},
+        {"loss": "average_class"},
+    ],
+)
 def test_criteria_together_are_verified_on_the_release(parameters):
     release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, hierarchies=HIERARCHIES, **parameters))
     assert all(check.holds for check in release.verify())
@@ -53,7 +92,9 @@ def test_minimal_nodes_are_all_given_and_the_best_is_taken():
     method = hr.Incognito(k=3, hierarchies=HIERARCHIES, search="minimal")
     fitted = hr.protect(PATIENTS, SCHEMA, method).method
     nodes = [tuple(one["node"].values()) for one in fitted.minimal_]
-    assert not any(a != b and all(x <= y for x, y in zip(a, b, strict=True)) for a in nodes for b in nodes)
+    assert not any(
+        a != b and all(x <= y for x, y in zip(a, b, strict=True)) for a in nodes for b in nodes
+    )
     assert fitted.loss_ == min(one["loss"] for one in fitted.minimal_)
     optimal = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES)).method
     assert optimal.loss_ == pytest.approx(fitted.loss_)
@@ -71,7 +112,9 @@ def test_datafly_generalises_the_column_with_the_most_values_first():
 def test_suppressed_rows_are_stars_and_form_a_class_of_their_own():
     ages = [20] * 5 + [30] * 5 + [80] * 2 + [90]
     table = pa.table({"age": ages, "ill": ["a", "b"] * 6 + ["a"]})
-    method = hr.Incognito(k=3, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.3)
+    method = hr.Incognito(
+        k=3, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.3
+    )
     release = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["ill"]), method)
     assert release.table.column("age").to_pylist() == ["20"] * 5 + ["30"] * 5 + ["*"] * 3
     assert release.method.suppressed_ == 3
@@ -80,7 +123,9 @@ def test_suppressed_rows_are_stars_and_form_a_class_of_their_own():
 def test_a_small_rest_is_filled_up_so_that_it_too_has_k_records():
     ages = [20] * 6 + [30] * 4 + [80]
     table = pa.table({"age": ages, "ill": ["a", "b"] * 5 + ["a"]})
-    method = hr.Incognito(k=4, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.5)
+    method = hr.Incognito(
+        k=4, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.5
+    )
     release = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["ill"]), method)
     assert release.table.column("age").to_pylist() == ["20"] * 6 + ["*"] * 5
 
@@ -112,16 +157,25 @@ def test_the_order_of_rows_does_not_matter():
 
 
 def test_plans_save_load_and_apply(tmp_path):
-    release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES, suppression=0.3))
+    release = hr.protect(
+        PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES, suppression=0.3)
+    )
     release.plan.save(tmp_path / "plan.json")
     plan = Plan.load(tmp_path / "plan.json")
     assert plan == release.plan
     assert plan.apply(PATIENTS).to_pylist() == release.table.to_pylist()
-    rows = list(zip(PATIENTS.column("zip").to_pylist(), map(float, PATIENTS.column("age").to_pylist()),
-                    strict=True))
+    rows = list(
+        zip(
+            PATIENTS.column("zip").to_pylist(),
+            map(float, PATIENTS.column("age").to_pylist()),
+            strict=True,
+        )
+    )
     expected = plan.recoding.recode(rows)
-    got = [tuple(map(str, row)) for row in zip(*(release.table.column(n).to_pylist() for n in ("zip", "age")),
-                                               strict=True)]
+    got = [
+        tuple(map(str, row))
+        for row in zip(*(release.table.column(n).to_pylist() for n in ("zip", "age")), strict=True)
+    ]
     assert got == [tuple(map(str, row)) for row in expected]
 
 
@@ -134,22 +188,29 @@ def test_scikit_learn_conventions():
     assert out.groupby(["zip", "age"], observed=True).size().min() >= 3
 
 
-@pytest.mark.parametrize(("method", "error", "message"), [
-    (hr.Incognito(k=0), ParameterError, "k is a whole number"),
-    (hr.Incognito(k=13), ParameterError, "larger than the table"),
-    (hr.Incognito(k=2, suppression=1.0), ParameterError, "suppression"),
-    (hr.Incognito(k=2, l=0.5), ParameterError, "l is at least 1"),
-    (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
-    (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
-    (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
-    (hr.Incognito(k=2, loss="none"), ParameterError, "loss is one of"),
-    (hr.Incognito(k=2, t=2), ParameterError, "t lies"),
-    (hr.Incognito(k=2, c=0), ParameterError, "c is above 0"),
-    (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),
-    (hr.Incognito(k=2, hierarchies={"shoe": HIERARCHIES["zip"]}), ParameterError, "'shoe'"),
-    (hr.Incognito(k=2, hierarchies={"age": HIERARCHIES["zip"]}), SchemaError, "lacks 12 of its 12 values"),
-    (hr.Datafly(k=2, suppression=-0.1), ParameterError, "suppression"),
-])
+@pytest.mark.parametrize(
+    ("method", "error", "message"),
+    [
+        (hr.Incognito(k=0), ParameterError, "k is a whole number"),
+        (hr.Incognito(k=13), ParameterError, "larger than the table"),
+        (hr.Incognito(k=2, suppression=1.0), ParameterError, "suppression"),
+        (hr.Incognito(k=2, l=0.5), ParameterError, "l is at least 1"),
+        (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
+        (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
+        (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
+        (hr.Incognito(k=2, loss="none"), ParameterError, "loss is one of"),
+        (hr.Incognito(k=2, t=2), ParameterError, "t lies"),
+        (hr.Incognito(k=2, c=0), ParameterError, "c is above 0"),
+        (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),
+        (hr.Incognito(k=2, hierarchies={"shoe": HIERARCHIES["zip"]}), ParameterError, "'shoe'"),
+        (
+            hr.Incognito(k=2, hierarchies={"age": HIERARCHIES["zip"]}),
+            SchemaError,
+            "lacks 12 of its 12 values",
+        ),
+        (hr.Datafly(k=2, suppression=-0.1), ParameterError, "suppression"),
+    ],
+)
 def test_bad_requests(method, error, message):
     with pytest.raises(error, match=message):
         hr.protect(PATIENTS, SCHEMA, method)
@@ -160,6 +221,9 @@ def test_adult_is_released_and_verified_with_suppression():
     hierarchies = hr.datasets.load_adult_hierarchies()
     quasi = [name for name in hierarchies if name != "occupation"]
     schema = hr.Schema(quasi=quasi, sensitive=["occupation"])
-    release = hr.protect(hr.datasets.load_adult("train"), schema,
-                         hr.Incognito(k=5, l=3, hierarchies={n: hierarchies[n] for n in quasi}, suppression=0.05))
+    release = hr.protect(
+        hr.datasets.load_adult("train"),
+        schema,
+        hr.Incognito(k=5, l=3, hierarchies={n: hierarchies[n] for n in quasi}, suppression=0.05),
+    )
     assert all(check.holds for check in release.checks)

@@ -173,14 +173,17 @@ class Anatomy(Method):
             [
                 "# About these tables",
                 "",
-                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} records about people. In the "
+                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} "
+                f"records about people. In the "
                 f"column `{name}` stands the number of a group in place of the value.",
-                "`sensitive.csv` (ST) gives, per group, the values of that column and how many records have each.",
+                "`sensitive.csv` (ST) gives, per group, the values of that column and how "
+                "many records have each.",
                 "",
                 f"No value has a share above 1/{self.l} in any group.",
                 "",
                 "    from hedgerow.methods.anatomy import join",
-                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the expected counts',
+                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the '
+                f"expected counts",
                 "",
                 "Within a group every record is taken to have each value with its share.",
                 "",

@@ -121,7 +121,8 @@ class _FullDomain(Method):
         )
 
     def verify_release(self, original: Table, released: Table) -> list[Check]:
-        """Every released cell is its column's map of the original, or suppressed within the limit."""
+        """Every released cell is its column's map of the original, or suppressed within the "
+        "limit."""
         plan = self.plan_
         expected = transform(plan, original).columns
         wrong = [
@@ -175,8 +176,9 @@ class Datafly(_FullDomain):
     >>> import pyarrow as pa
     >>> from hedgerow import Schema
     >>> people = pa.table({"zip": ["111", "112", "121", "122"], "ill": ["a", "b", "c", "d"]})
-    >>> plan = Datafly(k=2, hierarchies={"zip": Hierarchy.from_prefixes(["111", "112", "121", "122"])})
-    >>> plan.fit_table(people, Schema(quasi=["zip"], sensitive=["ill"])).node_
+    >>> places = Hierarchy.from_prefixes(["111", "112", "121", "122"])
+    >>> method = Datafly(k=2, hierarchies={"zip": places})
+    >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
     {'zip': 1}
     """
 
@@ -258,9 +260,9 @@ class Incognito(_FullDomain):
     >>> import pyarrow as pa
     >>> from hedgerow import Schema
     >>> people = pa.table({"zip": ["111", "112", "121", "122"], "ill": ["a", "b", "c", "c"]})
-    >>> method = Incognito(k=2, l=2, diversity="distinct",
-    ...                    hierarchies={"zip": Hierarchy.from_prefixes(["111", "112", "121", "122"])})
-    >>> method.fit_table(people, Schema(quasi=["zip"], sensitive=["ill"])).node_
+    >>> places = Hierarchy.from_prefixes(["111", "112", "121", "122"])
+    >>> method = Incognito(k=2, l=2, diversity="distinct", hierarchies={"zip": places})
+    >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
     {'zip': 2}
     """
 

@@ -104,7 +104,7 @@ class RandomizedResponse(Method):
     >>> method = RandomizedResponse(l=2.5)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     fitted = method.fit_table(people, Schema(quasi=["sex"], sensitive=["ill"]))
+    ...     fitted = method.fit_table(read(people), Schema(quasi=["sex"], sensitive=["ill"]))
     >>> fitted.risk_ <= 1 / 2.5
     True
     """
@@ -282,7 +282,8 @@ class RandomizedResponse(Method):
             raise ParameterError(f"relax is None or 'halfway', not {self.relax!r}")
         if self.bound == "operational" and self.target == "sensitive":
             raise ParameterError(
-                "the operational success does not depend on how the sensitive attribute is randomized",
+                "the operational success does not depend on how the sensitive attribute is "
+                "randomized",
                 hint='use target="quasi" or "both" with bound="operational"',
             )
         if not schema.quasi or not schema.sensitive:

@@ -70,9 +70,12 @@ REFERENCE_UTILITY = {
 MEASURES = ("euclid", "kl", "chi2", "base_error", "cube_error")
 
 STATEMENT = (
-    "The paper's bound caps the chance that an attacker reconstructs the target's own record and reads the "
-    "sensitive value from it. It leaves out right guesses made through other people's records: the operational "
-    "success, printed beside it, is far above 1/l. Randomizing the sensitive attribute alone (RR-S) cannot meet "
+    "The paper's bound caps the chance that an attacker reconstructs the target's own record "
+    "and reads the "
+    "sensitive value from it. It leaves out right guesses made through other people's "
+    "records: the operational "
+    "success, printed beside it, is far above 1/l. Randomizing the sensitive attribute alone "
+    "(RR-S) cannot meet "
     "any l of 2 or more on these sets, because some groups hold a single sensitive value."
 )
 

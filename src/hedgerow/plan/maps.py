@@ -40,7 +40,8 @@ class ColumnMap(Column):
 
     Examples
     --------
-    >>> age = ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0), labels=("-29", "30-59", "60-"))
+    >>> age = ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0),
+    ...                 labels=("-29", "30-59", "60-"))
     >>> age.released(30.0), age.released(29.5), age.released(None)
     ('30-59', '-29', None)
     """
