@@ -86,8 +86,10 @@ def main() -> None:
     people = People(given.rows)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     ours, leaves = timed(lambda: people.grow(people.ordered), given.runs)
-    print(f"{given.rows:,} people, {len(QUASI)} quasi-identifiers, {len(SENSITIVE)} responses, k = {K}; "
-          f"median processor time of {given.runs} runs")
+    print(
+        f"{given.rows:,} people, {len(QUASI)} quasi-identifiers, {len(SENSITIVE)} responses, k = {K}; "
+        f"median processor time of {given.runs} runs"
+    )
     print(f"MART, ordered codes           {ours:7.2f} s   {leaves:>8,} leaves")
     subsets, leaves = timed(lambda: people.grow(people.subsets), given.runs)
     print(f"MART, categorical subsets     {subsets:7.2f} s   {leaves:>8,} leaves")
@@ -98,11 +100,17 @@ def main() -> None:
     tree = DecisionTreeRegressor(min_samples_leaf=K, random_state=0)
     theirs, made = timed(lambda: tree.fit(codes, scaled), given.runs)
     print(f"scikit-learn, ordered codes   {theirs:7.2f} s   {made.get_n_leaves():>8,} leaves")
-    print(f"ratio, like with like         {theirs / ours:7.2f}     (with subsets {theirs / subsets:.2f}, "
-          f"with max_disclosure {theirs / capped:.2f})")
-    print(f"ten times the rows            {ours / tenth:7.2f} times the time "
-          f"(with max_disclosure {capped / tenth_capped:.2f})")
-    print(f"peak memory                   {peak:7.2f} GB, of which {memory:.2f} GB to make and encode the people")
+    print(
+        f"ratio, like with like         {theirs / ours:7.2f}     (with subsets {theirs / subsets:.2f}, "
+        f"with max_disclosure {theirs / capped:.2f})"
+    )
+    print(
+        f"ten times the rows            {ours / tenth:7.2f} times the time "
+        f"(with max_disclosure {capped / tenth_capped:.2f})"
+    )
+    print(
+        f"peak memory                   {peak:7.2f} GB, of which {memory:.2f} GB to make and encode the people"
+    )
 
 
 if __name__ == "__main__":

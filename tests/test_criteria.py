@@ -36,7 +36,9 @@ def column(values: list[Any], kind: str | None = None, categories: Any = None) -
 def grouped_numbers(draw: Any) -> tuple[list[int], list[float | None]]:
     n = draw(st.integers(2, 40))
     group = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-    value = st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6).map(lambda v: round(v, 3)))
+    value = st.one_of(
+        st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6).map(lambda v: round(v, 3))
+    )
     return group, draw(st.lists(value, min_size=n, max_size=n))
 
 
@@ -60,12 +62,20 @@ def test_rsd_of_numbers(made: tuple[list[int], list[float | None]]) -> None:
         if mine and outside > 1e-12 * span**2:  # nearer to the mean than the units of 2^-30
             mean = sum(mine) / len(mine)
             inside = sum((v - mean) ** 2 for v in mine)
-            assert found[g] == pytest.approx(inside / outside, abs=1e-3 if outside < 1e-6 * span**2 else 1e-6)
+            assert found[g] == pytest.approx(
+                inside / outside, abs=1e-3 if outside < 1e-6 * span**2 else 1e-6
+            )
         elif not mine:
             assert found[g] == 1
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", None])), min_size=2, max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", None])),
+        min_size=2,
+        max_size=40,
+    )
+)
 def test_rsd_of_categories(made: list[tuple[int, str | None]]) -> None:
     group, n_groups = dense([g for g, _ in made])
     values = [v for _, v in made]
@@ -79,9 +89,16 @@ def test_rsd_of_categories(made: list[tuple[int, str | None]]) -> None:
         if not n:
             assert found[g] == 1
             continue
+
         # mean squared error of a guess (a vector of shares) over the group's records
         def brier(guess: dict[str, float], mine: Counter[str] = mine, n: int = n) -> float:
-            return sum(count * sum(((v == c) - guess.get(c, 0)) ** 2 for c in known) for v, count in mine.items()) / n
+            return (
+                sum(
+                    count * sum(((v == c) - guess.get(c, 0)) ** 2 for c in known)
+                    for v, count in mine.items()
+                )
+                / n
+            )
 
         outside = brier({c: known[c] / sum(known.values()) for c in known})
         inside = brier({c: mine[c] / n for c in known})
@@ -90,7 +107,9 @@ def test_rsd_of_categories(made: list[tuple[int, str | None]]) -> None:
 
 def test_rsd_at_its_ends() -> None:
     two = np.array([0, 0, 1, 1], np.uint32)
-    assert rsd(np.zeros(4, np.uint32), 1, column([1.0, 2.0, 3.0, 9.0])).tolist() == pytest.approx([1])
+    assert rsd(np.zeros(4, np.uint32), 1, column([1.0, 2.0, 3.0, 9.0])).tolist() == pytest.approx(
+        [1]
+    )
     assert rsd(two, 2, column([1.0, 1.0, 3.0, 3.0])).tolist() == pytest.approx([0, 0])
     assert rsd(two, 2, column(["a", "a", "b", "b"])).tolist() == [0, 0]
     assert rsd(two, 2, column(["a", "b", "a", "b"])).tolist() == [1, 1]
@@ -126,12 +145,15 @@ def test_earth_movers_distance(ordered: bool, missing: bool) -> None:
         public = [values.count(v) / n for v in names]
         for g in range(n_groups):
             mine = [v for v, h in zip(values, group, strict=True) if h == g]
-            assert found[g] == pytest.approx(transport([mine.count(v) / len(mine) for v in names], public, ordered),
-                                             abs=1e-9)
+            assert found[g] == pytest.approx(
+                transport([mine.count(v) / len(mine) for v in names], public, ordered), abs=1e-9
+            )
 
 
 def classes(released: list[Any], **sensitive: list[Any]) -> Classes:
-    return Classes.of([pa.array(released)], {name: pa.array(values) for name, values in sensitive.items()})
+    return Classes.of(
+        [pa.array(released)], {name: pa.array(values) for name, values in sensitive.items()}
+    )
 
 
 def test_k_counts_missing_as_a_value_of_its_own() -> None:
@@ -143,9 +165,18 @@ def test_k_counts_missing_as_a_value_of_its_own() -> None:
     assert KAnonymity(1).check(made).holds
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", "d", None])), min_size=1, max_size=50))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", "d", None])),
+        min_size=1,
+        max_size=50,
+    )
+)
 def test_diversity_of_every_kind(made: list[tuple[int, str | None]]) -> None:
-    found = classes([str(g) for g, _ in made], y=[v for _, v in made] if any(v for _, v in made) else ["a"] * len(made))
+    found = classes(
+        [str(g) for g, _ in made],
+        y=[v for _, v in made] if any(v for _, v in made) else ["a"] * len(made),
+    )
     values = [v for _, v in made] if any(v for _, v in made) else ["a"] * len(made)
     groups: dict[int, list[str | None]] = {}
     for (g, _), v in zip(made, values, strict=True):
@@ -171,54 +202,105 @@ def test_recursive_diversity_is_strict() -> None:
     assert LDiversity(2, "recursive", c=1.01).check(made).holds
 
 
-@pytest.mark.parametrize(("criterion", "holds"), [
-    (LDiversity(2, "distinct"), True), (LDiversity(3, "distinct"), False),
-    (LDiversity(1.5, "frequency"), True), (LDiversity(2, "frequency"), False),
-    (TCloseness(0.5), True), (TCloseness(0.1), False),
-    (Disclosure(1.0), True), (Disclosure(0.05), False),
-])
+@pytest.mark.parametrize(
+    ("criterion", "holds"),
+    [
+        (LDiversity(2, "distinct"), True),
+        (LDiversity(3, "distinct"), False),
+        (LDiversity(1.5, "frequency"), True),
+        (LDiversity(2, "frequency"), False),
+        (TCloseness(0.5), True),
+        (TCloseness(0.1), False),
+        (Disclosure(1.0), True),
+        (Disclosure(0.05), False),
+    ],
+)
 def test_checks_say_whether_and_where(criterion: Any, holds: bool) -> None:
     made = classes(list("ppprrr"), y=["a", "a", "b", "a", "b", "b"])
     check = criterion.check(made)
     assert check.holds is holds
-    assert "'y'" in check.detail if holds and check.reached else "groups" in check.detail or not check.reached
+    assert (
+        "'y'" in check.detail
+        if holds and check.reached
+        else "groups" in check.detail or not check.reached
+    )
 
 
 def test_values_are_counted_per_group() -> None:
-    at, code, count = value_counts(np.array([1, 0, 1, 1], np.uint32), np.array([2, 0, 2, 1], np.uint8))
-    assert list(zip(at.tolist(), code.tolist(), count.tolist(), strict=True)) == [(1, 2, 2), (0, 0, 1), (1, 1, 1)]
+    at, code, count = value_counts(
+        np.array([1, 0, 1, 1], np.uint32), np.array([2, 0, 2, 1], np.uint8)
+    )
+    assert list(zip(at.tolist(), code.tolist(), count.tolist(), strict=True)) == [
+        (1, 2, 2),
+        (0, 0, 1),
+        (1, 1, 1),
+    ]
 
 
-@pytest.mark.parametrize("criterion", [
-    KAnonymity(5), Disclosure(0.4), Disclosure(0.4, ("a", "b")), LDiversity(2.5), LDiversity(3, "recursive", c=0.5),
-    LDiversity(2, "frequency", columns=("y",)), TCloseness(0.2), TCloseness(0.2, ("y",)),
-])
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        KAnonymity(5),
+        Disclosure(0.4),
+        Disclosure(0.4, ("a", "b")),
+        LDiversity(2.5),
+        LDiversity(3, "recursive", c=0.5),
+        LDiversity(2, "frequency", columns=("y",)),
+        TCloseness(0.2),
+        TCloseness(0.2, ("y",)),
+    ],
+)
 def test_a_promise_survives_json(criterion: Any) -> None:
     assert from_promise(json.loads(json.dumps(criterion.promise()))) == criterion
 
 
-@pytest.mark.parametrize("make", [
-    lambda: KAnonymity(0), lambda: KAnonymity(2.5), lambda: KAnonymity(True), lambda: Disclosure(0), lambda: Disclosure(1.1),
-    lambda: Disclosure(float("nan")), lambda: LDiversity(0.5), lambda: LDiversity(2, "other"),
-    lambda: LDiversity(2, "recursive"), lambda: LDiversity(2, "entropy", c=1.0), lambda: TCloseness(-0.1),
-    lambda: TCloseness(1.5), lambda: TCloseness(float("nan")), lambda: LDiversity(float("nan")),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KAnonymity(0),
+        lambda: KAnonymity(2.5),
+        lambda: KAnonymity(True),
+        lambda: Disclosure(0),
+        lambda: Disclosure(1.1),
+        lambda: Disclosure(float("nan")),
+        lambda: LDiversity(0.5),
+        lambda: LDiversity(2, "other"),
+        lambda: LDiversity(2, "recursive"),
+        lambda: LDiversity(2, "entropy", c=1.0),
+        lambda: TCloseness(-0.1),
+        lambda: TCloseness(1.5),
+        lambda: TCloseness(float("nan")),
+        lambda: LDiversity(float("nan")),
+    ],
+)
 def test_parameters_out_of_range(make: Any) -> None:
     with pytest.raises(ParameterError):
         make()
 
 
-@pytest.mark.parametrize("promise", [
-    {}, {"kind": "other"}, {"kind": "k_anonymity"}, {"kind": "k_anonymity", "k": "x"}, {"kind": "k_anonymity", "k": 0},
-    {"kind": "disclosure", "maximum": 3}, {"kind": "disclosure", "maximum": "much"}, {"kind": "t_closeness", "t": None},
-    {"kind": "k_anonymity", "k": 3, "more": 1}, {"kind": ["k"]},
-])
+@pytest.mark.parametrize(
+    "promise",
+    [
+        {},
+        {"kind": "other"},
+        {"kind": "k_anonymity"},
+        {"kind": "k_anonymity", "k": "x"},
+        {"kind": "k_anonymity", "k": 0},
+        {"kind": "disclosure", "maximum": 3},
+        {"kind": "disclosure", "maximum": "much"},
+        {"kind": "t_closeness", "t": None},
+        {"kind": "k_anonymity", "k": 3, "more": 1},
+        {"kind": ["k"]},
+    ],
+)
 def test_damaged_promises(promise: dict[str, Any]) -> None:
     with pytest.raises(PlanError):
         from_promise(promise)
 
 
 def test_groups_are_those_of_the_released_text() -> None:
-    made = Classes.of([pa.array([1.0, 1.0, 2.0]), pa.array(["x", "x", "x"])], {"y": pa.array([1, 2, 3])})
+    made = Classes.of(
+        [pa.array([1.0, 1.0, 2.0]), pa.array(["x", "x", "x"])], {"y": pa.array([1, 2, 3])}
+    )
     assert sorted(made.sizes.tolist()) == [1, 2]
     assert Classes.of([], {"y": pa.array([1, 2, 3])}).sizes.tolist() == [3]

@@ -17,8 +17,12 @@ from hedgerow.schema import Schema
 from hedgerow.table import read
 
 QUASI = ["age", "job", "born", "rank"]
-SCHEMA = Schema(quasi=QUASI, sensitive=["pay"], kinds={"rank": "ordinal"},
-                categories={"rank": ["low", "middle", "high"]})
+SCHEMA = Schema(
+    quasi=QUASI,
+    sensitive=["pay"],
+    kinds={"rank": "ordinal"},
+    categories={"rank": ["low", "middle", "high"]},
+)
 EPOCH = dt.date(1970, 1, 1)
 
 
@@ -27,17 +31,31 @@ def people(n: int, seed: int, jobs: str = "abcdefghijkl") -> pa.Table:
     age, job, rank = rng.integers(18, 80, n), rng.integers(0, len(jobs), n), rng.integers(0, 3, n)
     born = rng.integers(0, 5000, n)
     pay = age * 10.0 + 70 * (job % 3) + 100 * rank + born / 50 + rng.normal(0, 50, n)
-    return pa.table({
-        "age": pa.array(age, mask=rng.random(n) < 0.1),
-        "job": pa.array([jobs[j] for j in job], mask=rng.random(n) < 0.1),
-        "born": pa.array([EPOCH + dt.timedelta(int(b)) for b in born]),
-        "rank": pa.array([["low", "middle", "high"][r] for r in rank], mask=rng.random(n) < 0.05),
-        "pay": pay,
-    })
+    return pa.table(
+        {
+            "age": pa.array(age, mask=rng.random(n) < 0.1),
+            "job": pa.array([jobs[j] for j in job], mask=rng.random(n) < 0.1),
+            "born": pa.array([EPOCH + dt.timedelta(int(b)) for b in born]),
+            "rank": pa.array(
+                [["low", "middle", "high"][r] for r in rank], mask=rng.random(n) < 0.05
+            ),
+            "pay": pay,
+        }
+    )
 
 
-def fitted(style: str = "range", categories: str = "concatenate", n: int = 500, **parameters: Any) -> Plan:
-    method = MART(**{"k": 5, "max_disclosure": None, "numeric": style, "categorical": categories, **parameters})
+def fitted(
+    style: str = "range", categories: str = "concatenate", n: int = 500, **parameters: Any
+) -> Plan:
+    method = MART(
+        **{
+            "k": 5,
+            "max_disclosure": None,
+            "numeric": style,
+            "categorical": categories,
+            **parameters,
+        }
+    )
     return method.fit_table(read(people(n, 0)), SCHEMA).plan_
 
 
@@ -69,9 +87,14 @@ def covered(column: Any, cell: Any, value: Any) -> bool:
     return value in cell.categories
 
 
-@pytest.mark.parametrize("table", [people(500, 0), people(400, 1), people(300, 2, "abcxyz")],
-                         ids=["the people it was made from", "others", "others with unseen jobs"])
-@pytest.mark.parametrize("styles", [("range", "concatenate"), ("mean", "weighted"), ("median", "suppress")])
+@pytest.mark.parametrize(
+    "table",
+    [people(500, 0), people(400, 1), people(300, 2, "abcxyz")],
+    ids=["the people it was made from", "others", "others with unseen jobs"],
+)
+@pytest.mark.parametrize(
+    "styles", [("range", "concatenate"), ("mean", "weighted"), ("median", "suppress")]
+)
 def test_every_record_gets_the_cell_of_its_leaf(table: pa.Table, styles: tuple[str, str]) -> None:
     plan = fitted(*styles)
     recoding = plan.recoding
@@ -114,7 +137,9 @@ def test_a_release_does_not_depend_on_its_neighbours() -> None:
     together = transform(plan, read(table)).columns
     for i in (0, 7, 59):
         alone = transform(plan, read(table.slice(i, 1))).columns
-        assert {n: a.to_pylist()[0] for n, a in alone.items()} == {n: together[n].to_pylist()[i] for n in QUASI}
+        assert {n: a.to_pylist()[0] for n, a in alone.items()} == {
+            n: together[n].to_pylist()[i] for n in QUASI
+        }
 
 
 def test_what_cannot_be_applied_is_refused_by_name() -> None:

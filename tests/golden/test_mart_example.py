@@ -63,8 +63,12 @@ def test_the_tree() -> None:
     mart = fitted(k=2)
     table = nodes(mart)
     assert table["split"].dropna().to_dict() == {
-        1: "YearsEdu < 15", 2: "Age < 42.5", 5: "Occupation in {technical, unskilled}",
-        6: "Age < 40", 9: "Occupation in {managerial}"}
+        1: "YearsEdu < 15",
+        2: "Age < 42.5",
+        5: "Occupation in {technical, unskilled}",
+        6: "Age < 40",
+        9: "Occupation in {managerial}",
+    }
     parents = {2: 1, 3: 2, 4: 2, 5: 1, 6: 5, 7: 6, 8: 6, 9: 5, 10: 9, 11: 9}
     assert table["parent"].dropna().to_dict() == parents
     assert groups(mart) == [{1, 2}, {3, 4, 5}, {6, 7}, {9, 11, 12}, {10, 13}, {8, 14}]
@@ -72,8 +76,14 @@ def test_the_tree() -> None:
 
 def test_node_nine() -> None:
     nine = nodes(fitted(k=2)).loc[9]
-    printed = {"error": 0.0537, "branch_error": 0.0155, "digression": 0.0494, "branch_digression": 0.1017,
-               "q": 0.7297, "p_value": 0.0089}
+    printed = {
+        "error": 0.0537,
+        "branch_error": 0.0155,
+        "digression": 0.0494,
+        "branch_digression": 0.1017,
+        "q": 0.7297,
+        "p_value": 0.0089,
+    }
     assert {name: round(nine[name], 4) for name in printed} == printed
 
 
@@ -93,8 +103,10 @@ def by_definition(people: pd.DataFrame) -> dict[str, object]:
         return (rows - rows.mean(0)).T @ (rows - rows.mean(0))
 
     whole = scatter(set(range(1, 15)))
-    return {"error": lambda t: float(np.trace(scatter(t))),
-            "digression": lambda t: float(np.linalg.det(whole - scatter(t)))}
+    return {
+        "error": lambda t: float(np.trace(scatter(t))),
+        "digression": lambda t: float(np.linalg.det(whole - scatter(t))),
+    }
 
 
 def test_q_of_node_five_by_definition_five() -> None:
@@ -107,7 +119,9 @@ def test_q_of_node_five_by_definition_five() -> None:
     five = {6, 7, 9, 11, 12, 10, 13, 8, 14}
 
     def q(leaves: list[set[int]]) -> float:
-        return (error(five) - sum(map(error, leaves))) / (sum(map(digression, leaves)) - digression(five))
+        return (error(five) - sum(map(error, leaves))) / (
+            sum(map(digression, leaves)) - digression(five)
+        )
 
     before = q([{6, 7}, {9, 11, 12}, {10, 13}, {8, 14}])
     after = q([{6, 7}, {9, 11, 12}, {10, 13, 8, 14}])
@@ -127,7 +141,9 @@ def test_every_measure_by_definition() -> None:
     for i, (_, node) in enumerate(table.iterrows()):
         records = {int(r) + 1 for r in tree.rows[tree.start[i] : tree.end[i]]}
         assert node["error"] == pytest.approx(measure["error"](records), rel=1e-7)
-        assert node["digression"] == pytest.approx(measure["digression"](records), rel=1e-6, abs=1e-9)
+        assert node["digression"] == pytest.approx(
+            measure["digression"](records), rel=1e-6, abs=1e-9
+        )
         rows = values[[r - 1 for r in sorted(records)]]
         apart = ((rows - rows.mean(0)) ** 2).sum(0) / ((rows - values.mean(0)) ** 2).sum(0)
         assert node["disclosure"] == pytest.approx(1 - apart.min(), abs=1e-7)
@@ -136,7 +152,9 @@ def test_every_measure_by_definition() -> None:
             assert node["p_value"] == 0
         elif len(records) < 14:
             ratio = np.log(np.linalg.det(covariance) / np.linalg.det(part))
-            statistic = (len(records) - 1) * (ratio + np.trace(part @ np.linalg.inv(covariance)) - 2)
+            statistic = (len(records) - 1) * (
+                ratio + np.trace(part @ np.linalg.inv(covariance)) - 2
+            )
             assert node["p_value"] == pytest.approx(chi2.sf(statistic, 3), rel=1e-6)
 
 
@@ -156,8 +174,12 @@ def table_3(half: int) -> list[tuple[list[str], list[str]]]:
 def cells(mart: MART) -> dict[tuple[str, ...], list[str]]:
     people = example()
     released = mart.transform(people[QUASI])
-    return {tuple(map(str, was)): list(map(str, now))
-            for was, now in zip(people.itertuples(index=False), released.itertuples(index=False), strict=True)}
+    return {
+        tuple(map(str, was)): list(map(str, now))
+        for was, now in zip(
+            people.itertuples(index=False), released.itertuples(index=False), strict=True
+        )
+    }
 
 
 @pytest.mark.parametrize(("half", "k"), [(1, 2), (2, 4)])
@@ -182,4 +204,7 @@ def test_means_for_numbers_and_counts_for_categories() -> None:
 def test_undeclared_categories_join_in_alphabetical_order() -> None:
     people = example()
     mart = MART(k=4, max_disclosure=None).fit(people[QUASI], people[SENSITIVE])
-    assert set(mart.transform(people[QUASI])["Occupation"]) == {"technical+unskilled", "managerial+professional"}
+    assert set(mart.transform(people[QUASI])["Occupation"]) == {
+        "technical+unskilled",
+        "managerial+professional",
+    }

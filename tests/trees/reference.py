@@ -24,8 +24,14 @@ class Stats:
     classes: list[list[int]]
 
     def __add__(self, other: Stats) -> Stats:
-        numbers = [tuple(map(sum, zip(a, b, strict=True))) for a, b in zip(self.numbers, other.numbers, strict=True)]
-        classes = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(self.classes, other.classes, strict=True)]
+        numbers = [
+            tuple(map(sum, zip(a, b, strict=True)))
+            for a, b in zip(self.numbers, other.numbers, strict=True)
+        ]
+        classes = [
+            [x + y for x, y in zip(a, b, strict=True)]
+            for a, b in zip(self.classes, other.classes, strict=True)
+        ]
         return Stats(self.n + other.n, numbers, classes)
 
 
@@ -48,8 +54,15 @@ class Node:
 class Grower:
     """Grows by the best admissible split, every sum taken anew."""
 
-    def __init__(self, codes: Any, n_codes: Any, ordered: Any, responses: Responses, layout: Layout,
-                 rules: Rules) -> None:
+    def __init__(
+        self,
+        codes: Any,
+        n_codes: Any,
+        ordered: Any,
+        responses: Responses,
+        layout: Layout,
+        rules: Rules,
+    ) -> None:
         self.codes = np.asarray(codes).tolist()
         self.n_codes = list(map(int, n_codes))
         self.ordered = list(map(bool, ordered))
@@ -69,15 +82,19 @@ class Grower:
             known = [i for i in rows if at < 0 or self.classes[i][at] == 1]
             z = [self.z[i][j] for i in known]
             numbers.append((len(known), sum(z), sum(v * v for v in z)))
-        counts = [[sum(self.classes[i][j] == c for i in rows) for c in range(size)] for j, size in
-                  enumerate(self.sizes)]
+        counts = [
+            [sum(self.classes[i][j] == c for i in rows) for c in range(size)]
+            for j, size in enumerate(self.sizes)
+        ]
         return Stats(len(rows), numbers, counts)
 
     def impurity(self, s: Stats) -> Any:
         """Weighted squared error and Gini impurity, or entropy times n."""
         if self.rules.gain == ENTROPY:
-            return sum(float(self.weight[self.r + j]) * (_xlogx(s.n) - sum(map(_xlogx, counts)))
-                       for j, counts in enumerate(s.classes))
+            return sum(
+                float(self.weight[self.r + j]) * (_xlogx(s.n) - sum(map(_xlogx, counts)))
+                for j, counts in enumerate(s.classes)
+            )
         total = Fraction(0)
         for j, (known, z, zz) in enumerate(s.numbers):
             if known:
@@ -103,7 +120,11 @@ class Grower:
             public = [Fraction(c, self.whole.n) for c in self.whole.classes[j]]
             if self.rules.cap[self.r + j] < 1:
                 told = sum((p - q) ** 2 for p, q in zip(share, public, strict=True))
-                outside = 1 - 2 * sum(p * q for p, q in zip(share, public, strict=True)) + sum(q * q for q in public)
+                outside = (
+                    1
+                    - 2 * sum(p * q for p, q in zip(share, public, strict=True))
+                    + sum(q * q for q in public)
+                )
                 if outside > 0 and told / outside > self.rules.cap[self.r + j]:
                     return False
             if self.rules.share[j] < 1 and max(share) > self.rules.share[j]:
@@ -120,7 +141,7 @@ class Grower:
         missing = self.n_codes[column]
         if self.ordered[column]:
             values = [c for c in present if c != missing]
-            for sides in ([{missing}, set()] if missing in by_code else [set()]):
+            for sides in [{missing}, set()] if missing in by_code else [set()]:
                 for k in range(1, len(values)):
                     yield set(values[:k]) | sides
             return
@@ -141,13 +162,24 @@ class Grower:
         for j in range(self.r):
             known, z, _ = total.numbers[j]
             mean = {c: by_code[c].numbers[j] for c in present}
-            channels.append([float(self.weight[j]) ** 0.5 * (mean[c][1] / mean[c][0] - z / known) if mean[c][0] else 0.0
-                             for c in present])
+            channels.append(
+                [
+                    float(self.weight[j]) ** 0.5 * (mean[c][1] / mean[c][0] - z / known)
+                    if mean[c][0]
+                    else 0.0
+                    for c in present
+                ]
+            )
         for j in range(len(self.sizes)):
             if self.weight[self.r + j]:
-                channels += [[float(self.weight[self.r + j]) ** 0.5 *
-                              (by_code[c].classes[j][v] / by_code[c].n - total.classes[j][v] / total.n)
-                              for c in present] for v in range(self.sizes[j])]
+                channels += [
+                    [
+                        float(self.weight[self.r + j]) ** 0.5
+                        * (by_code[c].classes[j][v] / by_code[c].n - total.classes[j][v] / total.n)
+                        for c in present
+                    ]
+                    for v in range(self.sizes[j])
+                ]
         means = np.array(channels).T
         keys = list(means.T)
         if len(keys) > 1:
@@ -161,8 +193,10 @@ class Grower:
         here = self.impurity(total)
         best, column, chosen = 0, -1, set()
         for c in range(len(self.n_codes)):
-            by_code = {code: self.stats([i for i in rows if self.codes[i][c] == code])
-                       for code in {self.codes[i][c] for i in rows}}
+            by_code = {
+                code: self.stats([i for i in rows if self.codes[i][c] == code])
+                for code in {self.codes[i][c] for i in rows}
+            }
             for codes in self.candidates(c, by_code):
                 inside = [by_code[x] for x in by_code if x in codes]
                 outside = [by_code[x] for x in by_code if x not in codes]
@@ -170,12 +204,18 @@ class Grower:
                 if min(left.n, right.n) < self.rules.min_leaf:
                     continue
                 gain = here - self.impurity(left) - self.impurity(right)
-                if gain > best * (1 + Fraction(TIE) if isinstance(best, Fraction) else 1 + TIE) and gain > (
-                        1e-9 if self.rules.gain == ENTROPY else 0) and self.admissible(left) and self.admissible(right):
+                if (
+                    gain > best * (1 + Fraction(TIE) if isinstance(best, Fraction) else 1 + TIE)
+                    and gain > (1e-9 if self.rules.gain == ENTROPY else 0)
+                    and self.admissible(left)
+                    and self.admissible(right)
+                ):
                     best, column, chosen = gain, c, self.oriented(c, codes, by_code, left, right)
         return best, column, chosen
 
-    def oriented(self, column: int, codes: set[int], by_code: dict[int, Stats], left: Stats, right: Stats) -> set[int]:
+    def oriented(
+        self, column: int, codes: set[int], by_code: dict[int, Stats], left: Stats, right: Stats
+    ) -> set[int]:
         """Categories whose summed responses have the smaller mean go left."""
         if self.ordered[column]:
             return codes
@@ -184,8 +224,10 @@ class Grower:
             b = Fraction(sum(z for _, z, _ in right.numbers), right.n)
             flip = a > b
         else:
-            shares = [(Fraction(x, left.n), Fraction(y, right.n)) for x, y in
-                      zip(left.classes[0], right.classes[0], strict=True)]
+            shares = [
+                (Fraction(x, left.n), Fraction(y, right.n))
+                for x, y in zip(left.classes[0], right.classes[0], strict=True)
+            ]
             flip = next((a < b for a, b in shares if a != b), False)
         return set(by_code) - codes if flip else codes
 
@@ -205,8 +247,9 @@ def _xlogx(count: float) -> float:
     return count * math.log(count) if count else 0.0
 
 
-def error_digression_order(column: Any, right: Any, depth: Any, n: Any, k: int, violates: Any, error: Any,
-                           digression: Any) -> tuple[list[int], list[float]]:
+def error_digression_order(
+    column: Any, right: Any, depth: Any, n: Any, k: int, violates: Any, error: Any, digression: Any
+) -> tuple[list[int], list[float]]:
     """Prune the violating node of smallest q, look at every node again, and so on."""
     leaf = {t for t in range(len(column)) if column[t] < 0}
 

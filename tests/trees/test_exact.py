@@ -17,18 +17,26 @@ from hedgerow.kernels.group import group_rows
 SIZE = 1 << UNIT_BITS
 
 
-@given(st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=40, unique=True), st.integers(0, 2**32 - 1))
+@given(
+    st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=40, unique=True),
+    st.integers(0, 2**32 - 1),
+)
 def test_scaling_rounds_to_units_and_centres(values: list[float], seed: int) -> None:
     ordered = np.array(sorted(values))
     if ordered[-1] - ordered[0] < 1e-300:
         return
     counts = np.random.default_rng(seed).integers(1, 9, len(values))
     made = scale(ordered, counts)
-    low, span = Fraction(float(ordered[0])), Fraction(float(ordered[-1])) - Fraction(float(ordered[0]))
+    low, span = (
+        Fraction(float(ordered[0])),
+        Fraction(float(ordered[-1])) - Fraction(float(ordered[0])),
+    )
     for value, unit in zip(ordered.tolist(), made.units.tolist(), strict=False):
         exact = (Fraction(value) - low) / span * SIZE
         assert abs(unit + made.middle - exact) <= 1
-    assert abs(int(made.units[:-1].astype(np.int64) @ counts)) <= counts.sum()  # the mean is off by less than a unit
+    assert (
+        abs(int(made.units[:-1].astype(np.int64) @ counts)) <= counts.sum()
+    )  # the mean is off by less than a unit
     assert made.units[-1] == 0
     assert made.units[0] + made.middle == 0
     assert made.units[-2] + made.middle == SIZE
@@ -55,7 +63,9 @@ def test_moments_and_limbs(seed: int, n: int, n_groups: int) -> None:
         assert int(made.n[g]) == len(known)
         assert int(made.total[g]) == sum(known)
         assert (int(made.high[g]) << UNIT_BITS) + int(made.low[g]) == sum(u * u for u in known)
-        products = [int(a) * int(b) for a, b, h in zip(other[0], other[1], group, strict=True) if h == g]
+        products = [
+            int(a) * int(b) for a, b, h in zip(other[0], other[1], group, strict=True) if h == g
+        ]
         assert (int(high[g]) << UNIT_BITS) + int(low[g]) == sum(products)
 
 
@@ -63,7 +73,10 @@ def test_moments_and_limbs(seed: int, n: int, n_groups: int) -> None:
 def test_grouping_rows(seed: int, n: int, p: int) -> None:
     rng = np.random.default_rng(seed)
     kinds = (np.uint8, np.uint16, np.uint32)
-    columns = [(rng.integers(0, 3, n) * (np.iinfo(kinds[j % 3]).max // 2)).astype(kinds[j % 3]) for j in range(p)]
+    columns = [
+        (rng.integers(0, 3, n) * (np.iinfo(kinds[j % 3]).max // 2)).astype(kinds[j % 3])
+        for j in range(p)
+    ]
     group, n_groups = group_rows(columns, n)
     seen: dict[tuple[int, ...], int] = {}
     expected = [seen.setdefault(tuple(int(c[i]) for c in columns), len(seen)) for i in range(n)]

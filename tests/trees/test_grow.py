@@ -19,8 +19,14 @@ from .reference import Grower, Node
 from .tables import predictors, responses
 
 
-def rules(made: Responses, min_leaf: int = 4, cap: float = 1.0, share: float = 1.0, entropy: float = 0.0,
-          gain: int = SSE) -> Rules:
+def rules(
+    made: Responses,
+    min_leaf: int = 4,
+    cap: float = 1.0,
+    share: float = 1.0,
+    entropy: float = 0.0,
+    gain: int = SSE,
+) -> Rules:
     q, c = len(made.n_classes), len(made.categorical)
     caps = np.ones(made.z.shape[1] + q)
     caps[: made.z.shape[1] + c] = cap
@@ -58,7 +64,14 @@ def check(given: Predictors, made: Responses, asked: Rules, max_depth: int | Non
     assert_same_tree(grown, given, reference.grow(max_depth=99 if max_depth is None else max_depth))
     for i in range(grown.n_nodes):  # the statistics that moved with the node are those of its rows
         rows = grown.rows[grown.start[i] : grown.end[i]]
-        part = Responses(made.responses, made.z[rows], made.classes[rows], made.n_classes, made.missing_of, made.center)
+        part = Responses(
+            made.responses,
+            made.z[rows],
+            made.classes[rows],
+            made.n_classes,
+            made.missing_of,
+            made.center,
+        )
         assert grown.stats[i].tolist() == root_statistics(part, layout).tolist()
     return grown
 
@@ -69,7 +82,11 @@ RULES = {
     "cap": {"cap": 0.4371},
     "tight": {"cap": 0.2113, "min_leaf": 2},
 }
-CLASS_RULES = {"share": {"share": 0.6231}, "entropy": {"entropy": 0.71}, "both": {"share": 0.6917, "cap": 0.5113}}
+CLASS_RULES = {
+    "share": {"share": 0.6231},
+    "entropy": {"entropy": 0.71},
+    "both": {"share": 0.6917, "cap": 0.5113},
+}
 
 
 @pytest.mark.parametrize("asked", RULES)
@@ -77,7 +94,9 @@ CLASS_RULES = {"share": {"share": 0.6231}, "entropy": {"entropy": 0.71}, "both":
 @pytest.mark.parametrize("kinds", ["n", "nn", "nnn"])
 @pytest.mark.parametrize("columns", ["oo", "oc", "cc"])
 def test_numeric_responses(columns: str, kinds: str, missing: bool, asked: str) -> None:
-    rng = np.random.default_rng([len(columns), len(kinds), missing, ord(columns[0]), ord(columns[1])])
+    rng = np.random.default_rng(
+        [len(columns), len(kinds), missing, ord(columns[0]), ord(columns[1])]
+    )
     given = predictors(rng, 70, columns, missing=missing)
     made = responses(rng, given, kinds, missing=missing)
     assert check(given, made, rules(made, **RULES[asked])).n_nodes > 1
@@ -152,8 +171,11 @@ def test_one_response_in_order_of_its_means_misses_no_subset(seed: int) -> None:
     def gain(codes: set[int]) -> Any:
         inside = [i for i in range(120) if given.codes[i, 0] in codes]
         others = [i for i in range(120) if given.codes[i, 0] not in codes]
-        return (reference.impurity(whole) - reference.impurity(reference.stats(inside))
-                - reference.impurity(reference.stats(others)))
+        return (
+            reference.impurity(whole)
+            - reference.impurity(reference.stats(inside))
+            - reference.impurity(reference.stats(others))
+        )
 
     z = made.z[:, 0].astype(float)
     sums, n = np.bincount(given.codes[:, 0], z, 12), np.bincount(given.codes[:, 0], minlength=12)
@@ -176,20 +198,45 @@ def test_the_principal_axis_finds_what_no_single_response_shows() -> None:
     table = read(pa.table({"a": common + side, "b": common - side}))
     made = Responses.of([table.column("a"), table.column("b")])
     grown = check(given, made, rules(made), max_depth=1)
-    assert set(grown.subset(0).tolist()) in ({c for c in range(14) if c % 2}, {c for c in range(14) if c % 2 == 0})
+    assert set(grown.subset(0).tolist()) in (
+        {c for c in range(14) if c % 2},
+        {c for c in range(14) if c % 2 == 0},
+    )
 
 
 def shuffled(given: Predictors, made: Responses, order: Any) -> tuple[Predictors, Responses]:
-    return (Predictors(given.codes[order], given.n_codes, given.ordered),
-            Responses(made.responses, made.z[order], made.classes[order], made.n_classes, made.missing_of, made.center))
+    return (
+        Predictors(given.codes[order], given.n_codes, given.ordered),
+        Responses(
+            made.responses,
+            made.z[order],
+            made.classes[order],
+            made.n_classes,
+            made.missing_of,
+            made.center,
+        ),
+    )
 
 
 def signature(grown: Grown, order: Any) -> list[Any]:
     """Everything about a tree that must not depend on the order of the rows."""
-    rows = [sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist()) for i in range(grown.n_nodes)]
-    subsets = [grown.subset(i).tolist() if grown.column[i] != LEAF else [] for i in range(grown.n_nodes)]
-    return [rows, subsets, grown.column.tolist(), grown.last_left.tolist(), grown.first_right.tolist(),
-            grown.missing_left.tolist(), grown.stats.tolist(), grown.right.tolist()]
+    rows = [
+        sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist())
+        for i in range(grown.n_nodes)
+    ]
+    subsets = [
+        grown.subset(i).tolist() if grown.column[i] != LEAF else [] for i in range(grown.n_nodes)
+    ]
+    return [
+        rows,
+        subsets,
+        grown.column.tolist(),
+        grown.last_left.tolist(),
+        grown.first_right.tolist(),
+        grown.missing_left.tolist(),
+        grown.stats.tolist(),
+        grown.right.tolist(),
+    ]
 
 
 @pytest.mark.parametrize("kinds", ["n", "nn", "nnn", "nc", "cc"])
@@ -218,4 +265,7 @@ def test_nothing_that_was_given_changes() -> None:
     made = responses(rng, given, "nc", missing=True)
     before = given.codes.copy(), made.z.copy(), made.classes.copy()
     grow(given, made, Layout.of(made), rules(made))
-    assert all(np.array_equal(a, b) for a, b in zip(before, (given.codes, made.z, made.classes), strict=True))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(before, (given.codes, made.z, made.classes), strict=True)
+    )

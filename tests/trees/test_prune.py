@@ -27,8 +27,13 @@ def tree(seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool =
     made = responses(rng, given, kinds, missing=missing)
     layout = Layout.of(made, squares=False)
     grown = grow(given, made, layout, rules(made, min_leaf=min_leaf))
-    return Tree(grown, made, layout, tuple("" if c == LEAF else f"x{c}" for c in grown.column),
-                np.arange(1, grown.n_nodes + 1))
+    return Tree(
+        grown,
+        made,
+        layout,
+        tuple("" if c == LEAF else f"x{c}" for c in grown.column),
+        np.arange(1, grown.n_nodes + 1),
+    )
 
 
 def rows_of(made: Tree, i: int) -> Any:
@@ -55,8 +60,10 @@ def test_error_and_digression_by_definition(kinds: str) -> None:
     def scatter(rows: Any) -> Any:
         """Numeric scatter, the Gini scatters as further diagonal entries."""
         apart = y[rows] - y[rows].mean(0)
-        gini = [len(rows) - (np.bincount(made.responses.classes[rows, j]) ** 2).sum() / len(rows)
-                for j in range(len(made.responses.categorical))]
+        gini = [
+            len(rows) - (np.bincount(made.responses.classes[rows, j]) ** 2).sum() / len(rows)
+            for j in range(len(made.responses.categorical))
+        ]
         r = y.shape[1]
         both = np.zeros((r + len(gini), r + len(gini)))
         both[:r, :r] = apart.T @ apart
@@ -65,12 +72,19 @@ def test_error_and_digression_by_definition(kinds: str) -> None:
 
     whole = scatter(np.arange(len(y)))
     weight = 1 / np.diag(whole) if mixed else np.ones(len(whole))
-    error = [float((np.diag(scatter(rows_of(made, i))) * weight).sum()) for i in range(made.grown.n_nodes)]
-    digression = [float(np.linalg.det(whole - scatter(rows_of(made, i)))) for i in range(made.grown.n_nodes)]
+    error = [
+        float((np.diag(scatter(rows_of(made, i))) * weight).sum())
+        for i in range(made.grown.n_nodes)
+    ]
+    digression = [
+        float(np.linalg.det(whole - scatter(rows_of(made, i)))) for i in range(made.grown.n_nodes)
+    ]
     m = made.measures
     np.testing.assert_allclose(m.error, error, rtol=1e-6, atol=1e-8)
     size = np.prod(np.diag(whole))  # of which rounding is a share
-    np.testing.assert_allclose(m.digression / size, np.array(digression) / size, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        m.digression / size, np.array(digression) / size, rtol=1e-6, atol=1e-8
+    )
     for i in range(made.grown.n_nodes):
         below = leaves_below(made, i)
         e, d = sum(error[t] for t in below), sum(digression[t] for t in below)
@@ -95,12 +109,16 @@ def test_p_values_against_scipy(kinds: str) -> None:
             ratio = np.log(np.linalg.det(whole) / np.linalg.det(part))
             statistic += (len(rows) - 1) * (ratio + np.trace(part @ np.linalg.inv(whole)) - r)
         for j, response in enumerate(made.responses.categorical):
-            shares = np.bincount(made.responses.classes[:, j], minlength=len(response.classes)) / len(y)
+            shares = np.bincount(
+                made.responses.classes[:, j], minlength=len(response.classes)
+            ) / len(y)
             seen = np.bincount(made.responses.classes[rows, j], minlength=len(response.classes))
             there = seen > 0
             statistic += 2 * (seen[there] * np.log(seen[there] / (len(rows) * shares[there]))).sum()
             freedom += len(response.classes) - 1
-        assert made.measures.p_value[i] == pytest.approx(chi2.sf(statistic, freedom), rel=1e-5, abs=1e-12)
+        assert made.measures.p_value[i] == pytest.approx(
+            chi2.sf(statistic, freedom), rel=1e-5, abs=1e-12
+        )
     assert made.measures.p_value[0] == 1
 
 
@@ -120,9 +138,18 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
 
     rng = np.random.default_rng(8)
     given = predictors(rng, 150, "oc", missing=missing)
-    values = {f"y{j}": rng.lognormal(size=150) if kind == "n" else rng.integers(0, 3, 150).astype(str)
-              for j, kind in enumerate(kinds)}
-    table = read(pa.table({name: pa.array(v, mask=(rng.random(150) < 0.2) & missing) for name, v in values.items()}))
+    values = {
+        f"y{j}": rng.lognormal(size=150) if kind == "n" else rng.integers(0, 3, 150).astype(str)
+        for j, kind in enumerate(kinds)
+    }
+    table = read(
+        pa.table(
+            {
+                name: pa.array(v, mask=(rng.random(150) < 0.2) & missing)
+                for name, v in values.items()
+            }
+        )
+    )
     columns = [table.column(name) for name in values]
     made = Responses.of(columns)
     layout = Layout.of(made)
@@ -140,14 +167,17 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
 @pytest.mark.parametrize("kinds", ["n", "nn", "nc"])
 @pytest.mark.parametrize("k", [0, 3, 7, 20])
 @pytest.mark.parametrize("alpha", [None, 0.05, 0.4])
-def test_pruning_is_that_of_looking_at_every_node_again(kinds: str, k: int, alpha: float | None) -> None:
+def test_pruning_is_that_of_looking_at_every_node_again(
+    kinds: str, k: int, alpha: float | None
+) -> None:
     for seed in range(3):
         made = tree(seed, kinds, min_leaf=2)
         g, m = made.grown, made.measures
         violates = m.p_value < alpha if alpha is not None else np.zeros(g.n_nodes, bool)
         order, q = prune_order(g, m, k, violates)
-        expected, ratios = error_digression_order(g.column, g.right, g.depth, g.end - g.start, k, violates, m.error,
-                                                  m.digression)
+        expected, ratios = error_digression_order(
+            g.column, g.right, g.depth, g.end - g.start, k, violates, m.error, m.digression
+        )
         assert order.tolist() == expected
         assert q.tolist() == ratios
         pruned = made.error_digression_pruned(k, alpha)
@@ -164,8 +194,9 @@ def test_the_path_prunes_the_smallest_ratio_each_time(seed: int) -> None:
     made = tree(seed, "nn", min_leaf=4)
     g, m = made.grown, made.measures
     path = made.path()
-    order, _ = error_digression_order(g.column, g.right, g.depth, g.end - g.start, 0, g.column != LEAF, m.error,
-                                      m.digression)
+    order, _ = error_digression_order(
+        g.column, g.right, g.depth, g.end - g.start, 0, g.column != LEAF, m.error, m.digression
+    )
     assert path.order.tolist() == order
     table = path.to_table().to_pandas()
     assert table["node"].iloc[1:].astype(int).tolist() == made.numbers[order].tolist()
@@ -184,7 +215,9 @@ def test_the_path_prunes_the_smallest_ratio_each_time(seed: int) -> None:
         assert row["error"] == pytest.approx(sub.measures.error[leaf].sum(), rel=1e-9)
         assert row["r2"] == pytest.approx(1 - sub.measures.error[leaf].sum() / m.error[0], abs=1e-9)
         assert row["rsd_groups"] == pytest.approx(told.mean(), rel=1e-9)
-        assert row["rsd_records"] == pytest.approx(np.average(told.mean(axis=1), weights=n), rel=1e-9)
+        assert row["rsd_records"] == pytest.approx(
+            np.average(told.mean(axis=1), weights=n), rel=1e-9
+        )
         assert row["rsd_worst"] == told.min()
     assert before == {1}
 
