@@ -1,0 +1,1 @@
+"""Tree-pattern-preserving sanitization (Fu et al. 2010), corrected."""
