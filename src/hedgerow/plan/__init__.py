@@ -2,6 +2,7 @@
 
 from .cells import Cell
 from .codec import register
+from .maps import ColumnMap, Maps
 from .records import Column, Partition, Plan, Recoded, Recoding
 
-__all__ = ["Cell", "Column", "Partition", "Plan", "Recoded", "Recoding", "register"]
+__all__ = ["Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Recoded", "Recoding", "register"]
