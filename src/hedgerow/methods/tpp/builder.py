@@ -79,16 +79,20 @@ class Tree:
 
     def prefix(self, n_splits: int) -> Tree:
         """The tree as it stood after its first splits."""
+        return self.keep(lambda node: node.order < n_splits)
+
+    def keep(self, wanted: Callable[[Node], bool]) -> Tree:
+        """The tree with only the wanted splits; a dropped split drops those below it."""
         moved = list(range(len(self.nodes)))
         for i, node in enumerate(self.nodes):  # parents stand before their children
-            if node.feature >= 0 and node.order >= n_splits:
+            if node.feature >= 0 and (moved[i] != i or not wanted(node)):
                 moved[node.left] = moved[node.right] = moved[i]
         alive = [i for i, target in enumerate(moved) if target == i]
         new = {old: at for at, old in enumerate(alive)}
         kept = []
         for old in alive:
             node = self.nodes[old]
-            if 0 <= node.order < n_splits:
+            if node.feature >= 0 and moved[node.left] == node.left:
                 kept.append(replace(node, left=new[node.left], right=new[node.right]))
             else:
                 kept.append(leaf_of(node))
@@ -132,13 +136,15 @@ class Grower:
         How often each record counts (bootstrap rows).
     choose : callable, optional
         The predictors allowed at a node, by its path of L and R.
+    min_split : int
+        Fewest records of a node that may be split.
+    ordered_anyway : bool
+        Whether categories are ordered by mean whatever the smallest leaf (rpart).
     """
 
-    ordered_anyway = False
-    """Whether category ordering is used whatever the smallest leaf (rpart)."""
-
     def __init__(self, columns: Sequence[Predictor], response: Response, settings: TreeSettings,
-                 weights: NDArray[np.int64] | None = None, choose: Chooser | None = None) -> None:
+                 weights: NDArray[np.int64] | None = None, choose: Chooser | None = None,
+                 min_split: int = 2, ordered_anyway: bool = False) -> None:
         self.columns, self.response, self.settings = columns, response, settings
         self.criterion = CRITERIA[settings.criterion]
         self.width = 2 if self.criterion == VARIANCE else max(len(response.labels), 1)
@@ -151,9 +157,10 @@ class Grower:
         self.total = total
         needs = self.criterion != VARIANCE and settings.criterion != "gini"
         self.table = xlogx(total) if needs else np.zeros(1, np.int64)
+        self.min_split = max(min_split, 2 * settings.min_leaf, 2)
         self.choose = choose or (lambda path: range(len(columns)))
         self.ordered = self.criterion == VARIANCE or (self.width <= 2 and self.criterion != RATIO)
-        self.ordered = self.ordered and (settings.min_leaf == 1 or self.ordered_anyway)
+        self.ordered = self.ordered and (settings.min_leaf == 1 or ordered_anyway)
 
     def gain_floor(self) -> float:
         """`min_gain` in the units of the integer scores."""
@@ -276,7 +283,7 @@ class Grower:
             rows, total = held[at]
             n = int(total[0] if self.criterion == VARIANCE else total.sum())
             deep = self.settings.max_depth is not None and nodes[at].depth >= self.settings.max_depth
-            if deep or n < 2 * self.settings.min_leaf or n < 2:
+            if deep or n < self.min_split:
                 return
             split = self.best_split(rows, nodes[at].path, total)
             if split is not None:

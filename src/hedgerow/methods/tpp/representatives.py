@@ -24,6 +24,8 @@ class Boundary:
     lo: int
     hi: int
     threshold: float
+    closed_left: bool = False
+    """Whether a value equal to the threshold goes left."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Blocks:
 
 
 def plan_blocks(values: NDArray[np.float64], counts: NDArray[np.int64], boundaries: Sequence[Boundary],
-                closed_left: bool = False, bits: int = 53, whole: bool = False) -> Blocks:
+                bits: int = 53, whole: bool = False) -> Blocks:
     """Plan the released values of a numeric attribute.
 
     Parameters
@@ -52,8 +54,6 @@ def plan_blocks(values: NDArray[np.float64], counts: NDArray[np.int64], boundari
         Records per value.
     boundaries : sequence of Boundary
         One per node, over all trees, that tests the attribute.
-    closed_left : bool
-        Whether a value equal to the threshold goes left.
     bits : int
         Significant bits of a released value: 53 for float64, 24 for float32.
     whole : bool
@@ -64,20 +64,20 @@ def plan_blocks(values: NDArray[np.float64], counts: NDArray[np.int64], boundari
     Blocks
         Blocks in order with their exact values.
     """
-    return _Planner(values, counts, boundaries, closed_left, bits, whole).plan()
+    return _Planner(values, counts, boundaries, bits, whole).plan()
 
 
 class _Planner:
     """The search; every number in it is an integer multiple of 2**-shift."""
 
     def __init__(self, values: NDArray[np.float64], counts: NDArray[np.int64],
-                 boundaries: Sequence[Boundary], closed_left: bool, bits: int, whole: bool) -> None:
+                 boundaries: Sequence[Boundary], bits: int, whole: bool) -> None:
         self.values, self.n, self.bits = values, len(values), bits
         pairs = sorted({(b.lo, b.hi) for b in boundaries})
         self.pairs = pairs
-        self.thresholds = sorted({b.threshold for b in boundaries})
-        cut = bisect_right if closed_left else bisect_left
-        self.cells = [0, *sorted({cut(values, t) for t in self.thresholds}), self.n]
+        cuts = {(bisect_right if b.closed_left else bisect_left)(values, b.threshold)
+                for b in boundaries}
+        self.cells = [0, *sorted(cuts), self.n]
         self.marks = sorted({rank for pair in pairs for rank in pair})
         self.shift = max((_exponent(float(v)) for v in values[self._needed()]), default=0)
         self.weight = np.concatenate([[0], np.cumsum(counts)])

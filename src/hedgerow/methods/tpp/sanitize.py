@@ -79,7 +79,6 @@ class Sanitizer:
         self.sensitive = list(sensitive)
         self.whole = list(whole) if whole is not None else [False] * len(self.columns)
         self.counts = [np.bincount(c.codes, minlength=c.n_values) for c in self.columns]
-        self.closed_left = any(t.closed_left for t in self.targets)
         self.bits = min(t.bits for t in self.targets)
         self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
         self._classes: tuple[tuple[int, ...], NDArray[np.int64]] | None = None
@@ -94,21 +93,21 @@ class Sanitizer:
     def state(self, step: int) -> Step:
         """Plans and privacy with every target expanded to `step` steps."""
         trees = tuple(t.state(min(step, t.n_steps)) for t in self.targets)
-        by_feature: dict[int, list[Node]] = {}
+        by_feature: dict[int, list[tuple[Node, bool]]] = {}
         for tree in (t for model in trees for t in model):
             for node in tree.nodes:
                 if node.feature >= 0:
-                    by_feature.setdefault(node.feature, []).append(node)
+                    by_feature.setdefault(node.feature, []).append((node, tree.closed_left))
         plans = tuple(self._plan(f, by_feature.get(f, [])) for f in range(len(self.columns)))
         k, l_reached = self.privacy(plans)
         return Step(step, trees, plans, k, l_reached)
 
-    def _plan(self, feature: int, nodes: Sequence[Node]) -> ColumnPlan:
+    def _plan(self, feature: int, nodes: Sequence[tuple[Node, bool]]) -> ColumnPlan:
         column = self.columns[feature]
         if column.numeric:
-            key: Any = frozenset((n.lo, n.hi, n.threshold) for n in nodes)
+            key: Any = frozenset((n.lo, n.hi, n.threshold, closed) for n, closed in nodes)
         else:
-            key = frozenset((n.left_set, n.right_set, n.tied) for n in nodes)
+            key = frozenset((n.left_set, n.right_set, n.tied) for n, _ in nodes)
         held = self._cache.get(feature)
         if held is not None and held[0] == key:
             return held[1]
@@ -118,11 +117,10 @@ class Sanitizer:
             made = ColumnPlan(np.zeros(column.n_values, np.int32), value)
         elif column.numeric:
             blocks = plan_blocks(column.values, self.counts[feature],
-                                 [Boundary(*b) for b in sorted(key)], self.closed_left, self.bits,
-                                 self.whole[feature])
+                                 [Boundary(*b) for b in sorted(key)], self.bits, self.whole[feature])
             made = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
         else:
-            made = ColumnPlan(groups_of(column.n_values, nodes))
+            made = ColumnPlan(groups_of(column.n_values, [n for n, _ in nodes]))
         self._cache[feature] = (key, made)
         return made
 

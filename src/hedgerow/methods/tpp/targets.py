@@ -18,8 +18,8 @@ from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSetti
 class Target(Protocol):
     """One published model, in states from its first step to its full size."""
 
-    closed_left: bool
     bits: int
+    """Significant bits of a number that the builder sees."""
 
     @property
     def n_steps(self) -> int:
@@ -41,7 +41,7 @@ class Target(Protocol):
 class OwnTree:
     """A tree of the own builder; one step is one split."""
 
-    closed_left, bits = False, 53
+    bits = 53
 
     def __init__(self, settings: TreeSettings) -> None:
         self.settings = settings
@@ -76,7 +76,7 @@ class OwnTree:
 class OwnForest:
     """A random forest of the own builder; one step is one tree."""
 
-    closed_left, bits = False, 53
+    bits = 53
 
     def __init__(self, settings: ForestSettings) -> None:
         self.settings = settings
@@ -122,7 +122,7 @@ class OwnBoosting:
     so a table that keeps those record sets keeps every residual to the bit.
     """
 
-    closed_left, bits = False, 53
+    bits = 53
 
     def __init__(self, settings: BoostingSettings) -> None:
         self.settings = settings
