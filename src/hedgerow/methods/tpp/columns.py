@@ -34,6 +34,8 @@ class Predictor:
         for one original category. Empty means all.
     wide : bool
         Whether the original column has too many categories for all subsets.
+    missing : bool
+        Whether the last category stands for missing values.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Predictor:
     labels: tuple[str, ...] = ()
     alone: tuple[bool, ...] = ()
     wide: bool = False
+    missing: bool = False
 
     @property
     def numeric(self) -> bool:

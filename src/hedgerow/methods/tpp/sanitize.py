@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError
+from ...plan.cells import concatenation
 from .builder import Node, Tree
 from .columns import Predictor, Response
 from .representatives import Boundary, plan_blocks, unused_value
 from .signatures import groups_of
+
+ALL = "ALL"
+"""The one value of a category column that no tree tests."""
 
 
 @dataclass(frozen=True)
@@ -206,13 +210,26 @@ def keeps(state: Step, k: int, l_above: float | None) -> bool:
 
 
 def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
-    """One sanitized column."""
+    """One sanitized column; groups of categories get the label of the release."""
     codes = plan.group[column.codes]
     if column.numeric:
         return Predictor(column.name, codes, np.asarray(plan.values))
     members = np.bincount(plan.group, minlength=plan.n_groups)
-    labels = tuple(f"g{j}" for j in range(plan.n_groups))
+    labels = group_labels(column, plan)
     return replace(column, codes=codes, labels=labels, alone=tuple(bool(m == 1) for m in members))
+
+
+def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
+    """The released label of every group: its categories joined, or ALL for an unused column."""
+    if plan.n_groups == 1:
+        return (ALL,)
+    known = len(column.labels) - column.missing
+    labels = []
+    for j in range(plan.n_groups):
+        members = np.flatnonzero(plan.group == j)
+        names = [column.labels[m] for m in members if m < known]
+        labels.append(concatenation(names, missing=len(members) - len(names)))
+    return tuple(labels)
 
 
 def first_difference(old: Sequence[Tree], new: Sequence[Tree], model: int = 0) -> Mismatch | None:

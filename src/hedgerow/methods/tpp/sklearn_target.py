@@ -134,7 +134,8 @@ class SklearnTree:
         """Builder, its version and parameters."""
         import sklearn
 
-        parameters = self.estimator.get_params()
+        parameters = {key: value.item() if isinstance(value, np.generic) else value
+                      for key, value in self.estimator.get_params().items()}
         if self._leaves(step) is not None:
             parameters["max_leaf_nodes"] = self._leaves(step)
         return {"builder": "scikit-learn", "kind": _KINDS[type(self.estimator).__name__],
