@@ -199,7 +199,8 @@ class Sanitizer:
         asked = f"K = {k}" + ("" if l_above is None else f" and L above {l_above:g}")
         if keeps(first, k, l_above):
             raise InfeasibleError("the first split cannot be rebuilt from the sanitized table",
-                                  hint="this builder's ties fall differently; use the own builder")
+                                  hint="two predictors tie in a builder that breaks ties at random: leave one "
+                                       "of them out, or use TreeSettings")
         raise InfeasibleError(f"even the first split reaches only {reached}, and {asked} was asked",
                               hint="lower k or l, raise min_leaf, or publish fewer trees")
 
