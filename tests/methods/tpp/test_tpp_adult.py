@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tpp_paper import printed_step_3
+from tpp_tables import PREDICTORS, adult_columns, adult_frame
+
 from hedgerow.methods.tpp.columns import Predictor, Response
 from hedgerow.methods.tpp.sanitize import ColumnPlan, Sanitizer
 from hedgerow.methods.tpp.settings import ForestSettings, RpartSettings, TreeSettings
 from hedgerow.methods.tpp.targets import own_target
-from tpp_paper import printed_step_3
-from tpp_tables import PREDICTORS, adult_columns, adult_frame
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +23,13 @@ def adult():
 def sanitizer(adult, *settings, columns=None):
     _, own, y, occupation = adult
     columns = columns or own
-    return Sanitizer(columns, [y] * len(settings), [own_target(s) for s in settings], [occupation],
-                     [True] * len(columns))
+    return Sanitizer(
+        columns,
+        [y] * len(settings),
+        [own_target(s) for s in settings],
+        [occupation],
+        [True] * len(columns),
+    )
 
 
 def test_k_and_l_by_leaves(adult):
@@ -46,7 +52,9 @@ def test_table_1(adult):
     """K of the paper's two trees alone; both together reach 25, not the printed 64."""
     names = [n for n in PREDICTORS if n != "education"]  # the paper's trees say education-num
     columns = adult_columns(adult[0], names)
-    full = sanitizer(adult, RpartSettings("class", maxdepth=3), columns=columns).state(3).trees[0][0]
+    full = (
+        sanitizer(adult, RpartSettings("class", maxdepth=3), columns=columns).state(3).trees[0][0]
+    )
     tests = {n.path: (names[n.feature], n.threshold) for n in full.nodes if n.feature >= 0}
     assert tests[""][0] == "relationship"
     assert tests["R"] == ("education-num", 12.5)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tpp_paper import Shortcut, printed_step_3
+
 from hedgerow.methods.tpp.builder import grow
 from hedgerow.methods.tpp.columns import Predictor, Response
 from hedgerow.methods.tpp.sanitize import Sanitizer, first_difference, release_column
 from hedgerow.methods.tpp.settings import TreeSettings
 from hedgerow.methods.tpp.signatures import groups_of
 from hedgerow.methods.tpp.targets import OwnTree
-
-from tpp_paper import Shortcut, printed_step_3
 
 
 def corrected(columns, response, settings):
@@ -25,8 +25,12 @@ def corrected(columns, response, settings):
 def printed(columns, response, settings):
     """Original and rebuilt tree under the printed step 3."""
     old = grow(columns, response, settings)
-    made = [printed_step_3(c, f, old) if f in old.used else Predictor.numbers(c.name, np.zeros(len(c.codes)))
-            for f, c in enumerate(columns)]
+    made = [
+        printed_step_3(c, f, old)
+        if f in old.used
+        else Predictor.numbers(c.name, np.zeros(len(c.codes)))
+        for f, c in enumerate(columns)
+    ]
     return old, grow(made, response, settings)
 
 
@@ -45,15 +49,21 @@ def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
 
 
 def test_ce3_two_nodes_want_different_distances():
-    columns = [Predictor.numbers("x0", [4, 7, 7, 6, 1, 6, 2]), Predictor.numbers("x1", [7, 0, 5, 5, 3, 3, 1])]
+    columns = [
+        Predictor.numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
+        Predictor.numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
+    ]
     y = Response.of_classes(list("0011001"))
     failing = []
     for criterion in ("entropy", "gini"):
         for splits in range(1, 7):
             settings = TreeSettings(criterion, n_splits=splits)
             old, new = printed(columns, y, settings)
-            failing += [(a.threshold, b.threshold) for a, b in zip(old.nodes, new.nodes, strict=False)
-                        if a.feature == b.feature == 0 and a.threshold != b.threshold]
+            failing += [
+                (a.threshold, b.threshold)
+                for a, b in zip(old.nodes, new.nodes, strict=False)
+                if a.feature == b.feature == 0 and a.threshold != b.threshold
+            ]
             assert corrected(columns, y, settings) == 0
     assert (4.0, 3.75) in failing
 
@@ -71,14 +81,21 @@ def merged(columns, tree):
     """The sanitized category columns of a tree."""
     from hedgerow.methods.tpp.sanitize import ColumnPlan
 
-    return [release_column(c, ColumnPlan(groups_of(c.n_values, [n for n in tree.nodes if n.feature == f])))
-            for f, c in enumerate(columns)]
+    return [
+        release_column(
+            c, ColumnPlan(groups_of(c.n_values, [n for n in tree.nodes if n.feature == f]))
+        )
+        for f, c in enumerate(columns)
+    ]
 
 
-@pytest.mark.parametrize(("c0", "c1", "y", "min_leaf"), [
-    ("dbbac", "acbaa", "22001", 1),  # CE5: three classes
-    ("fcadbfefafff", "dacfedefbfdc", "011001110100", 3),  # CE6: smallest leaf 3
-])
+@pytest.mark.parametrize(
+    ("c0", "c1", "y", "min_leaf"),
+    [
+        ("dbbac", "acbaa", "22001", 1),  # CE5: three classes
+        ("fcadbfefafff", "dacfedefbfdc", "011001110100", 3),  # CE6: smallest leaf 3
+    ],
+)
 def test_ce5_ce6_the_ordering_shortcut_breaks_the_guarantee(c0, c1, y, min_leaf):
     columns = [Predictor.categories("c0", list(c0)), Predictor.categories("c1", list(c1))]
     response = Response.of_classes(list(y))
@@ -88,6 +105,8 @@ def test_ce5_ce6_the_ordering_shortcut_breaks_the_guarantee(c0, c1, y, min_leaf)
             settings = TreeSettings(criterion, n_splits=splits, min_leaf=min_leaf)
             old = Shortcut(columns, response, settings).grow()
             new = Shortcut(merged(columns, old), response, settings).grow()
-            broken += first_difference([old], [new]) is not None or not np.array_equal(old.leaf, new.leaf)
+            broken += first_difference([old], [new]) is not None or not np.array_equal(
+                old.leaf, new.leaf
+            )
             assert corrected(columns, response, settings) == 0
     assert broken

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
-from hedgerow.methods.tpp.targets import own_target
 from tpp_tables import random_columns, random_responses
+
+from hedgerow.methods.tpp.sanitize import Sanitizer
+from hedgerow.methods.tpp.settings import (
+    BoostingSettings,
+    ForestSettings,
+    RpartSettings,
+    TreeSettings,
+)
+from hedgerow.methods.tpp.targets import own_target
 
 
 def random_tree(rng):
@@ -42,7 +48,9 @@ def test_forests_with_bootstrap_rows_and_feature_subsets():
         rng = np.random.default_rng(seed)
         n = int(rng.integers(8, 40))
         columns = random_columns(rng, n)
-        forest = ForestSettings(4, seed=seed, max_features=max(1, len(columns) // 2), tree=random_tree(rng))
+        forest = ForestSettings(
+            4, seed=seed, max_features=max(1, len(columns) // 2), tree=random_tree(rng)
+        )
         _, found = differences(columns, [forest], *random_responses(rng, n))
         assert found == [], f"seed {seed}: {found[0]}"
 

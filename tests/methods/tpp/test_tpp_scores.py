@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import log2
 
 import numpy as np
 import pytest
+
 from hedgerow.methods.tpp.builder import bootstrap, features_at, grow, midpoint
 from hedgerow.methods.tpp.columns import Predictor, Response, xlogx, xlogx_shift
 from hedgerow.methods.tpp.scores import (
@@ -65,13 +66,14 @@ def test_gain_and_numeric_scan_equal_the_definition(criterion):
         least = int(rng.integers(1, 4))
         present = np.flatnonzero(sizes)
         best = (-1.0, -1, -1)
-        for lo, hi in zip(present, present[1:], strict=False):
+        for lo, hi in pairwise(present):
             left = hist[: lo + 1].sum(axis=0)
             nl = int(sizes[: lo + 1].sum())
             got = gain_of(left, total, table, CRITERIA[criterion])
             if got >= 0:
-                assert got / scale == pytest.approx(plain_gain(left.tolist(), total.tolist(), criterion),
-                                                    rel=1e-6, abs=1e-6)
+                assert got / scale == pytest.approx(
+                    plain_gain(left.tolist(), total.tolist(), criterion), rel=1e-6, abs=1e-6
+                )
             if min(nl, n - nl) >= least and got > best[0]:
                 best = (got, int(lo), int(hi))
         assert scan_numeric(hist, total, table, CRITERIA[criterion], least) == best
@@ -89,8 +91,11 @@ def test_subset_scan_finds_the_best_of_all_subsets_and_ignores_order(criterion):
         table, code = xlogx(n), CRITERIA[criterion]
         masks = np.arange(1, 1 << (p - 1), dtype=np.uint64)
         gain, mask, tied = scan_subsets(hist, masks, total, table, code, 1)
-        gains = [gain_of(hist[list(s)].sum(axis=0), total, table, code)
-                 for size in range(1, p) for s in combinations(range(p), size)]
+        gains = [
+            gain_of(hist[list(s)].sum(axis=0), total, table, code)
+            for size in range(1, p)
+            for s in combinations(range(p), size)
+        ]
         assert gain == max(gains)
         if gain < 0 or tied:
             continue
@@ -110,8 +115,11 @@ def test_single_scan_finds_the_best_category_against_the_rest():
         alone = rng.random(70) < 0.7
         table = xlogx(int(total.sum()))
         gain, j, _, _ = scan_single(hist, alone, total, table, CRITERIA["entropy"], 2)
-        allowed = [gain_of(hist[i], total, table, 0) for i in range(70)
-                   if alone[i] and 2 <= hist[i].sum() <= total.sum() - 2]
+        allowed = [
+            gain_of(hist[i], total, table, 0)
+            for i in range(70)
+            if alone[i] and 2 <= hist[i].sum() <= total.sum() - 2
+        ]
         assert gain == max(allowed)
         assert alone[j]
 
@@ -174,7 +182,9 @@ def test_min_gain_stops_growth_in_its_own_units():
     free = grow([Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=10))
     root = plain_gain([*free.nodes[1].value], [*free.nodes[0].value], "gini") / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
-        tree = grow([Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=1, min_gain=root * share))
+        tree = grow(
+            [Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=1, min_gain=root * share)
+        )
         assert tree.n_splits == splits
     values = Response.of_numbers(x * 1.5 + noise)
     tree = grow([Predictor.numbers("x", x)], values, TreeSettings("variance", n_splits=1))
@@ -182,6 +192,9 @@ def test_min_gain_stops_growth_in_its_own_units():
     mean = (left.n * left.value[0] + right.n * right.value[0]) / 300
     drop = (left.n * (left.value[0] - mean) ** 2 + right.n * (right.value[0] - mean) ** 2) / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
-        again = grow([Predictor.numbers("x", x)], values,
-                     TreeSettings("variance", n_splits=1, min_gain=drop * share))
+        again = grow(
+            [Predictor.numbers("x", x)],
+            values,
+            TreeSettings("variance", n_splits=1, min_gain=drop * share),
+        )
         assert again.n_splits == splits

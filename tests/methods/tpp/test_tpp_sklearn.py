@@ -5,18 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
-from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 from tpp_tables import PREDICTORS, adult_frame
 
+from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
+from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
+
 
 def public_arrays(estimator):
     t = estimator.tree_
-    return [a.tolist() for a in (t.children_left, t.children_right, t.feature, t.threshold, t.value,
-                                 t.n_node_samples)]
+    return [
+        a.tolist()
+        for a in (
+            t.children_left,
+            t.children_right,
+            t.feature,
+            t.threshold,
+            t.value,
+            t.n_node_samples,
+        )
+    ]
 
 
 def test_diabetes_is_rebuilt_for_every_seed():
@@ -26,7 +36,9 @@ def test_diabetes_is_rebuilt_for_every_seed():
         method = TreePatternPreserving(tree, k=2).fit(X, y)
         again = DecisionTreeRegressor(random_state=seed, max_leaf_nodes=method.n_steps_ + 1)
         released = method.transform(X)
-        same = DecisionTreeRegressor(random_state=seed, max_leaf_nodes=method.n_steps_ + 1).fit(X, y)
+        same = DecisionTreeRegressor(random_state=seed, max_leaf_nodes=method.n_steps_ + 1).fit(
+            X, y
+        )
         assert public_arrays(again.fit(released, y)) == public_arrays(same)
         assert (again.predict(released) == same.predict(X)).all()
         assert released.value_counts().min() == method.k_ >= 2
@@ -56,7 +68,9 @@ def test_depth_first_trees_and_the_float32_cast():
     released = np.asarray(method.transform(X), dtype=float)
     assert (released == released.astype(np.float32)).all()
     assert method.n_steps_ == tree.tree_.node_count // 2
-    fresh = DecisionTreeClassifier(max_depth=3, random_state=1, criterion="entropy").fit(released, y)
+    fresh = DecisionTreeClassifier(max_depth=3, random_state=1, criterion="entropy").fit(
+        released, y
+    )
     assert public_arrays(fresh) == public_arrays(tree)
 
 
@@ -68,20 +82,26 @@ def test_three_classes_and_another_tree_beside():
     assert verify_model(method.model_, method.transform(X), y).identical
     with pytest.raises(ParameterError, match="float32"):
         wide = X.astype(float) + 1e-12
-        both = [DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(wide, y), TreeSettings()]
+        both = [
+            DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(wide, y),
+            TreeSettings(),
+        ]
         TreePatternPreserving(both, k=2).fit(wide, y)
 
 
-@pytest.mark.parametrize(("tree", "message"), [
-    (DecisionTreeClassifier(ccp_alpha=0.01, random_state=0), "cost-complexity"),
-    (DecisionTreeClassifier(splitter="random", random_state=0), "splitter"),
-    (DecisionTreeClassifier(), "tie-breaking"),
-    (DecisionTreeClassifier(max_features=2), "max_features"),
-    (DecisionTreeClassifier(class_weight="balanced", random_state=0), "class_weight"),
-    (RandomForestClassifier(3, random_state=0), "ForestSettings"),
-    (GradientBoostingClassifier(n_estimators=2, random_state=0), "BoostingSettings"),
-    (ExtraTreeClassifier(random_state=0), "not a supported tree"),
-])
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (DecisionTreeClassifier(ccp_alpha=0.01, random_state=0), "cost-complexity"),
+        (DecisionTreeClassifier(splitter="random", random_state=0), "splitter"),
+        (DecisionTreeClassifier(), "tie-breaking"),
+        (DecisionTreeClassifier(max_features=2), "max_features"),
+        (DecisionTreeClassifier(class_weight="balanced", random_state=0), "class_weight"),
+        (RandomForestClassifier(3, random_state=0), "ForestSettings"),
+        (GradientBoostingClassifier(n_estimators=2, random_state=0), "BoostingSettings"),
+        (ExtraTreeClassifier(random_state=0), "not a supported tree"),
+    ],
+)
 def test_outside_the_guarantee(tree, message):
     X, y = load_iris(return_X_y=True, as_frame=True)
     with pytest.raises(UnsupportedError, match=message):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+
 from hedgerow.methods.tpp.builder import Grower, Tree
 from hedgerow.methods.tpp.columns import Predictor
 from hedgerow.methods.tpp.scores import gain_of
@@ -25,8 +26,10 @@ def printed_step_3(column: Predictor, feature: int, tree: Tree) -> Predictor:
         if not right_end:
             other = marks[at + 1] if at + 1 < len(marks) else None
         lo, hi = (other, mark) if right_end else (mark, other)
-        inside = table[(table >= (lo if lo is not None else -np.inf))
-                       & (table <= (hi if hi is not None else np.inf))]
+        inside = table[
+            (table >= (lo if lo is not None else -np.inf))
+            & (table <= (hi if hi is not None else np.inf))
+        ]
         if other is None:
             return inside
         if other in (left_ends if right_end else right_ends):  # two boundary values: equal halves
@@ -52,7 +55,9 @@ class Shortcut(Grower):
         return super()._search(feature, column, codes, y, w, total)
 
     def _ordered(self, hist, total):  # type: ignore[no-untyped-def]
-        means = [Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist]
+        means = [
+            Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist
+        ]
         order = sorted(range(len(means)), key=lambda j: means[j])
         best, chosen = 0.0, None
         for at in range(1, len(order)):

@@ -7,11 +7,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from hedgerow.methods.tpp.columns import Predictor, Response
 
 NUMERIC = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
-PREDICTORS = ("age", "workclass", "education", "education-num", "marital-status", "relationship", "race",
-              "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country")
+PREDICTORS = (
+    "age",
+    "workclass",
+    "education",
+    "education-num",
+    "marital-status",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+)
 
 
 def random_columns(rng, n):
@@ -52,5 +65,9 @@ def adult_frame():
 
 def adult_columns(frame, names=PREDICTORS):
     """Adult's predictors, missing values as a category."""
-    return [Predictor.numbers(n, frame[n]) if n in NUMERIC
-            else Predictor.categories(n, frame[n].fillna("(missing)").tolist()) for n in names]
+    return [
+        Predictor.numbers(n, frame[n])
+        if n in NUMERIC
+        else Predictor.categories(n, frame[n].fillna("(missing)").tolist())
+        for n in names
+    ]

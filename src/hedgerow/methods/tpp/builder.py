@@ -30,6 +30,7 @@ from .scores import (
     split_rows,
 )
 from .settings import TreeSettings
+import itertools
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,16 @@ class Grower:
         Whether categories are ordered by mean whatever the smallest leaf (rpart).
     """
 
-    def __init__(self, columns: Sequence[Predictor], response: Response, settings: TreeSettings,
-                 weights: NDArray[np.int64] | None = None, choose: Chooser | None = None,
-                 min_split: int = 2, ordered_anyway: bool = False) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Predictor],
+        response: Response,
+        settings: TreeSettings,
+        weights: NDArray[np.int64] | None = None,
+        choose: Chooser | None = None,
+        min_split: int = 2,
+        ordered_anyway: bool = False,
+    ) -> None:
         self.columns, self.response, self.settings = columns, response, settings
         self.criterion = CRITERIA[settings.criterion]
         self.width = 2 if self.criterion == VARIANCE else max(len(response.labels), 1)
@@ -167,10 +175,13 @@ class Grower:
         if self.criterion == RATIO:
             return self.settings.min_gain
         shift = {"entropy": xlogx_shift(self.total), "gini": 0}.get(
-            self.settings.criterion, 2 * self.response.shift)
+            self.settings.criterion, 2 * self.response.shift
+        )
         return float(np.ldexp(self.settings.min_gain * self.total, shift))
 
-    def best_split(self, rows: NDArray[np.int32], path: str, total: NDArray[np.int64]) -> Split | None:
+    def best_split(
+        self, rows: NDArray[np.int32], path: str, total: NDArray[np.int64]
+    ) -> Split | None:
         """The best admissible split of a node; None when there is none."""
         y = self.response.codes[rows]
         w = self.ones[: len(rows)] if self.weights is None else self.weights[rows]
@@ -186,8 +197,15 @@ class Grower:
             return None
         return best
 
-    def _search(self, feature: int, column: Predictor, codes: NDArray[np.int32], y: NDArray[np.int64],
-                w: NDArray[np.int64], total: NDArray[np.int64]) -> Split | None:
+    def _search(
+        self,
+        feature: int,
+        column: Predictor,
+        codes: NDArray[np.int32],
+        y: NDArray[np.int64],
+        w: NDArray[np.int64],
+        total: NDArray[np.int64],
+    ) -> Split | None:
         d, least = column.n_values, self.settings.min_leaf
         present: NDArray[np.int32] | None = None
         if column.numeric:
@@ -211,7 +229,9 @@ class Grower:
             found = self._ordered(hist, total)
         elif column.wide:
             alone = np.asarray(column.alone or (True,) * column.n_values)[ranks]
-            gain, j, goes_left, tied = scan_single(hist, alone, total, self.table, self.criterion, least)
+            gain, j, goes_left, tied = scan_single(
+                hist, alone, total, self.table, self.criterion, least
+            )
             left = np.zeros(len(ranks), bool)
             left[j] = True
             found = None if gain <= 0 else (gain, left if goes_left else ~left, tied)
@@ -223,11 +243,17 @@ class Grower:
         if found is None:
             return None
         gain, left, tied = found
-        return Split(gain, feature, left_set=tuple(map(int, ranks[left])),
-                     right_set=tuple(map(int, ranks[~left])), tied=tied)
+        return Split(
+            gain,
+            feature,
+            left_set=tuple(map(int, ranks[left])),
+            right_set=tuple(map(int, ranks[~left])),
+            tied=tied,
+        )
 
-    def _ordered(self, hist: NDArray[np.int64],
-                 total: NDArray[np.int64]) -> tuple[float, NDArray[np.bool_], bool] | None:
+    def _ordered(
+        self, hist: NDArray[np.int64], total: NDArray[np.int64]
+    ) -> tuple[float, NDArray[np.bool_], bool] | None:
         """Categories by mean response, cut between distinct means; ties: the shortest prefix."""
         if self.criterion == VARIANCE:
             means = [Fraction(int(s), int(n)) for n, s in hist]
@@ -236,7 +262,7 @@ class Grower:
         order = sorted(range(len(means)), key=lambda j: means[j])
         best, size = 0.0, 0
         left = np.zeros(self.width, np.int64)
-        for at, (j, after) in enumerate(zip(order, order[1:], strict=False), start=1):
+        for at, (j, after) in enumerate(itertools.pairwise(order), start=1):
             left += hist[j]
             if means[j] == means[after]:
                 continue
@@ -282,7 +308,9 @@ class Grower:
         def offer(at: int) -> None:
             rows, total = held[at]
             n = int(total[0] if self.criterion == VARIANCE else total.sum())
-            deep = self.settings.max_depth is not None and nodes[at].depth >= self.settings.max_depth
+            deep = (
+                self.settings.max_depth is not None and nodes[at].depth >= self.settings.max_depth
+            )
             if deep or n < self.min_split:
                 return
             split = self.best_split(rows, nodes[at].path, total)
@@ -309,9 +337,19 @@ class Grower:
                 total = self.totals(part)
                 nodes.append(self.node(nodes[at].path + side, part, total))
                 held[child] = (part, total)
-            nodes[at] = replace(nodes[at], feature=split.feature, threshold=threshold, lo=split.lo,
-                                hi=split.hi, left_set=split.left_set, right_set=split.right_set,
-                                left=children[0], right=children[1], order=order, tied=split.tied)
+            nodes[at] = replace(
+                nodes[at],
+                feature=split.feature,
+                threshold=threshold,
+                lo=split.lo,
+                hi=split.hi,
+                left_set=split.left_set,
+                right_set=split.right_set,
+                left=children[0],
+                right=children[1],
+                order=order,
+                tied=split.tied,
+            )
             if order + 1 < self.settings.n_splits:
                 offer(children[0])
                 offer(children[1])
@@ -330,8 +368,7 @@ def midpoint(v1: float, v2: float) -> float:
     return middle if v1 < middle <= v2 else v2
 
 
-def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int,
-          closed_left: bool = False) -> NDArray[np.int32]:
+def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int) -> NDArray[np.int32]:
     """The leaf of every record, seen in growing or not.
 
     A category that was absent from a node goes to the larger child, the left of equal ones.
@@ -343,8 +380,7 @@ def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int,
         rows = np.flatnonzero(at == i)
         column = columns[node.feature]
         if column.numeric:
-            side = "right" if closed_left else "left"
-            cut = np.searchsorted(column.values, node.threshold, side=side)
+            cut = np.searchsorted(column.values, node.threshold, side="left")
             goes_left = column.codes[rows] < cut
         else:
             larger_left = nodes[node.left].n >= nodes[node.right].n
@@ -356,14 +392,20 @@ def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int,
     return at
 
 
-def grow(columns: Sequence[Predictor], response: Response, settings: TreeSettings,
-         weights: NDArray[np.int64] | None = None, choose: Chooser | None = None) -> Tree:
+def grow(
+    columns: Sequence[Predictor],
+    response: Response,
+    settings: TreeSettings,
+    weights: NDArray[np.int64] | None = None,
+    choose: Chooser | None = None,
+) -> Tree:
     """Grow one tree of the own builder."""
     return Grower(columns, response, settings, weights, choose).grow()
 
 
 def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int) -> list[int]:
     """The predictors a forest tries at a node: a function of seed, tree and path alone."""
+
     def draw(feature: int) -> bytes:
         return hashlib.sha256(f"{seed}/{tree}/{path}/{feature}".encode()).digest()
 

@@ -69,8 +69,13 @@ class Predictor:
         return cls(name, codes.astype(np.int32), values)
 
     @classmethod
-    def categories(cls, name: str, x: Sequence[str], labels: Sequence[str] | None = None,
-                   most_subsets: int = 12) -> Predictor:
+    def categories(
+        cls,
+        name: str,
+        x: Sequence[str],
+        labels: Sequence[str] | None = None,
+        most_subsets: int = 12,
+    ) -> Predictor:
         """Encode categories in the given order, else sorted."""
         if labels is None:
             found, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
@@ -78,7 +83,9 @@ class Predictor:
         else:
             rank = {label: i for i, label in enumerate(labels)}
             codes = np.fromiter((rank[v] for v in x), np.int32, len(x))
-        return cls(name, codes.astype(np.int32), labels=tuple(labels), wide=len(labels) > most_subsets)
+        return cls(
+            name, codes.astype(np.int32), labels=tuple(labels), wide=len(labels) > most_subsets
+        )
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ class Encoded:
     whole: bool = False
 
 
-def encode_predictor(table: Table, schema: Schema, name: str, single: bool, most_subsets: int = 12
-                     ) -> Encoded:
+def encode_predictor(
+    table: Table, schema: Schema, name: str, single: bool, most_subsets: int = 12
+) -> Encoded:
     """Encode one predictor exactly.
 
     Parameters
@@ -57,17 +58,24 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool, most
         if single:
             raise ParameterError(
                 f"column {name!r} holds categories, and scikit-learn's trees see numbers alone",
-                hint="give X as the estimator saw it (one-hot encoded, say)")
+                hint="give X as the estimator saw it (one-hot encoded, say)",
+            )
         labels = (*column.values, *((MISSING,) if column.has_missing else ()))
-        predictor = Predictor(name, column.codes.astype(np.int32), labels=labels,
-                              wide=len(labels) > most_subsets, missing=column.has_missing)
+        predictor = Predictor(
+            name,
+            column.codes.astype(np.int32),
+            labels=labels,
+            wide=len(labels) > most_subsets,
+            missing=column.has_missing,
+        )
         return Encoded(column, predictor, np.arange(len(labels)))
     n_bad = int(column.counts()[-1])
     if column.has_missing or column.infinite:
         what = f"{n_bad} missing values" if column.has_missing else "infinite values"
         raise ParameterError(
             f"column {name!r} has {what}; a threshold has no side for them",
-            hint="impute them, leave those records out, or declare the column categorical")
+            hint="impute them, leave those records out, or declare the column categorical",
+        )
     values = np.asarray(column.values, dtype=np.float64)
     whole = bool((values == np.rint(values)).all())
     rank = np.arange(len(values))
@@ -83,36 +91,51 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool, most
 
 def exact_in_single(encoded: Sequence[Encoded]) -> list[str]:
     """The numeric columns whose values float32 cannot hold."""
-    return [e.predictor.name for e in encoded if e.predictor.numeric and not np.array_equal(
-        np.asarray(e.column.values), e.predictor.values)]
+    return [
+        e.predictor.name
+        for e in encoded
+        if e.predictor.numeric
+        and not np.array_equal(np.asarray(e.column.values), e.predictor.values)
+    ]
 
 
 def encode_response(table: Table, name: str, classes: bool, kind: str | None = None) -> Response:
     """Encode the response as classes or numbers; missing and constant ones are refused."""
     if name not in table.names:
         near = difflib.get_close_matches(name, table.names, n=1)
-        raise SchemaError(f"no column {name!r} for the response"
-                          + (f" (did you mean {near[0]!r}?)" if near else ""))
+        raise SchemaError(
+            f"no column {name!r} for the response"
+            + (f" (did you mean {near[0]!r}?)" if near else "")
+        )
     if not classes and (kind or table.kind(name)) not in ("numeric", "boolean"):
-        raise ParameterError(f"the response {name!r} holds categories, and a regression tree needs numbers",
-                             hint='use a classification criterion, such as "entropy"')
+        raise ParameterError(
+            f"the response {name!r} holds categories, and a regression tree needs numbers",
+            hint='use a classification criterion, such as "entropy"',
+        )
     column = table.column(name, kind="categorical" if classes else "numeric")
     if column.has_missing:
-        raise ParameterError(f"the response {name!r} is missing in {int(column.counts()[-1])} records",
-                             hint="leave those records out")
+        raise ParameterError(
+            f"the response {name!r} is missing in {int(column.counts()[-1])} records",
+            hint="leave those records out",
+        )
     if column.infinite:
         raise ParameterError(f"the response {name!r} holds infinite values")
     if column.n_values < 2:
         raise ParameterError(f"the response {name!r} is constant, so there is no tree to keep")
     if classes:
         if table.kind(name) == "numeric" and column.n_values > 1000:
-            raise ParameterError(f"the response {name!r} has {column.n_values} different numbers, and a "
-                                 "classification tree was asked", hint='use criterion "variance"')
+            raise ParameterError(
+                f"the response {name!r} has {column.n_values} different numbers, and a "
+                "classification tree was asked",
+                hint='use criterion "variance"',
+            )
         return Response(column.codes.astype(np.int64), tuple(column.values))
     return Response.of_numbers(np.asarray(column.values)[column.codes])
 
 
-def column_map(encoded: Encoded, plan: ColumnPlan, feature: int, trees: Sequence[Tree]) -> ColumnMap:
+def column_map(
+    encoded: Encoded, plan: ColumnPlan, feature: int, trees: Sequence[Tree]
+) -> ColumnMap:
     """The recoding of one predictor as a plan record."""
     column, predictor = encoded.column, encoded.predictor
     name = predictor.name
@@ -121,20 +144,36 @@ def column_map(encoded: Encoded, plan: ColumnPlan, feature: int, trees: Sequence
         released = [labels[g] for g in plan.group]
         missing = released.pop() if predictor.missing else None
         default = labels[0] if plan.n_groups == 1 else "*"
-        return ColumnMap(name, "quasi", column.kind, column.unit, categories=tuple(column.values),
-                         labels=tuple(released), default=default, missing=missing)
+        return ColumnMap(
+            name,
+            "quasi",
+            column.kind,
+            column.unit,
+            categories=tuple(column.values),
+            labels=tuple(released),
+            default=default,
+            missing=missing,
+        )
     values = np.asarray(column.values, dtype=np.float64)
     block = plan.group[encoded.rank]
     first = np.flatnonzero(np.diff(block)) + 1
-    cuts = sorted({np.nextafter(n.threshold, np.inf) if t.closed_left else n.threshold
-                   for t in trees for n in t.nodes if n.feature == feature})
+    cuts = sorted(
+        {
+            np.nextafter(n.threshold, np.inf) if t.closed_left else n.threshold
+            for t in trees
+            for n in t.nodes
+            if n.feature == feature
+        }
+    )
     between = []
     for at in first:
         a, b = float(values[at - 1]), float(values[at])
         inside = [c for c in cuts if a < c <= b]
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
-    return ColumnMap(name, "quasi", column.kind, column.unit, cuts=tuple(between), labels=plan.values)
+    return ColumnMap(
+        name, "quasi", column.kind, column.unit, cuts=tuple(between), labels=plan.values
+    )
 
 
 def released_labels(encoded: Encoded, plan: ColumnPlan) -> Predictor:
@@ -150,7 +189,9 @@ def released_labels(encoded: Encoded, plan: ColumnPlan) -> Predictor:
 def sensitive_codes(table: Table, name: str) -> NDArray[np.int64]:
     """A sensitive column's values as codes; missing is a value of its own."""
     if name not in table.names:
-        raise SchemaError(f"no sensitive column {name!r}", hint="the table's columns are: "
-                          + ", ".join(table.names))
+        raise SchemaError(
+            f"no sensitive column {name!r}",
+            hint="the table's columns are: " + ", ".join(table.names),
+        )
     codes: Any = table.column(name, kind="categorical").codes
     return np.asarray(codes, dtype=np.int64)

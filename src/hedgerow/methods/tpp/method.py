@@ -94,8 +94,14 @@ class TreePatternPreserving(Method):
     identical
     """
 
-    def __init__(self, trees: Any = None, k: int = 10, l: float | None = None,  # noqa: E741
-                 sensitive: str | Sequence[str] | None = None, response: str | None = None) -> None:
+    def __init__(
+        self,
+        trees: Any = None,
+        k: int = 10,
+        l: float | None = None,  # noqa: E741
+        sensitive: str | Sequence[str] | None = None,
+        response: str | None = None,
+    ) -> None:
         self.trees = trees
         self.k = k
         self.l = l
@@ -122,13 +128,17 @@ class TreePatternPreserving(Method):
             found, values = _series(y)
             name = found or self.response or _free("response", table.names)
             if name in table.names:
-                raise ParameterError(f"the response {name!r} is a column of X as well",
-                                     hint="leave it out of X, or give y no name")
+                raise ParameterError(
+                    f"the response {name!r} is a column of X as well",
+                    hint="leave it out of X, or give y no name",
+                )
             if len(values) != table.n_rows:
                 raise ParameterError(f"X has {table.n_rows} records and y has {len(values)}")
             table = Table(table.arrow.append_column(name, values))
-        schema = Schema(quasi=[n for n in table.names if n != name and n not in self._named()],
-                        sensitive=self._named())
+        schema = Schema(
+            quasi=[n for n in table.names if n != name and n not in self._named()],
+            sensitive=self._named(),
+        )
         self.plan_ = self._fit_response(table, schema, name)
         return self
 
@@ -143,11 +153,15 @@ class TreePatternPreserving(Method):
     def _fit_response(self, table: Table, schema: Schema, response: str | None) -> Plan:
         self._check_parameters(table)
         if response is None:
-            raise ParameterError("the response is not named",
-                                 hint='give y to fit, or response="income" (--response income)')
+            raise ParameterError(
+                "the response is not named",
+                hint='give y to fit, or response="income" (--response income)',
+            )
         if response in schema.quasi:
-            raise SchemaError(f"the response {response!r} is among the quasi-identifiers",
-                              hint="it is released unchanged; leave it out of quasi")
+            raise SchemaError(
+                f"the response {response!r} is among the quasi-identifiers",
+                hint="it is released unchanged; leave it out of quasi",
+            )
         sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
         names = [n for n in schema.quasi if n not in sensitive]
         if not names:
@@ -159,46 +173,92 @@ class TreePatternPreserving(Method):
             raise ParameterError(
                 "a scikit-learn tree and another builder cannot share columns whose numbers float32 "
                 f"cannot hold: {', '.join(map(repr, exact_in_single(encoded)))}",
-                hint="publish them apart, or round those columns to float32 first")
+                hint="publish them apart, or round those columns to float32 first",
+            )
         for target in targets:
             _check_columns(target, names)
-        forms = {c: encode_response(table, response, c, schema.kinds.get(response))
-                 for c in {_classes(t) for t in targets}}
+        forms = {
+            c: encode_response(table, response, c, schema.kinds.get(response))
+            for c in {_classes(t) for t in targets}
+        }
         codes = [sensitive_codes(table, n) for n in sensitive]
         if self.l is not None and not codes:
-            raise ParameterError("l needs a sensitive column", hint='name it: sensitive="occupation"')
-        sanitizer = Sanitizer([e.predictor for e in encoded], [forms[_classes(t)] for t in targets],
-                              targets, codes, [e.whole or e.column.kind == "date" for e in encoded])
+            raise ParameterError(
+                "l needs a sensitive column", hint='name it: sensitive="occupation"'
+            )
+        sanitizer = Sanitizer(
+            [e.predictor for e in encoded],
+            [forms[_classes(t)] for t in targets],
+            targets,
+            codes,
+            [e.whole or e.column.kind == "date" for e in encoded],
+        )
         best, path = sanitizer.search(self.k, self.l)
         self.k_, self.l_, self.n_steps_ = best.k, best.l, best.step
         self.trade_off_ = [{"step": s.step, "k": s.k, "l": s.l} for s in path]
         return self._finish(table, schema, response, sensitive, encoded, targets, forms, best)
 
-    def _finish(self, table: Table, schema: Schema, response: str, sensitive: tuple[str, ...],
-                encoded: Sequence[Any], targets: Sequence[Any], forms: Mapping[bool, Any],
-                best: Step) -> Plan:
+    def _finish(
+        self,
+        table: Table,
+        schema: Schema,
+        response: str,
+        sensitive: tuple[str, ...],
+        encoded: Sequence[Any],
+        targets: Sequence[Any],
+        forms: Mapping[bool, Any],
+        best: Step,
+    ) -> Plan:
         steps = [min(best.step, t.n_steps) for t in targets]
         described = [t.describe(s) for t, s in zip(targets, steps, strict=True)]
         labels = forms[True].labels if True in forms else ()
         told = {"name": response, **({"classes": list(labels)} if labels else {})}
         columns = [released_labels(e, p) for e, p in zip(encoded, best.plans, strict=True)]
-        self.model_ = model_to_json(described, best.trees, columns, told, table.n_rows,
-                                    {"k": best.k, "l": best.l, "sensitive": list(sensitive)})
+        self.model_ = model_to_json(
+            described,
+            best.trees,
+            columns,
+            [p.group for p in best.plans],
+            told,
+            table.n_rows,
+            {"k": best.k, "l": best.l, "sensitive": list(sensitive)},
+        )
         flat = [tree for model in best.trees for tree in model]
-        maps = tuple(column_map(e, p, f, flat)
-                     for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True)))
+        maps = tuple(
+            column_map(e, p, f, flat)
+            for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True))
+        )
         by_name = {m.name: m for m in maps}
         roles = []
         for name in table.names:
-            kind = by_name[name].kind if name in by_name else schema.kinds.get(name, table.kind(name))
+            kind = (
+                by_name[name].kind if name in by_name else schema.kinds.get(name, table.kind(name))
+            )
             unit = by_name[name].unit if name in by_name else ""
-            role = "quasi" if name in by_name else "sensitive" if name in sensitive else schema.role(name)
+            role = (
+                "quasi"
+                if name in by_name
+                else "sensitive"
+                if name in sensitive
+                else schema.role(name)
+            )
             roles.append(Column(name, role, kind, unit))
-        parameters = {"k": self.k, "l": self.l, "response": response, "sensitive": list(sensitive),
-                      "trees": described, "steps": best.step}
-        return Plan(method="TreePatternPreserving", parameters=parameters, columns=tuple(roles),
-                    recoding=Maps(maps), promises=({"kind": "k_anonymity", "k": self.k},),
-                    n_rows=table.n_rows)
+        parameters = {
+            "k": self.k,
+            "l": self.l,
+            "response": response,
+            "sensitive": list(sensitive),
+            "trees": described,
+            "steps": best.step,
+        }
+        return Plan(
+            method="TreePatternPreserving",
+            parameters=parameters,
+            columns=tuple(roles),
+            recoding=Maps(maps),
+            promises=({"kind": "k_anonymity", "k": self.k},),
+            n_rows=table.n_rows,
+        )
 
     def _check_parameters(self, table: Table) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
@@ -234,12 +294,26 @@ class TreePatternPreserving(Method):
         from ...criteria import Check
 
         found = verify_model(self.model_, released)
-        checks = [Check("model rebuilt", "identical", "identical" if found.identical else "different",
-                        found.identical, found.difference)]
+        checks = [
+            Check(
+                "model rebuilt",
+                "identical",
+                "identical" if found.identical else "different",
+                found.identical,
+                found.difference,
+            )
+        ]
         if self.l is not None:
             reached = _least_l(released, self.plan_, self.model_["reached"]["sensitive"])
-            checks.append(Check("records over most frequent sensitive value", self.l, reached,
-                                reached > self.l, "strictly above"))
+            checks.append(
+                Check(
+                    "records over most frequent sensitive value",
+                    self.l,
+                    reached,
+                    reached > self.l,
+                    "strictly above",
+                )
+            )
         return checks
 
     def files(self, release: Any) -> dict[str, str]:
@@ -262,9 +336,11 @@ def _target(tree: Any) -> Any:
 
     if is_estimator(tree):
         return SklearnTree(tree)
-    raise ParameterError(f"{type(tree).__name__} is neither builder settings nor a fitted tree",
-                         hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...), "
-                              "RpartSettings(...) or a fitted scikit-learn decision tree")
+    raise ParameterError(
+        f"{type(tree).__name__} is neither builder settings nor a fitted tree",
+        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...), "
+        "RpartSettings(...) or a fitted scikit-learn decision tree",
+    )
 
 
 def _classes(target: Any) -> bool:
@@ -280,16 +356,24 @@ def _check_columns(target: Any, names: Sequence[str]) -> None:
     if estimator is None:
         return
     if estimator.n_features_in_ != len(names):
-        raise SchemaError(f"the estimator was fitted on {estimator.n_features_in_} columns, and there are "
-                          f"{len(names)} predictors", hint="give the X that it was fitted on")
+        raise SchemaError(
+            f"the estimator was fitted on {estimator.n_features_in_} columns, and there are "
+            f"{len(names)} predictors",
+            hint="give the X that it was fitted on",
+        )
     seen = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
     if seen != list(names):
         gone = [n for n in seen if n not in names]
         new = [n for n in names if n not in seen]
-        what = (f"it saw {', '.join(map(repr, gone[:5]))}; the table has {', '.join(map(repr, new[:5]))}"
-                if gone else "the same columns in another order")
-        raise SchemaError(f"the estimator was fitted on other columns: {what}",
-                          hint="give the X that it was fitted on")
+        what = (
+            f"it saw {', '.join(map(repr, gone[:5]))}; the table has {', '.join(map(repr, new[:5]))}"
+            if gone
+            else "the same columns in another order"
+        )
+        raise SchemaError(
+            f"the estimator was fitted on other columns: {what}",
+            hint="give the X that it was fitted on",
+        )
 
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:

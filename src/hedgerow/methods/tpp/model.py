@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import HedgerowError, PlanError, SchemaError
 from ...plan.cells import MISSING
@@ -45,8 +46,19 @@ class Verification:
         return "identical" if self.identical else self.difference
 
 
-def tree_to_json(tree: Tree, columns: Sequence[Predictor]) -> dict[str, Any]:
-    """A tree as plain data, nodes in order of creation, categories by their released labels."""
+def tree_to_json(
+    tree: Tree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
+) -> dict[str, Any]:
+    """A tree as plain data, nodes in order of creation, categories by their released labels.
+
+    `groups` leads from the original categories to the released ones, where the tree
+    was built on the original table.
+    """
+
+    def named(feature: int, codes: Sequence[int]) -> list[str]:
+        found = codes if groups is None else {int(groups[feature][c]) for c in codes}
+        return [columns[feature].labels[c] for c in sorted(found)]
+
     nodes = []
     for node in tree.nodes:
         entry: dict[str, Any] = {"path": node.path, "n": node.n, "value": list(node.value)}
@@ -56,8 +68,8 @@ def tree_to_json(tree: Tree, columns: Sequence[Predictor]) -> dict[str, Any]:
             if column.numeric:
                 entry["threshold"] = node.threshold
             else:
-                entry["left"] = [column.labels[c] for c in node.left_set]
-                entry["right"] = [column.labels[c] for c in node.right_set]
+                entry["left"] = named(node.feature, node.left_set)
+                entry["right"] = named(node.feature, node.right_set)
         nodes.append(entry)
     return {"nodes": nodes}
 
@@ -66,21 +78,42 @@ def predictor_to_json(column: Predictor) -> dict[str, Any]:
     """A released predictor: its kind, its labels in their order, and the candidates they allow."""
     if column.numeric:
         return {"name": column.name, "kind": "numeric"}
-    return {"name": column.name, "kind": "categorical", "labels": list(column.labels),
-            "one_against_rest": column.wide, "alone": list(column.alone)}
+    return {
+        "name": column.name,
+        "kind": "categorical",
+        "labels": list(column.labels),
+        "one_against_rest": column.wide,
+        "alone": list(column.alone),
+    }
 
 
-def model_to_json(descriptions: Sequence[Mapping[str, Any]], trees: Sequence[Sequence[Tree]],
-                  columns: Sequence[Predictor], response: Mapping[str, Any], n: int,
-                  reached: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole model file as plain data."""
+def model_to_json(
+    descriptions: Sequence[Mapping[str, Any]],
+    trees: Sequence[Sequence[Tree]],
+    columns: Sequence[Predictor],
+    groups: Sequence[NDArray[np.int32]],
+    response: Mapping[str, Any],
+    n: int,
+    reached: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole model file as plain data, for trees built on the original table."""
     models = []
     for description, own in zip(descriptions, trees, strict=True):
-        models.append({**description, "n_splits": sum(t.n_splits for t in own),
-                       "trees": [tree_to_json(t, columns) for t in own]})
-    return {"hedgerow_model": VERSION, "n_records": n, "reached": dict(reached),
-            "response": dict(response), "predictors": [predictor_to_json(c) for c in columns],
-            "models": models}
+        models.append(
+            {
+                **description,
+                "n_splits": sum(t.n_splits for t in own),
+                "trees": [tree_to_json(t, columns, groups) for t in own],
+            }
+        )
+    return {
+        "hedgerow_model": VERSION,
+        "n_records": n,
+        "reached": dict(reached),
+        "response": dict(response),
+        "predictors": [predictor_to_json(c) for c in columns],
+        "models": models,
+    }
 
 
 def dumps(model: Mapping[str, Any]) -> str:
@@ -102,15 +135,20 @@ def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         except ValueError:
             raise PlanError(f"{where} is not valid JSON") from None
     if not isinstance(data, dict) or "hedgerow_model" not in data:
-        raise PlanError(f"{where} is not a Hedgerow model",
-                        hint="a model is the model.json beside a release of --method tpp")
+        raise PlanError(
+            f"{where} is not a Hedgerow model",
+            hint="a model is the model.json beside a release of --method tpp",
+        )
     if data["hedgerow_model"] != VERSION:
-        raise PlanError(f"{where} has version {data['hedgerow_model']!r}; this Hedgerow reads "
-                        f"version {VERSION}")
+        raise PlanError(
+            f"{where} has version {data['hedgerow_model']!r}; this Hedgerow reads version {VERSION}"
+        )
     return data
 
 
-def verify_model(model: str | Path | Mapping[str, Any], release: Any, y: Any = None) -> Verification:
+def verify_model(
+    model: str | Path | Mapping[str, Any], release: Any, y: Any = None
+) -> Verification:
     """Rebuild the published trees from a released table and compare them bit for bit.
 
     Parameters
@@ -145,8 +183,9 @@ def verify_model(model: str | Path | Mapping[str, Any], release: Any, y: Any = N
         names = [p["name"] for p in data["predictors"]]
         missing = [n for n in names if n not in table.names]
         if missing:
-            raise SchemaError("the release lacks predictors of the model: "
-                              + ", ".join(map(repr, missing)))
+            raise SchemaError(
+                "the release lacks predictors of the model: " + ", ".join(map(repr, missing))
+            )
         found = _Found(data, table, y)
         return found.compare()
     except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -175,18 +214,26 @@ class _Found:
         if p["kind"] == "numeric":
             column = table.column(p["name"], kind="numeric")
             if column.has_missing or column.infinite:
-                self.strange = self.strange or f"column {p['name']!r} has missing or infinite numbers"
+                self.strange = (
+                    self.strange or f"column {p['name']!r} has missing or infinite numbers"
+                )
             return Predictor(p["name"], column.codes.astype(np.int32), np.asarray(column.values))
         column = table.column(p["name"], kind="categorical")
         rank = {label: i for i, label in enumerate(p["labels"])}
         texts = [*column.values, MISSING]
         unknown = [t for t in texts[: column.n_values + column.has_missing] if t not in rank]
         if unknown:
-            self.strange = self.strange or (f"column {p['name']!r} has {len(unknown)} values that "
-                                            "the model does not know")
+            self.strange = self.strange or (
+                f"column {p['name']!r} has {len(unknown)} values that the model does not know"
+            )
         lookup = np.array([rank.get(t, 0) for t in texts], np.int32)
-        return Predictor(p["name"], lookup[column.codes], labels=tuple(p["labels"]),
-                         alone=tuple(p["alone"]), wide=bool(p["one_against_rest"]))
+        return Predictor(
+            p["name"],
+            lookup[column.codes],
+            labels=tuple(p["labels"]),
+            alone=tuple(p["alone"]),
+            wide=bool(p["one_against_rest"]),
+        )
 
     def response(self, classes: bool) -> Response:
         """The response as a model sees it."""
@@ -195,8 +242,9 @@ class _Found:
             column = self.response_table.column(self.response_name, kind="categorical")
             if column.has_missing:
                 raise SchemaError(f"the response {self.response_name!r} has missing values")
-            return Response.of_classes(np.asarray(column.values, dtype=str)[column.codes],
-                                       described["classes"])
+            return Response.of_classes(
+                np.asarray(column.values, dtype=str)[column.codes], described["classes"]
+            )
         column = self.response_table.column(self.response_name, kind="numeric")
         if column.has_missing:
             raise SchemaError(f"the response {self.response_name!r} has missing values")
@@ -220,7 +268,9 @@ class _Found:
                 if found:
                     return differs(f"model {m}, tree {t}, {found}")
             if len(trees) != len(model["trees"]):
-                return differs(f"model {m}: {len(trees)} trees rebuilt, {len(model['trees'])} published")
+                return differs(
+                    f"model {m}: {len(trees)} trees rebuilt, {len(model['trees'])} published"
+                )
         return Verification(True, len(models), n_trees, n_splits)
 
     def _rebuild(self, model: Mapping[str, Any]) -> Sequence[Tree]:
@@ -246,12 +296,20 @@ def _first(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -
         where = f"node {a['path']}" if a["path"] else "the root"
         if a["path"] != b["path"]:
             return f"{where}: the tree was grown in another order"
-        for key, words in (("attribute", "attribute"), ("threshold", "threshold"),
-                           ("left", "categories on the left"), ("right", "categories on the right"),
-                           ("n", "number of records"), ("value", "prediction")):
+        for key, words in (
+            ("attribute", "attribute"),
+            ("threshold", "threshold"),
+            ("left", "categories on the left"),
+            ("right", "categories on the right"),
+            ("n", "number of records"),
+            ("value", "prediction"),
+        ):
             if a.get(key) != b.get(key):
-                told = f": {b.get(key)!r} rebuilt, {a.get(key)!r} published" if key in (
-                    "attribute", "threshold", "n") else ""
+                told = (
+                    f": {b.get(key)!r} rebuilt, {a.get(key)!r} published"
+                    if key in ("attribute", "threshold", "n")
+                    else ""
+                )
                 return f"{where}: the {words} differs{told}"
     if len(old) != len(new):
         return f"{len(new)} nodes rebuilt, {len(old)} published"

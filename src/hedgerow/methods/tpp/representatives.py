@@ -15,6 +15,7 @@ from math import floor, frexp
 
 import numpy as np
 from numpy.typing import NDArray
+import itertools
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,13 @@ class Blocks:
         return np.cumsum(starts, dtype=np.int32)
 
 
-def plan_blocks(values: NDArray[np.float64], counts: NDArray[np.int64], boundaries: Sequence[Boundary],
-                bits: int = 53, whole: bool = False) -> Blocks:
+def plan_blocks(
+    values: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    boundaries: Sequence[Boundary],
+    bits: int = 53,
+    whole: bool = False,
+) -> Blocks:
     """Plan the released values of a numeric attribute.
 
     Parameters
@@ -70,13 +76,21 @@ def plan_blocks(values: NDArray[np.float64], counts: NDArray[np.int64], boundari
 class _Planner:
     """The search; every number in it is an integer multiple of 2**-shift."""
 
-    def __init__(self, values: NDArray[np.float64], counts: NDArray[np.int64],
-                 boundaries: Sequence[Boundary], bits: int, whole: bool) -> None:
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        boundaries: Sequence[Boundary],
+        bits: int,
+        whole: bool,
+    ) -> None:
         self.values, self.n, self.bits = values, len(values), bits
         pairs = sorted({(b.lo, b.hi) for b in boundaries})
         self.pairs = pairs
-        cuts = {(bisect_right if b.closed_left else bisect_left)(values, b.threshold)
-                for b in boundaries}
+        cuts = {
+            (bisect_right if b.closed_left else bisect_left)(values, b.threshold)
+            for b in boundaries
+        }
         self.cells = [0, *sorted(cuts), self.n]
         self.marks = sorted({rank for pair in pairs for rank in pair})
         self.shift = max((_exponent(float(v)) for v in values[self._needed()]), default=0)
@@ -84,8 +98,12 @@ class _Planner:
         self.moment = np.concatenate([[0.0], np.cumsum(values * counts)])
         self.whole = whole
         # Where a threshold had to be the upper value itself, the midpoint cannot move.
-        self.pinned = {rank for b in boundaries for rank in (b.lo, b.hi)
-                       if (float(values[b.lo]) + float(values[b.hi])) / 2 != b.threshold}
+        self.pinned = {
+            rank
+            for b in boundaries
+            for rank in (b.lo, b.hi)
+            if (float(values[b.lo]) + float(values[b.hi])) / 2 != b.threshold
+        }
 
     def _needed(self) -> list[int]:
         """Ranks whose exact values can matter: boundaries, and the ends of any block."""
@@ -114,8 +132,8 @@ class _Planner:
         starts: list[int] = []
         spans: list[tuple[int, int]] = []
         for begin, end in zip(self.cells, self.cells[1:], strict=False):
-            inside = self.marks[bisect_left(self.marks, begin):bisect_left(self.marks, end)]
-            cuts = [self._between(a, b) for a, b in zip(inside, inside[1:], strict=False)]
+            inside = self.marks[bisect_left(self.marks, begin) : bisect_left(self.marks, end)]
+            cuts = [self._between(a, b) for a, b in itertools.pairwise(inside)]
             starts += [begin, *cuts]
             spans.append((begin, end))
         best = self._solve(starts, fallback=True)
@@ -184,8 +202,9 @@ class _Planner:
                 solved[j] = sign * rho + offset
         return [r for r in solved if r is not None]
 
-    def _propagate(self, root: int, links: dict[int, list[tuple[int, int]]]
-                   ) -> tuple[dict[int, tuple[int, int]], int | None] | None:
+    def _propagate(
+        self, root: int, links: dict[int, list[tuple[int, int]]]
+    ) -> tuple[dict[int, tuple[int, int]], int | None] | None:
         """Blocks tied to root as r = sign * rho + offset; twice rho where a cycle fixes it."""
         form = {root: (1, 0)}
         stack, fixed = [root], None
@@ -208,8 +227,15 @@ class _Planner:
                     fixed = twice
         return form, fixed
 
-    def _choose(self, form: dict[int, tuple[int, int]], fixed: int | None, low: list[int],
-                high: list[int], mean: list[float], weight: dict[int, int]) -> int | None:
+    def _choose(
+        self,
+        form: dict[int, tuple[int, int]],
+        fixed: int | None,
+        low: list[int],
+        high: list[int],
+        mean: list[float],
+        weight: dict[int, int],
+    ) -> int | None:
         """Rho nearest to the least-squares optimum on the coarsest fitting dyadic grid."""
         least, most = None, None
         for j, (sign, offset) in form.items():
@@ -232,8 +258,13 @@ class _Planner:
             reach = max(abs(low[j]), abs(high[j]))
             steps.append(max(reach.bit_length() - self.bits, 0))
         top = sum(weight.values())
-        wish = sum(weight[j] * sign * (mean[j] - _ratio(offset, self.shift))
-                   for j, (sign, offset) in form.items()) / top
+        wish = (
+            sum(
+                weight[j] * sign * (mean[j] - _ratio(offset, self.shift))
+                for j, (sign, offset) in form.items()
+            )
+            / top
+        )
         target = min(max(self._near(wish), least), most)
         coarse = max((most - least).bit_length() - 7, 0)
         if self.whole:
@@ -249,8 +280,9 @@ class _Planner:
         return (numerator << self.shift) // denominator
 
 
-def _on_grid(form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int,
-             most: int) -> int | None:
+def _on_grid(
+    form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int
+) -> int | None:
     """Rho nearest to target in [least, most] with every r a multiple of 2**step."""
     residue, modulus = 0, 0
     for (sign, offset), step in zip(form.values(), steps, strict=True):

@@ -38,9 +38,12 @@ class RpartTree:
                 raise UnsupportedError(
                     "rpart tries all subsets of categories for more than two classes; too many "
                     f"categories in {', '.join(map(repr, wide))}",
-                    hint="recode those columns to at most 12 categories")
+                    hint="recode those columns to at most 12 categories",
+                )
         criterion = {"gini": "gini", "information": "entropy"}[s.parms] if s.classes else "variance"
-        own = TreeSettings(criterion, n_splits=max(response.n, 1), min_leaf=s.minbucket, max_depth=depth)
+        own = TreeSettings(
+            criterion, n_splits=max(response.n, 1), min_leaf=s.minbucket, max_depth=depth
+        )
         return Grower(columns, response, own, min_split=s.minsplit, ordered_anyway=True).grow()
 
     def fit(self, columns: Sequence[Predictor], response: Response) -> None:
@@ -58,7 +61,9 @@ class RpartTree:
         assert self.tree is not None
         return (self.tree.keep(lambda node: node.depth < step),)
 
-    def rebuild(self, columns: Sequence[Predictor], response: Response, step: int) -> tuple[Tree, ...]:
+    def rebuild(
+        self, columns: Sequence[Predictor], response: Response, step: int
+    ) -> tuple[Tree, ...]:
         """Grow a tree of that depth."""
         return (self._grow(columns, response, step),)
 

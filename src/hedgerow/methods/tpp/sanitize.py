@@ -76,9 +76,14 @@ class Sanitizer:
         Columns whose original values are whole numbers.
     """
 
-    def __init__(self, columns: Sequence[Predictor], responses: Sequence[Response],
-                 targets: Sequence[Any], sensitive: Sequence[NDArray[np.int64]] = (),
-                 whole: Sequence[bool] | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Predictor],
+        responses: Sequence[Response],
+        targets: Sequence[Any],
+        sensitive: Sequence[NDArray[np.int64]] = (),
+        whole: Sequence[bool] | None = None,
+    ) -> None:
         self.columns, self.responses, self.targets = list(columns), list(responses), list(targets)
         self.sensitive = list(sensitive)
         self.whole = list(whole) if whole is not None else [False] * len(self.columns)
@@ -116,12 +121,20 @@ class Sanitizer:
         if held is not None and held[0] == key:
             return held[1]
         if not nodes:
-            value = () if not column.numeric else (
-                unused_value(column.values, self.counts[feature], self.bits),)
+            value = (
+                ()
+                if not column.numeric
+                else (unused_value(column.values, self.counts[feature], self.bits),)
+            )
             made = ColumnPlan(np.zeros(column.n_values, np.int32), value)
         elif column.numeric:
-            blocks = plan_blocks(column.values, self.counts[feature],
-                                 [Boundary(*b) for b in sorted(key)], self.bits, self.whole[feature])
+            blocks = plan_blocks(
+                column.values,
+                self.counts[feature],
+                [Boundary(*b) for b in sorted(key)],
+                self.bits,
+                self.whole[feature],
+            )
             made = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
         else:
             made = ColumnPlan(groups_of(column.n_values, [n for n, _ in nodes]))
@@ -192,17 +205,23 @@ class Sanitizer:
             if keeps(state, k, l_above) and self.compare(state) is None:
                 return state, path
         if not path:
-            raise InfeasibleError("no tree has a split: no predictor separates the responses",
-                                  hint="check the response and the predictors, or lower min_leaf")
+            raise InfeasibleError(
+                "no tree has a split: no predictor separates the responses",
+                hint="check the response and the predictors, or lower min_leaf",
+            )
         first = path[0]
         reached = f"K = {first.k}" + ("" if first.l is None else f" and L = {first.l:.3g}")
         asked = f"K = {k}" + ("" if l_above is None else f" and L above {l_above:g}")
         if keeps(first, k, l_above):
-            raise InfeasibleError("the first split cannot be rebuilt from the sanitized table",
-                                  hint="two predictors tie in a builder that breaks ties at random: leave one "
-                                       "of them out, or use TreeSettings")
-        raise InfeasibleError(f"even the first split reaches only {reached}, and {asked} was asked",
-                              hint="lower k or l, raise min_leaf, or publish fewer trees")
+            raise InfeasibleError(
+                "the first split cannot be rebuilt from the sanitized table",
+                hint="two predictors tie in a builder that breaks ties at random: leave one "
+                "of them out, or use TreeSettings",
+            )
+        raise InfeasibleError(
+            f"even the first split reaches only {reached}, and {asked} was asked",
+            hint="lower k or l, raise min_leaf, or publish fewer trees",
+        )
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:
@@ -236,8 +255,9 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
 def first_difference(old: Sequence[Tree], new: Sequence[Tree], model: int = 0) -> Mismatch | None:
     """The first node in which attribute, threshold, size or prediction differ, bit for bit."""
     if len(old) != len(new):
-        return Mismatch(model, min(len(old), len(new)), "",
-                        f"{len(new)} trees rebuilt, {len(old)} published")
+        return Mismatch(
+            model, min(len(old), len(new)), "", f"{len(new)} trees rebuilt, {len(old)} published"
+        )
     for t, (a, b) in enumerate(zip(old, new, strict=True)):
         for x, y in zip(a.nodes, b.nodes, strict=False):
             what = node_difference(x, y)

@@ -16,8 +16,9 @@ CRITERIA = {"entropy": ENTROPY, "gini": GINI, "gain_ratio": RATIO, "variance": V
 
 
 @njit(cache=True, nogil=True)
-def gain_of(left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64],
-            criterion: int) -> float:
+def gain_of(
+    left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int
+) -> float:
     """Gain of a split from integer statistics; -1 when the sides do not differ.
 
     Statistics of classes are the counts; of a numeric response (n, sum).
@@ -62,8 +63,14 @@ def gain_of(left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np
 
 
 @njit(cache=True, nogil=True)
-def histogram(codes: NDArray[np.int32], y: NDArray[np.int64], w: NDArray[np.int64], n_values: int,
-              width: int, criterion: int) -> NDArray[np.int64]:
+def histogram(
+    codes: NDArray[np.int32],
+    y: NDArray[np.int64],
+    w: NDArray[np.int64],
+    n_values: int,
+    width: int,
+    criterion: int,
+) -> NDArray[np.int64]:
     """Statistics per value: class counts, or (n, sum)."""
     hist = np.zeros((n_values, width), np.int64)
     if criterion == VARIANCE:
@@ -92,8 +99,13 @@ def dense(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32
 
 
 @njit(cache=True, nogil=True)
-def scan_numeric(hist: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64],
-                 criterion: int, min_leaf: int) -> tuple[float, int, int]:
+def scan_numeric(
+    hist: NDArray[np.int64],
+    total: NDArray[np.int64],
+    table: NDArray[np.int64],
+    criterion: int,
+    min_leaf: int,
+) -> tuple[float, int, int]:
     """Best cut between neighbouring present values: gain and the ranks on its two sides.
 
     Ties go to the lowest threshold. Gain -1 when no cut is admissible.
@@ -135,9 +147,14 @@ def _before(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def scan_subsets(hist: NDArray[np.int64], masks: NDArray[np.uint64], total: NDArray[np.int64],
-                 table: NDArray[np.int64], criterion: int,
-                 min_leaf: int) -> tuple[float, np.uint64, bool]:
+def scan_subsets(
+    hist: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+    total: NDArray[np.int64],
+    table: NDArray[np.int64],
+    criterion: int,
+    min_leaf: int,
+) -> tuple[float, np.uint64, bool]:
     """Best of the given subsets of present categories: gain, left subset, tied.
 
     `hist` holds the present categories in their order, bit j of a mask is
@@ -185,9 +202,14 @@ def scan_subsets(hist: NDArray[np.int64], masks: NDArray[np.uint64], total: NDAr
 
 
 @njit(cache=True, nogil=True)
-def scan_single(hist: NDArray[np.int64], alone: NDArray[np.bool_], total: NDArray[np.int64],
-                table: NDArray[np.int64], criterion: int,
-                min_leaf: int) -> tuple[float, int, bool, bool]:
+def scan_single(
+    hist: NDArray[np.int64],
+    alone: NDArray[np.bool_],
+    total: NDArray[np.int64],
+    table: NDArray[np.int64],
+    criterion: int,
+    min_leaf: int,
+) -> tuple[float, int, bool, bool]:
     """Best category against the rest: gain, its rank, whether it goes left, tied.
 
     Orientation and ties as in `scan_subsets`; only categories with `alone` may stand alone.
@@ -216,8 +238,9 @@ def scan_single(hist: NDArray[np.int64], alone: NDArray[np.bool_], total: NDArra
 
 
 @njit(cache=True, nogil=True)
-def split_rows(rows: NDArray[np.int32], goes_left: NDArray[np.bool_]) -> tuple[
-        NDArray[np.int32], NDArray[np.int32]]:
+def split_rows(
+    rows: NDArray[np.int32], goes_left: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The rows of the two children, in their old order."""
     n_left = 0
     for i in range(len(rows)):

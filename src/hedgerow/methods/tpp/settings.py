@@ -63,20 +63,24 @@ class TreeSettings:
             raise UnsupportedError(
                 "gain ratio with the average-gain filter is outside the guarantee: the filter's "
                 "average runs over all candidate splits, and sanitizing removes candidates",
-                hint='use criterion="gain_ratio", the plain ratio')
+                hint='use criterion="gain_ratio", the plain ratio',
+            )
         if self.criterion not in (*CLASS_CRITERIA, "variance"):
-            raise ParameterError(f"unknown criterion {self.criterion!r}",
-                                 hint="entropy, gini, gain_ratio, variance")
+            raise ParameterError(
+                f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance"
+            )
         if self.pruning != "none":
             raise UnsupportedError(
                 f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning compares "
                 "subtrees that the sanitized table no longer grows",
-                hint="state the number of splits instead (n_splits)")
+                hint="state the number of splits instead (n_splits)",
+            )
         if self.size != "fixed":
             raise UnsupportedError(
                 f"size {self.size!r} is outside the guarantee: cross-validation draws folds and "
                 "grows other trees, which are not preserved",
-                hint="choose n_splits beforehand and state it")
+                hint="choose n_splits beforehand and state it",
+            )
         _positive("n_splits", self.n_splits, 0)
         _positive("min_leaf", self.min_leaf)
         if self.max_depth is not None:
@@ -121,7 +125,8 @@ class ForestSettings:
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UnsupportedError(
                 "a forest without a seed is outside the guarantee: its rows and ties are random",
-                hint="give a whole number as seed")
+                hint="give a whole number as seed",
+            )
         _positive("seed", self.seed, 0)
         if self.max_features is not None:
             _positive("max_features", self.max_features)
@@ -154,7 +159,8 @@ class BoostingSettings:
     n_trees: int = 10
     learning_rate: float = 0.1
     tree: TreeSettings = dataclasses.field(
-        default_factory=lambda: TreeSettings(criterion="variance", n_splits=3))
+        default_factory=lambda: TreeSettings(criterion="variance", n_splits=3)
+    )
 
     def __post_init__(self) -> None:
         _positive("n_trees", self.n_trees)
@@ -206,17 +212,20 @@ class RpartSettings:
 
     def __post_init__(self) -> None:
         if self.method not in ("class", "anova"):
-            raise UnsupportedError(f"rpart's method {self.method!r} is not supported",
-                                   hint='"class" or "anova"')
+            raise UnsupportedError(
+                f"rpart's method {self.method!r} is not supported", hint='"class" or "anova"'
+            )
         if self.parms not in ("gini", "information"):
             raise ParameterError("parms must be gini or information")
         if self.cp >= 0:
             raise UnsupportedError(
                 "rpart with cp >= 0 prunes by cost complexity, which is outside the guarantee",
-                hint="grow with rpart.control(cp = -1, xval = 0) and limit maxdepth or minbucket")
+                hint="grow with rpart.control(cp = -1, xval = 0) and limit maxdepth or minbucket",
+            )
         if self.xval != 0:
-            raise UnsupportedError("a size chosen by cross-validation is outside the guarantee",
-                                   hint="use xval = 0")
+            raise UnsupportedError(
+                "a size chosen by cross-validation is outside the guarantee", hint="use xval = 0"
+            )
         _positive("minsplit", self.minsplit)
         _positive("minbucket", self.minbucket)
         _positive("maxdepth", self.maxdepth)
@@ -228,7 +237,9 @@ class RpartSettings:
 
 
 Settings = TreeSettings | ForestSettings | BoostingSettings | RpartSettings
-_KINDS: dict[str, Any] = {c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)}
+_KINDS: dict[str, Any] = {
+    c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
+}
 
 
 def to_json(settings: Settings) -> dict[str, Any]:

@@ -18,8 +18,10 @@ from ...errors import ParameterError, UnsupportedError
 from .builder import Node, Tree, leaf_of
 from .columns import Predictor, Response
 
-_KINDS = {"DecisionTreeClassifier": "decision_tree_classifier",
-          "DecisionTreeRegressor": "decision_tree_regressor"}
+_KINDS = {
+    "DecisionTreeClassifier": "decision_tree_classifier",
+    "DecisionTreeRegressor": "decision_tree_regressor",
+}
 _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 
@@ -35,29 +37,40 @@ def check_estimator(estimator: Any) -> None:
         raise UnsupportedError(
             f"{name} is not a supported tree",
             hint="give a fitted DecisionTreeClassifier or DecisionTreeRegressor; for forests and "
-                 "boosting use ForestSettings or BoostingSettings, whose draws do not depend on "
-                 "which columns are constant")
+            "boosting use ForestSettings or BoostingSettings, whose draws do not depend on "
+            "which columns are constant",
+        )
     if not hasattr(estimator, "tree_"):
         raise ParameterError(f"the {name} is not fitted", hint="call its fit(X, y) first")
     p = estimator.get_params()
     if p["ccp_alpha"] > 0:
         raise UnsupportedError(
             "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees "
-            "that the sanitized table no longer grows", hint="limit max_leaf_nodes instead")
+            "that the sanitized table no longer grows",
+            hint="limit max_leaf_nodes instead",
+        )
     if p["splitter"] != "best":
-        raise UnsupportedError("splitter='random' is outside the guarantee: its thresholds are drawn "
-                               "from the range of the values, which sanitizing changes")
+        raise UnsupportedError(
+            "splitter='random' is outside the guarantee: its thresholds are drawn "
+            "from the range of the values, which sanitizing changes"
+        )
     if isinstance(p["random_state"], bool) or not isinstance(p["random_state"], (int, np.integer)):
         what = "max_features" if p["max_features"] is not None else "tie-breaking"
         raise UnsupportedError(
             f"random {what} without a whole-number random_state is outside the guarantee: the same "
-            "table gives different trees", hint="fit the tree with random_state=0, say")
+            "table gives different trees",
+            hint="fit the tree with random_state=0, say",
+        )
     if p["criterion"] not in _CRITERIA:
-        raise UnsupportedError(f"criterion {p['criterion']!r} is outside the guarantee",
-                               hint="supported: " + ", ".join(_CRITERIA))
+        raise UnsupportedError(
+            f"criterion {p['criterion']!r} is outside the guarantee",
+            hint="supported: " + ", ".join(_CRITERIA),
+        )
     if p.get("class_weight") is not None:
-        raise UnsupportedError("class_weight is outside the guarantee: weights that are not whole "
-                               "numbers are summed in record order")
+        raise UnsupportedError(
+            "class_weight is outside the guarantee: weights that are not whole "
+            "numbers are summed in record order"
+        )
     if p.get("monotonic_cst") is not None:
         raise UnsupportedError("monotonic_cst is not supported")
     if estimator.n_outputs_ != 1:
@@ -75,7 +88,8 @@ def check_response(y: NDArray[np.float64]) -> None:
         raise UnsupportedError(
             "a scikit-learn regression tree needs a response of whole numbers: it adds floats in "
             "record order, so other numbers give predictions that differ in the last bit",
-            hint="multiply the response by a power of ten and round it, or use TreeSettings(\"variance\")")
+            hint='multiply the response by a power of ten and round it, or use TreeSettings("variance")',
+        )
 
 
 class SklearnTree:
@@ -95,12 +109,13 @@ class SklearnTree:
         self.tree = read_tree(self.estimator, columns)
         again = read_tree(self._fitted(columns, response, None), columns)
         if [leaf_of(n) for n in again.nodes] != [leaf_of(n) for n in self.tree.nodes] or [
-                (n.feature, n.threshold) for n in again.nodes] != [
-                (n.feature, n.threshold) for n in self.tree.nodes]:
+            (n.feature, n.threshold) for n in again.nodes
+        ] != [(n.feature, n.threshold) for n in self.tree.nodes]:
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
                 hint="give the same records, columns and response that the estimator was fitted on, "
-                     "without sample_weight")
+                "without sample_weight",
+            )
 
     def _fitted(self, columns: Sequence[Predictor], response: Response, leaves: int | None) -> Any:
         from sklearn.base import clone
@@ -122,7 +137,9 @@ class SklearnTree:
         assert self.tree is not None
         return (self.tree.prefix(step),)
 
-    def rebuild(self, columns: Sequence[Predictor], response: Response, step: int) -> tuple[Tree, ...]:
+    def rebuild(
+        self, columns: Sequence[Predictor], response: Response, step: int
+    ) -> tuple[Tree, ...]:
         """Fit the same parameters, limited to that many leaves (or as given, for the full tree)."""
         fitted = self._fitted(columns, response, self._leaves(step))
         return (read_tree(fitted, columns),)
@@ -134,20 +151,28 @@ class SklearnTree:
         """Builder, its version and parameters."""
         import sklearn
 
-        parameters = {key: value.item() if isinstance(value, np.generic) else value
-                      for key, value in self.estimator.get_params().items()}
+        parameters = {
+            key: value.item() if isinstance(value, np.generic) else value
+            for key, value in self.estimator.get_params().items()
+        }
         if self._leaves(step) is not None:
             parameters["max_leaf_nodes"] = self._leaves(step)
-        return {"builder": "scikit-learn", "kind": _KINDS[type(self.estimator).__name__],
-                "version": sklearn.__version__, "parameters": parameters}
+        return {
+            "builder": "scikit-learn",
+            "kind": _KINDS[type(self.estimator).__name__],
+            "version": sklearn.__version__,
+            "parameters": parameters,
+        }
 
 
 def from_description(data: dict[str, Any]) -> Any:
     """An unfitted estimator from a model file's description; KeyError when unknown."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    makers = {"decision_tree_classifier": DecisionTreeClassifier,
-              "decision_tree_regressor": DecisionTreeRegressor}
+    makers = {
+        "decision_tree_classifier": DecisionTreeClassifier,
+        "decision_tree_regressor": DecisionTreeRegressor,
+    }
     return makers[data["kind"]](**data["parameters"])
 
 
@@ -186,19 +211,36 @@ def read_tree(estimator: Any, columns: Sequence[Predictor]) -> Tree:
         cut = int(np.searchsorted(column.values, threshold[i], side="right"))
         goes_left = codes < cut
         if goes_left.all() or not goes_left.any():
-            raise ParameterError(f"a split on column {column.name!r} leaves one side empty: the "
-                                 "estimator was fitted on another table")
+            raise ParameterError(
+                f"a split on column {column.name!r} leaves one side empty: the "
+                "estimator was fitted on another table"
+            )
         children = (len(nodes), len(nodes) + 1)
-        for child, old, side, part in zip(children, (t.children_left[i], t.children_right[i]), "LR",
-                                          (here[goes_left], here[~goes_left]), strict=True):
+        for child, old, side, part in zip(
+            children,
+            (t.children_left[i], t.children_right[i]),
+            "LR",
+            (here[goes_left], here[~goes_left]),
+            strict=True,
+        ):
             nodes.append(plain(int(old), node.path + side))
             source.append(int(old))
             rows[child] = part
             if t.children_left[old] >= 0:
                 heapq.heappush(queue, (-gain(int(old)), child))
-        nodes[at] = Node(node.path, node.depth, node.n, node.value, int(feature[i]), float(threshold[i]),
-                         int(codes[goes_left].max()), int(codes[~goes_left].min()),
-                         left=children[0], right=children[1], order=order)
+        nodes[at] = Node(
+            node.path,
+            node.depth,
+            node.n,
+            node.value,
+            int(feature[i]),
+            float(threshold[i]),
+            int(codes[goes_left].max()),
+            int(codes[~goes_left].min()),
+            left=children[0],
+            right=children[1],
+            order=order,
+        )
         order += 1
     for at, part in rows.items():
         leaf[part] = at

@@ -31,7 +31,9 @@ class Target(Protocol):
     def state(self, step: int) -> tuple[Tree, ...]:
         """The trees after `step` steps of the model as fitted."""
 
-    def rebuild(self, columns: Sequence[Predictor], response: Response, step: int) -> tuple[Tree, ...]:
+    def rebuild(
+        self, columns: Sequence[Predictor], response: Response, step: int
+    ) -> tuple[Tree, ...]:
         """Build the model of `step` steps anew, from other columns."""
 
     def describe(self, step: int) -> dict[str, Any]:
@@ -62,7 +64,9 @@ class OwnTree:
         assert self.tree is not None
         return (self.tree.prefix(step),)
 
-    def rebuild(self, columns: Sequence[Predictor], response: Response, step: int) -> tuple[Tree, ...]:
+    def rebuild(
+        self, columns: Sequence[Predictor], response: Response, step: int
+    ) -> tuple[Tree, ...]:
         """Grow a tree with a stated number of splits."""
         return (grow(columns, response, replace(self.settings, n_splits=step)),)
 
@@ -88,8 +92,13 @@ class OwnForest:
         chosen = s.max_features
         if chosen is None or chosen >= len(columns):
             return grow(columns, response, s.tree, weights)
-        return grow(columns, response, s.tree, weights,
-                    lambda path: features_at(s.seed, tree, path, len(columns), chosen))
+        return grow(
+            columns,
+            response,
+            s.tree,
+            weights,
+            lambda path: features_at(s.seed, tree, path, len(columns), chosen),
+        )
 
     def fit(self, columns: Sequence[Predictor], response: Response) -> None:
         """Grow every tree."""
@@ -104,7 +113,9 @@ class OwnForest:
         """The first trees."""
         return self.trees[:step]
 
-    def rebuild(self, columns: Sequence[Predictor], response: Response, step: int) -> tuple[Tree, ...]:
+    def rebuild(
+        self, columns: Sequence[Predictor], response: Response, step: int
+    ) -> tuple[Tree, ...]:
         """Grow the first trees."""
         return tuple(self._grow(columns, response, b) for b in range(step))
 
@@ -141,12 +152,15 @@ class OwnBoosting:
         """The first stages."""
         return self.trees[:step]
 
-    def rebuild(self, columns: Sequence[Predictor], response: Response, step: int) -> tuple[Tree, ...]:
+    def rebuild(
+        self, columns: Sequence[Predictor], response: Response, step: int
+    ) -> tuple[Tree, ...]:
         """Grow the first stages; it ends early when the residuals allow no split."""
         logistic = self.settings.loss == "logistic"
         if logistic and len(response.labels) != 2:
-            raise ParameterError("logistic boosting needs a response of two classes, "
-                                 f"not {len(response.labels)}")
+            raise ParameterError(
+                f"logistic boosting needs a response of two classes, not {len(response.labels)}"
+            )
         y = response.codes.astype(np.float64) if logistic else response.y
         score = np.full(len(y), _start(y, logistic))
         trees: list[Tree] = []
