@@ -1,4 +1,4 @@
-"""Every counterexample to the printed algorithm: it fails where it should, the corrected one does not."""
+"""Every counterexample: the printed algorithm fails where it should, the corrected one not."""
 
 from __future__ import annotations
 

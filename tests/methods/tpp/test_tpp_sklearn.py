@@ -80,12 +80,9 @@ def test_three_classes_and_another_tree_beside():
     tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(X, y)
     method = TreePatternPreserving([tree, TreeSettings("gini", n_splits=2)], k=2).fit(X, y)
     assert verify_model(method.model_, method.transform(X), y).identical
+    wide = X.astype(float) + 1e-12
+    both = [DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(wide, y), TreeSettings()]
     with pytest.raises(ParameterError, match="float32"):
-        wide = X.astype(float) + 1e-12
-        both = [
-            DecisionTreeClassifier(max_leaf_nodes=4, random_state=0).fit(wide, y),
-            TreeSettings(),
-        ]
         TreePatternPreserving(both, k=2).fit(wide, y)
 
 
@@ -123,7 +120,7 @@ def test_estimators_that_do_not_fit_the_table():
         TreePatternPreserving(fitted, k=2).fit(X.assign(**{X.columns[3]: "a"}), y)
     with pytest.raises(ParameterError, match="another tree"):
         TreePatternPreserving(fitted, k=2).fit(X, y.sample(frac=1, random_state=1).to_numpy())
+    noisy = y + 0.1
+    regressor = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(X, noisy)
     with pytest.raises(UnsupportedError, match="whole numbers"):
-        noisy = y + 0.1
-        regressor = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(X, noisy)
         TreePatternPreserving(regressor, k=2).fit(X, noisy)

@@ -1,4 +1,4 @@
-"""Step 3 of the paper's Figure 2 as printed, and the ordering shortcut: kept to show where they fail."""
+"""Step 3 of the paper's Figure 2 as printed, and the ordering shortcut, to show where they fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hedgerow.methods.tpp.scores import gain_of
 
 
 def printed_step_3(column: Predictor, feature: int, tree: Tree) -> Predictor:
-    """Steps 3(a) to 3(d) to the letter, in doubles; values that no step assigns stay as they are."""
+    """Steps 3(a) to 3(d) to the letter, in doubles; values that no step assigns stay."""
     values = column.values.tolist()
     nodes = [n for n in tree.nodes if n.feature == feature]
     right_ends = {values[n.lo] for n in nodes}
@@ -48,7 +48,7 @@ def printed_step_3(column: Predictor, feature: int, tree: Tree) -> Predictor:
 
 
 class Shortcut(Grower):
-    """A grower that orders categories by mean class code whatever the classes and the smallest leaf."""
+    """A grower that orders categories by mean class code, always."""
 
     def _search(self, feature, column, codes, y, w, total):  # type: ignore[no-untyped-def]
         self.ordered = True

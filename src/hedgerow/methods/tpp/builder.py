@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,7 +31,6 @@ from .scores import (
     split_rows,
 )
 from .settings import TreeSettings
-import itertools
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class Predictor:
         x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
         if not np.isfinite(x).all():
             raise ParameterError(
-                f"column {name!r} has missing or infinite numbers ({int((~np.isfinite(x)).sum())} cells)",
+                f"column {name!r} has {int((~np.isfinite(x)).sum())} missing or infinite numbers",
                 hint="impute them, drop those records, or declare the column categorical",
             )
         values, codes = np.unique(x, return_inverse=True)
@@ -130,7 +130,7 @@ class Response:
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ParameterError(
-                f"the response has missing or infinite values ({int((~np.isfinite(y)).sum())} records)",
+                f"the response has {int((~np.isfinite(y)).sum())} missing or infinite values",
                 hint="drop those records",
             )
         centre = float(floor(y.min() / 2 + y.max() / 2)) if len(y) else 0.0

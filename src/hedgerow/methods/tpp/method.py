@@ -171,8 +171,8 @@ class TreePatternPreserving(Method):
         encoded = [encode_predictor(table, schema, n, single) for n in names]
         if any(t.bits == 53 for t in targets) and exact_in_single(encoded) and single:
             raise ParameterError(
-                "a scikit-learn tree and another builder cannot share columns whose numbers float32 "
-                f"cannot hold: {', '.join(map(repr, exact_in_single(encoded)))}",
+                "a scikit-learn tree and another builder cannot share columns whose numbers "
+                f"float32 cannot hold: {', '.join(map(repr, exact_in_single(encoded)))}",
                 hint="publish them apart, or round those columns to float32 first",
             )
         for target in targets:
@@ -366,7 +366,7 @@ def _check_columns(target: Any, names: Sequence[str]) -> None:
         gone = [n for n in seen if n not in names]
         new = [n for n in names if n not in seen]
         what = (
-            f"it saw {', '.join(map(repr, gone[:5]))}; the table has {', '.join(map(repr, new[:5]))}"
+            f"it saw {', '.join(map(repr, gone[:5]))}, and there are {', '.join(map(repr, new[:5]))}"
             if gone
             else "the same columns in another order"
         )
@@ -395,7 +395,7 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
 
 
 def _series(y: Any) -> tuple[str | None, Any]:
-    """The name and the values of a response given as a series, an array or a frame of one column."""
+    """The name and the values of a response: a series, an array or a frame of one column."""
     name = getattr(y, "name", None)
     if hasattr(y, "columns") or isinstance(y, pa.Table):
         table = read(y)

@@ -37,7 +37,8 @@ def trees_svg(model: Mapping[str, Any], most: int = MOST_TREES) -> str:
         width, top = max(width, wide), top + high + 36
     if len(trees) > most:
         parts.append(
-            f'<text x="{MARGIN}" y="{top + 12:g}" class="t">and {len(trees) - most} more trees</text>'
+            f'<text x="{MARGIN}" y="{top + 12:g}" class="t">'
+            f"and {len(trees) - most} more trees</text>"
         )
         top += 30
     style = (
@@ -46,8 +47,8 @@ def trees_svg(model: Mapping[str, Any], most: int = MOST_TREES) -> str:
     )
     width = max(width + MARGIN, 360)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {top:g}" width="{width:g}" '
-        f'height="{top:g}" role="img" aria-label="Published trees"><style>{style}</style>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {top:g}" '
+        f'width="{width:g}" height="{top:g}" role="img" aria-label="Published trees"><style>{style}</style>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
     )

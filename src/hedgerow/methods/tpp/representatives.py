@@ -8,6 +8,7 @@ All arithmetic is on integers: every value is a multiple of one power of two.
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from math import floor, frexp
 
 import numpy as np
 from numpy.typing import NDArray
-import itertools
 
 
 @dataclass(frozen=True)

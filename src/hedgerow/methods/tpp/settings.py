@@ -71,8 +71,8 @@ class TreeSettings:
             )
         if self.pruning != "none":
             raise UnsupportedError(
-                f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning compares "
-                "subtrees that the sanitized table no longer grows",
+                f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning "
+                "compares subtrees that the sanitized table no longer grows",
                 hint="state the number of splits instead (n_splits)",
             )
         if self.size != "fixed":

@@ -45,8 +45,8 @@ def check_estimator(estimator: Any) -> None:
     p = estimator.get_params()
     if p["ccp_alpha"] > 0:
         raise UnsupportedError(
-            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares subtrees "
-            "that the sanitized table no longer grows",
+            "cost-complexity pruning (ccp_alpha > 0) is outside the guarantee: it compares "
+            "subtrees that the sanitized table no longer grows",
             hint="limit max_leaf_nodes instead",
         )
     if p["splitter"] != "best":
@@ -88,7 +88,8 @@ def check_response(y: NDArray[np.float64]) -> None:
         raise UnsupportedError(
             "a scikit-learn regression tree needs a response of whole numbers: it adds floats in "
             "record order, so other numbers give predictions that differ in the last bit",
-            hint='multiply the response by a power of ten and round it, or use TreeSettings("variance")',
+            hint="multiply the response by a power of ten and round it, or use "
+            'TreeSettings("variance")',
         )
 
 
@@ -113,7 +114,7 @@ class SklearnTree:
         ] != [(n.feature, n.threshold) for n in self.tree.nodes]:
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
-                hint="give the same records, columns and response that the estimator was fitted on, "
+                hint="give the records, columns and response that the estimator was fitted on, "
                 "without sample_weight",
             )
 

@@ -38,9 +38,10 @@ def recipient_lines(model: Mapping[str, Any], file: str) -> list[str]:
     lines += [
         "",
         "Numbers that a tree tests were replaced by representatives between its thresholds, and "
-        "categories that all trees treat alike were joined; a column that no tree tests has one value "
-        "(its mean, or `ALL`). So the table says nothing about columns outside the trees. Accuracy "
-        "measured by cross-validation on this table is too good: the sanitizing saw every response.",
+        "categories that all trees treat alike were joined; a column that no tree tests has one "
+        "value (its mean, or `ALL`). So the table says nothing about columns outside the trees. "
+        "Accuracy measured by cross-validation on this table is too good: the sanitizing saw "
+        "every response.",
     ]
     return lines
 
@@ -51,10 +52,12 @@ def _rpart(own: Mapping[str, Any], model: Mapping[str, Any], file: str) -> list[
     return [
         "    library(rpart)",
         f'    d <- read.csv("{file}", check.names = FALSE, stringsAsFactors = TRUE)',
-        f'    rpart(`{model["response"]["name"]}` ~ {names}, data = d, method = "{own["method"]}"{split},',
+        f"    rpart(`{model['response']['name']}` ~ {names},",
+        f'          data = d, method = "{own["method"]}"{split},',
         f"          control = rpart.control(cp = -1, xval = 0, minsplit = {own['minsplit']}, "
         f"minbucket = {own['minbucket']},",
-        f"                                  maxdepth = {own['maxdepth']}, maxsurrogate = 0, maxcompete = 0))",
+        f"                                  maxdepth = {own['maxdepth']}, maxsurrogate = 0,",
+        "                                  maxcompete = 0))",
     ]
 
 
