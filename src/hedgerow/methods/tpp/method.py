@@ -366,7 +366,7 @@ def _check_columns(target: Any, names: Sequence[str]) -> None:
         gone = [n for n in seen if n not in names]
         new = [n for n in names if n not in seen]
         what = (
-            f"it saw {', '.join(map(repr, gone[:5]))}, and there are {', '.join(map(repr, new[:5]))}"
+            f"it saw {', '.join(map(repr, gone[:5]))}, now {', '.join(map(repr, new[:5]))}"
             if gone
             else "the same columns in another order"
         )

@@ -48,7 +48,7 @@ def trees_svg(model: Mapping[str, Any], most: int = MOST_TREES) -> str:
     width = max(width + MARGIN, 360)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {top:g}" '
-        f'width="{width:g}" height="{top:g}" role="img" aria-label="Published trees"><style>{style}</style>\n'
+        f'width="{width:g}" height="{top:g}" role="img"><style>{style}</style>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
     )
