@@ -10,6 +10,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from .errors import ParameterError, SchemaError
 from .plan.cells import MISSING, parse_range, split_concatenation
@@ -23,7 +24,7 @@ class _Parts:
     code: npt.NDArray[np.int64]  # which distinct cell a row holds
     start: npt.NDArray[np.int64]  # first part of each distinct cell
     count: npt.NDArray[np.int64]
-    value: npt.NDArray[np.object_]  # all parts, cell after cell
+    value: pa.Array  # all parts, cell after cell
     share: npt.NDArray[np.float64]
 
 
@@ -100,12 +101,12 @@ def explode(
         series = frame[name]
         if not (series.dtype in (nw.String, nw.Object, nw.Enum) or series.dtype == nw.Categorical):
             continue
-        cells = series.cast(nw.String).to_list() if series.dtype != nw.String else series.to_list()
-        parts = _take_apart(name, cells, given=columns is not None)
+        cells, code = _distinct(series)
+        parts = _take_apart(name, cells, code, given=columns is not None)
         if parts is not None:
             taken[name] = parts
         elif ranges == "midpoint":
-            found = _midpoints(cells)
+            found = _midpoints(cells, code)
             if found is not None:
                 middles[name] = found
 
@@ -126,32 +127,38 @@ def explode(
         rows = rows[again]
         chosen = {other: at[again] for other, at in chosen.items()}
         chosen[name] = parts.start[parts.code[rows]] + nth
-    made = frame[rows.tolist()] if taken else frame
     share = np.ones(len(rows))
-    new = []
+    new: dict[str, pa.Array] = {}
     for name, parts in taken.items():
         share *= parts.share[chosen[name]]
-        new.append(nw.new_series(name, parts.value[chosen[name]].tolist(), nw.String,
-                                 backend=frame.implementation))
-    new += [nw.new_series(name, middle[rows], nw.Float64, backend=frame.implementation)
-            for name, middle in middles.items()]
+        new[name] = parts.value.take(pa.array(chosen[name]))
+    new |= {name: pa.array(middle[rows], from_pandas=True) for name, middle in middles.items()}
     if weighted:
-        new.append(nw.new_series(weight, share, nw.Float64, backend=frame.implementation))
-    native_made = nw.to_native(made)
-    if frame.implementation.is_pandas():
-        made = nw.from_native(native_made.reset_index(drop=True), eager_only=True)
-    return nw.to_native(made.with_columns(*new)) if new else nw.to_native(made)
+        new[weight] = pa.array(share)
+    return _with(frame, rows, new)
 
 
-def _distinct(cells: Sequence[str | None]) -> tuple[dict[str | None, int], npt.NDArray[np.int64]]:
-    place: dict[str | None, int] = {}
-    code = np.fromiter((place.setdefault(cell, len(place)) for cell in cells), np.int64, len(cells))
-    return place, code
+def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
+    """Some rows of a frame, with columns replaced or added, as the kind of frame it was."""
+    made = frame[rows]
+    if frame.implementation.is_pandas():  # a repeated index would be joined on
+        made = nw.from_native(nw.to_native(made).reset_index(drop=True), eager_only=True)
+    if not new:
+        return nw.to_native(made)
+    added = nw.from_arrow(pa.table(new), backend=frame.implementation)
+    return nw.to_native(made.with_columns(*(added[name] for name in new)))
 
 
-def _take_apart(name: str, cells: Sequence[str | None], given: bool) -> _Parts | None:
+def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
+    """The distinct cells of a text column, the missing one last, and which one each row holds."""
+    coded = pa.chunked_array([series.to_arrow()]).cast(pa.large_string()).combine_chunks().dictionary_encode()
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    texts = coded.dictionary.to_pylist()
+    return [*texts, None], coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy()
+
+
+def _take_apart(name: str, place: Sequence[str | None], code: npt.NDArray[np.int64], given: bool) -> _Parts | None:
     """The parts of a column's cells; None when nothing in it is joined or quoted."""
-    place, code = _distinct(cells)
     joined = False
     values: list[str | None] = []
     shares: list[float] = []
@@ -177,18 +184,15 @@ def _take_apart(name: str, cells: Sequence[str | None], given: bool) -> _Parts |
     if not joined:
         return None
     count = np.array(counts, np.int64)
-    listed = np.empty(len(values), object)
-    listed[:] = values
-    return _Parts(code, np.cumsum(count) - count, count, listed, np.array(shares))
+    return _Parts(code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares))
 
 
-def _midpoints(cells: Sequence[str | None]) -> npt.NDArray[np.float64] | None:
+def _midpoints(cells: Sequence[str | None], code: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
     """The middle of every range and number; None when a cell is neither or none is a range."""
-    place, code = _distinct(cells)
-    middles = np.empty(len(place))
-    for cell, at in place.items():
+    middles = np.empty(len(cells))
+    for at, cell in enumerate(cells):
         ends = parse_range(cell) if cell is not None else (np.nan, np.nan)
         if ends is None:
             return None
         middles[at] = (ends[0] + ends[1]) / 2
-    return middles[code] if any(cell is not None and cell.startswith("[") for cell in place) else None
+    return middles[code] if any(cell is not None and cell.startswith("[") for cell in cells) else None

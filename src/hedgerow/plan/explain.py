@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,12 +54,21 @@ def promise_in_words(promise: Mapping[str, Any]) -> str:
     kind = promise.get("kind")
     if kind == "k_anonymity" and "k" in promise:
         return f"every combination of released quasi-identifier values is shared by at least {promise['k']} records"
-    if kind == "disclosure" and "max_disclosure" in promise:
-        share = f"{100 * (1 - promise['max_disclosure']):g}%"
-        return ("in every released group, and for every sensitive column, guessing from the group leaves an "
-                f"intruder at least {share} of the error of guessing from the whole table")
+    if kind == "disclosure" and "maximum" in promise:
+        share = f"{100 * (1 - promise['maximum']):g}%"
+        return (f"in every released group, and for {_columns(promise)}, guessing from the group leaves an "
+                f"intruder at least {share} of the squared error of guessing from the whole table")
+    if kind == "l_diversity" and "l" in promise:
+        return f"every released group is {promise['l']:g}-diverse ({promise.get('diversity')}) in {_columns(promise)}"
+    if kind == "t_closeness" and "t" in promise:
+        return (f"in every released group the values of {_columns(promise)} are distributed as in the whole table, "
+                f"up to an earth mover's distance of {promise['t']:g}")
     told = ", ".join(f"{key} = {value}" for key, value in promise.items() if key != "kind")
     return f"{str(kind).replace('_', ' ')}" + (f" ({told})" if told else "")
+
+
+def _columns(promise: Mapping[str, Any]) -> str:
+    return ", ".join(promise.get("columns") or ()) or "every sensitive column"
 
 
 def explain_partition(tree: Partition) -> str:
@@ -130,4 +140,4 @@ def _has_missing(column: Recoded) -> bool:
 
 
 def _shown_value(column: Recoded, value: float) -> str:
-    return moment(value, column.unit) if column.kind == "date" else number(value)
+    return moment(math.ceil(value), column.unit) if column.kind == "date" else number(value)

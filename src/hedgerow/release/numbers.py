@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.group import group_rows
-from ..table import Column
+from ..criteria import Classes
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,8 @@ class Disclosure:
                 "worst": self.worst}
 
 
-def sizes(group: npt.NDArray[Any], n_groups: int) -> dict[str, Any]:
+def sizes(count: npt.NDArray[np.int64]) -> dict[str, Any]:
     """How large the groups are: extremes, quartiles and how many groups have each size class."""
-    count = np.bincount(group, minlength=n_groups)
     low, first, middle, third, high = (float(q) for q in np.quantile(count, [0, 0.25, 0.5, 0.75, 1]))
     edges = [1, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000]
     bins = {}
@@ -51,66 +49,18 @@ def sizes(group: npt.NDArray[Any], n_groups: int) -> dict[str, Any]:
         if inside:
             label = f"{edge}" if last == edge else f"{edge}-{last}" if last else f"{edge} or more"
             bins[label] = inside
-    return {"groups": int(n_groups), "smallest": int(low), "lower_quartile": first, "median": middle,
+    return {"groups": len(count), "smallest": int(low), "lower_quartile": first, "median": middle,
             "mean": float(count.mean()), "upper_quartile": third, "largest": int(high),
             "groups_by_size": bins}
 
 
-def rsd(group: npt.NDArray[Any], n_groups: int, column: Column) -> npt.NDArray[np.float64]:
-    """The RSD of one sensitive column in every group; 1 where the denominator is 0.
-
-    For numbers the group's squared deviations from its own mean over those from
-    the mean of all (formula 9 of Li & Sarkar); for categories the Brier score of
-    guessing the group's shares over that of guessing the public shares.
-    Missing values take no part.
-
-    Parameters
-    ----------
-    group : unsigned integer array of shape (n,)
-        Group of each record.
-    n_groups : int
-    column : Column
-        The sensitive column.
-
-    Returns
-    -------
-    float64 array of shape (n_groups,)
-    """
-    known = column.codes != column.n_values
-    g, codes = (group, column.codes) if not column.has_missing else (group[known], column.codes[known])
-    n = np.bincount(g, minlength=n_groups).astype(float)
-    if column.is_number:
-        values = np.asarray(column.values, float)
-        counts = np.bincount(codes, minlength=len(values))
-        spread = float(np.ptp(values)) if len(values) else 0.0
-        values = (values - float(counts @ values) / max(len(codes), 1)) / (spread or 1.0)
-        y = values[codes]
-        total, square = np.bincount(g, y, n_groups), np.bincount(g, y * y, n_groups)
-        inside, outside = np.maximum(square - total * total / np.maximum(n, 1), 0.0), square
-    else:
-        shares = np.bincount(codes, minlength=len(column.values)) / max(len(codes), 1)
-        pair, n_pairs = group_rows([g.astype(np.uint32), codes])
-        first = np.empty(n_pairs, np.int64)
-        first[pair[::-1]] = np.arange(len(pair))[::-1]
-        count = np.bincount(pair, minlength=n_pairs)
-        at = g[first]
-        p = count / n[at]
-        inside = 1 - np.bincount(at, p * p, n_groups)
-        outside = 1 - 2 * np.bincount(at, p * shares[codes[first]], n_groups) + float(shares @ shares)
-        inside, outside = np.where(n > 0, inside, 0.0), np.where(n > 0, outside, 0.0)
-    ratio = np.ones(n_groups)
-    # below this the deviations are rounding: such a group says what the whole table says
-    np.divide(inside, outside, out=ratio, where=outside > 1e-12)
-    return np.clip(ratio, 0.0, None)
-
-
-def disclosure(group: npt.NDArray[Any], n_groups: int, sensitive: Mapping[str, Column]) -> dict[str, Disclosure]:
-    """The three summaries of `rsd` side by side, for every sensitive column."""
-    weight = np.bincount(group, minlength=n_groups)
+def disclosure(classes: Classes) -> dict[str, Disclosure]:
+    """The three summaries of the groups' RSD side by side, for every sensitive column."""
     told = {}
-    for name, column in sensitive.items():
-        ratio = rsd(group, n_groups, column)
-        told[name] = Disclosure(float(ratio.mean()), float(np.average(ratio, weights=weight)), float(ratio.min()))
+    for name in classes.sensitive:
+        ratio = classes.rsd(name)
+        told[name] = Disclosure(float(ratio.mean()), float(np.average(ratio, weights=classes.sizes)),
+                                float(ratio.min()))
     return told
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ..criteria import Check
 from ..errors import ParameterError
 from ..plan import Plan
@@ -41,6 +43,7 @@ class Release:
         self.recoded = recoded
         self.pseudonyms = pseudonyms
         self.released = read(table)
+        self._verified: Any = None
         self._summary: dict[str, Any] | None = None
         self.checks: list[Check] = []
 
@@ -63,6 +66,7 @@ class Release:
         self.released = read(self.table)
         self._summary = None
         self.checks = require(self.verify_table(self.released))
+        self._verified = self.table
         return self.checks
 
     def verify_table(self, released: Table) -> list[Check]:
@@ -85,15 +89,12 @@ class Release:
         """
         if self._summary is None:
             made = classes(self.plan, self.released)
-            names = self.plan.names("sensitive")
-            kinds = {c.name: c.kind for c in self.plan.columns}
-            columns = {name: self.released.column(name, kind=kinds[name]) for name in names}
-            told = disclosure(made.group, made.n_groups, columns)
+            told = disclosure(made)
             overall = over_responses(told)
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
-                "groups": sizes(made.group, made.n_groups),
+                "groups": sizes(made.sizes),
                 "disclosure": None if overall is None else {
                     **overall.to_json(), "responses": {name: d.to_json() for name, d in told.items()}},
                 "checks": [check_to_json(check) for check in self.checks],
@@ -131,6 +132,8 @@ class Release:
         """
         from .write import write
 
+        if self.table is not self._verified or not isinstance(self.table, pa.Table):
+            self.verify()  # frames of other kinds can be changed in place
         return write(self, Path(folder), force=force, escape=escape)
 
 

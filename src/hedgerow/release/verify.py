@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pyarrow as pa
-
 from ..criteria import Check, Classes, from_promise
 from ..errors import PromiseError
+from ..kernels.group import group_rows
 from ..plan import Partition, Plan
 from ..table import Table
 from .covers import coverage, unchanged
@@ -58,22 +57,10 @@ def verify(plan: Plan, original: Table, released: Table, recoded: Iterable[str],
 
 def classes(plan: Plan, released: Table) -> Classes:
     """The released groups: records that share all released quasi-identifier values."""
-    quasi = [coded(released, name) for name in plan.names("quasi")]
-    kinds = {column.name: column.kind for column in plan.columns}
-    sensitive = {}
-    for name in plan.names("sensitive"):
-        array = released.arrow.column(name)
-        if kinds[name] in ("categorical", "ordinal", "boolean"):
-            array = coded(released, name)
-        sensitive[name] = array
-    return Classes.of(quasi, sensitive)
-
-
-def coded(table: Table, name: str) -> pa.DictionaryArray:
-    """A column as text codes, encoded once for all checks."""
-    column = table.column(name, kind="categorical")
-    mask = column.codes == column.n_values if column.has_missing else None
-    return pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=mask), pa.array(column.values, pa.string()))
+    group, n_groups = group_rows([released.column(n, kind="categorical").codes for n in plan.names("quasi")],
+                                 released.n_rows)
+    sensitive = {c.name: released.column(c.name, kind=c.kind) for c in plan.columns if c.role == "sensitive"}
+    return Classes(group, n_groups, sensitive)
 
 
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:

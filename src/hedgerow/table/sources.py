@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .csvfile import read_csv
+from .dates import parse_iso
 from .dialect import Layout, find_encoding
+from .encode import indexed, is_text
 from .escape import unescape
 from .frames import ArrowSource, source_of
 from .table import Table, check_names
@@ -145,6 +147,13 @@ def _json_lines(path: Path) -> pa.Table:
         except duckdb.Error:
             # Its message quotes the record, so the fault is looked up again here.
             raise _json_fault(path) from None
+    for i, field in enumerate(table.schema):
+        if is_text(field.type):  # JSON has no times of its own
+            index, entries = indexed(table.column(i))
+            times = parse_iso(entries) if len(entries) else None
+            if times is not None:
+                taken = times.take(pa.array(index, mask=index < 0))
+                table = table.set_column(i, field.name, taken)
     return table
 
 
@@ -158,7 +167,9 @@ def _json_fault(path: Path) -> InputError:
                 return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
             if not isinstance(record, dict):
                 what = type(record).__name__
-                return InputError(f"{path.name}: line {number:,} is a {what}, not an object", hint=hint)
+                return InputError(
+                    f"{path.name}: line {number:,} is a {what}, not an object", hint=hint
+                )
     return _not(path, ".jsonl")
 
 
