@@ -28,7 +28,6 @@ def sanitizer(adult, *settings, columns=None):
         [y] * len(settings),
         [own_target(s) for s in settings],
         [occupation],
-        [True] * len(columns),
     )
 
 

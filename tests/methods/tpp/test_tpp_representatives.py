@@ -71,7 +71,7 @@ def test_whole_columns_stay_whole():
     x = np.arange(0.0, 91.0)
     rng = np.random.default_rng(0)
     blocks = plan_blocks(
-        x, rng.integers(1, 9, 91), [Boundary(20, 21, 20.5), Boundary(60, 61, 60.5)], whole=True
+        x, rng.integers(1, 9, 91), [Boundary(20, 21, 20.5), Boundary(60, 61, 60.5)]
     )
     assert all(float(r).is_integer() for r in blocks.values)
 

@@ -36,6 +36,8 @@ class Predictor:
         Whether the original column has too many categories for all subsets.
     missing : bool
         Whether the last category stands for missing values.
+    unit : str
+        For dates "day" or "us" (since 1970); empty otherwise.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Predictor:
     alone: tuple[bool, ...] = ()
     wide: bool = False
     missing: bool = False
+    unit: str = ""
 
     @property
     def numeric(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ class Encoded:
     column: Column
     predictor: Predictor
     rank: NDArray[np.int64]
-    whole: bool = False
 
 
 def encode_predictor(
@@ -77,7 +76,6 @@ def encode_predictor(
             hint="impute them, leave those records out, or declare the column categorical",
         )
     values = np.asarray(column.values, dtype=np.float64)
-    whole = bool((values == np.rint(values)).all())
     rank = np.arange(len(values))
     if single:
         with np.errstate(over="ignore"):
@@ -85,8 +83,8 @@ def encode_predictor(
         if not np.isfinite(cast).all():
             raise ParameterError(f"column {name!r} holds numbers too large for float32")
         values, rank = np.unique(cast + 0.0, return_inverse=True)
-    predictor = Predictor(name, rank[column.codes].astype(np.int32), values)
-    return Encoded(column, predictor, rank, whole)
+    predictor = Predictor(name, rank[column.codes].astype(np.int32), values, unit=column.unit)
+    return Encoded(column, predictor, rank)
 
 
 def exact_in_single(encoded: Sequence[Encoded]) -> list[str]:
@@ -172,18 +170,14 @@ def column_map(
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
     return ColumnMap(
-        name, "quasi", column.kind, column.unit, cuts=tuple(between), labels=plan.values
+        name,
+        "quasi",
+        column.kind,
+        column.unit,
+        cuts=tuple(between),
+        labels=plan.values,
+        default=None,
     )
-
-
-def released_labels(encoded: Encoded, plan: ColumnPlan) -> Predictor:
-    """The predictor with its release's dictionary, for the model file."""
-    predictor = encoded.predictor
-    if predictor.numeric:
-        return replace(predictor, codes=plan.group[predictor.codes], values=np.asarray(plan.values))
-    from .sanitize import release_column
-
-    return release_column(predictor, plan)
 
 
 def sensitive_codes(table: Table, name: str) -> NDArray[np.int64]:

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from ...errors import ParameterError, SchemaError
-from ...plan import Column, Maps, Plan
+from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
-from ..base import Method
+from ..base import Method, plan_columns
 from .encoding import (
     column_map,
     encode_predictor,
     encode_response,
     exact_in_single,
-    released_labels,
     sensitive_codes,
 )
 from .model import dumps, model_to_json, verify_model
-from .sanitize import Sanitizer, Step
-from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
+from .sanitize import Sanitizer, Step, release_column
+from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, parse
 from .targets import own_target
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ class TreePatternPreserving(Method):
 
     Parameters
     ----------
-    trees : settings or fitted scikit-learn tree, or a sequence of them, optional
+    trees : settings, text, fitted scikit-learn tree, or a sequence of them, optional
         What must be kept: `TreeSettings`, `ForestSettings`, `BoostingSettings`,
-        `RpartSettings`, fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``.
+        `RpartSettings`, fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``;
+        or settings as text, ``"tree criterion=gini n_splits=3; forest n_trees=5 seed=1"``.
         By default one tree of the own builder: entropy for a class response,
         variance for a numeric one.
     k : int
@@ -52,6 +53,8 @@ class TreePatternPreserving(Method):
         predictors. By default the schema's sensitive columns but the response.
     response : str, optional
         Name of the response, where it is a column of the table (`protect`, command line).
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
 
     Attributes
     ----------
@@ -89,10 +92,12 @@ class TreePatternPreserving(Method):
     >>> y = pd.Series(["no", "no", "no", "no", "yes", "yes", "yes", "yes"], name="ill")
     >>> method = TreePatternPreserving(TreeSettings("entropy", n_splits=1), k=4).fit(X, y)
     >>> method.transform(X)["age"].tolist()
-    [31, 31, 31, 31, 64, 64, 64, 64]
+    [31.0, 31.0, 31.0, 31.0, 64.0, 64.0, 64.0, 64.0]
     >>> print(verify_model(method.model_, method.transform(X), y))
     identical
     """
+
+    needs_sensitive = False
 
     def __init__(
         self,
@@ -101,12 +106,14 @@ class TreePatternPreserving(Method):
         l: float | None = None,  # noqa: E741
         sensitive: str | Sequence[str] | None = None,
         response: str | None = None,
+        schema: Schema | None = None,
     ) -> None:
         self.trees = trees
         self.k = k
         self.l = l
         self.sensitive = sensitive
         self.response = response
+        self.schema = schema
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
         """A copy that is not fitted, but keeps the user's fitted trees."""
@@ -135,11 +142,12 @@ class TreePatternPreserving(Method):
             if len(values) != table.n_rows:
                 raise ParameterError(f"X has {table.n_rows} records and y has {len(values)}")
             table = Table(table.arrow.append_column(name, values))
-        schema = Schema(
-            quasi=[n for n in table.names if n != name and n not in self._named()],
-            sensitive=self._named(),
-        )
+        quasi = [n for n in table.names if n != name and n not in self._named()]
+        given = self.schema or Schema()
+        schema = given.replace(quasi=quasi, sensitive=self._named(), identifiers=(), other=())
         self.plan_ = self._fit_response(table, schema, name)
+        self.n_features_in_ = len(quasi)
+        self.feature_names_in_ = np.array(quasi, dtype=object)
         return self
 
     def _named(self) -> tuple[str, ...]:
@@ -191,7 +199,7 @@ class TreePatternPreserving(Method):
             [forms[_classes(t)] for t in targets],
             targets,
             codes,
-            [e.whole or e.column.kind == "date" for e in encoded],
+            [e.column.kind == "date" for e in encoded],
         )
         best, path = sanitizer.search(self.k, self.l)
         self.k_, self.l_, self.n_steps_ = best.k, best.l, best.step
@@ -213,7 +221,7 @@ class TreePatternPreserving(Method):
         described = [t.describe(s) for t, s in zip(targets, steps, strict=True)]
         labels = forms[True].labels if True in forms else ()
         told = {"name": response, **({"classes": list(labels)} if labels else {})}
-        columns = [released_labels(e, p) for e, p in zip(encoded, best.plans, strict=True)]
+        columns = [release_column(e.predictor, p) for e, p in zip(encoded, best.plans, strict=True)]
         self.model_ = model_to_json(
             described,
             best.trees,
@@ -228,21 +236,13 @@ class TreePatternPreserving(Method):
             column_map(e, p, f, flat)
             for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True))
         )
-        by_name = {m.name: m for m in maps}
-        roles = []
-        for name in table.names:
-            kind = (
-                by_name[name].kind if name in by_name else schema.kinds.get(name, table.kind(name))
-            )
-            unit = by_name[name].unit if name in by_name else ""
-            role = (
-                "quasi"
-                if name in by_name
-                else "sensitive"
-                if name in sensitive
-                else schema.role(name)
-            )
-            roles.append(Column(name, role, kind, unit))
+        roles = schema.replace(
+            quasi=[m.name for m in maps],
+            sensitive=[*sensitive, *(n for n in schema.sensitive if n == response)],
+            identifiers=[n for n in schema.identifiers if n not in sensitive],
+            other=(),
+            kinds={**schema.kinds, **{m.name: m.kind for m in maps}},
+        )
         parameters = {
             "k": self.k,
             "l": self.l,
@@ -254,7 +254,7 @@ class TreePatternPreserving(Method):
         return Plan(
             method="TreePatternPreserving",
             parameters=parameters,
-            columns=tuple(roles),
+            columns=plan_columns(table, roles),
             recoding=Maps(maps),
             promises=({"kind": "k_anonymity", "k": self.k},),
             n_rows=table.n_rows,
@@ -275,7 +275,9 @@ class TreePatternPreserving(Method):
             numeric = schema.kinds.get(response, table.kind(response)) == "numeric"
             few = numeric and table.column(response, kind="numeric").n_values <= 2
             return [TreeSettings("variance" if numeric and not few else "entropy")]
-        if isinstance(self.trees, (str, bytes)) or not isinstance(self.trees, (list, tuple)):
+        if isinstance(self.trees, str):
+            return list(parse(self.trees))
+        if not isinstance(self.trees, (list, tuple)):
             return [self.trees]
         if not self.trees:
             raise ParameterError("trees is empty", hint="name at least one tree to keep")
@@ -378,8 +380,6 @@ def _check_columns(target: Any, names: Sequence[str]) -> None:
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
     """L of a released table: the least n / max frequency over the classes of the predictors."""
-    import numpy as np
-
     ids = np.zeros(released.n_rows, np.int64)
     for name in plan.names("quasi"):
         column = released.column(name, kind="categorical")

@@ -77,7 +77,8 @@ def tree_to_json(
 def predictor_to_json(column: Predictor) -> dict[str, Any]:
     """A released predictor: its kind, its labels in their order, and the candidates they allow."""
     if column.numeric:
-        return {"name": column.name, "kind": "numeric"}
+        unit = {"unit": column.unit} if column.unit else {}
+        return {"name": column.name, "kind": "date" if unit else "numeric", **unit}
     return {
         "name": column.name,
         "kind": "categorical",
@@ -211,8 +212,8 @@ class _Found:
             raise SchemaError(f"the release lacks the response {self.response_name!r}")
 
     def _column(self, p: Mapping[str, Any], table: Table) -> Predictor:
-        if p["kind"] == "numeric":
-            column = table.column(p["name"], kind="numeric")
+        if p["kind"] in ("numeric", "date"):
+            column = table.column(p["name"], kind=p["kind"], unit=p.get("unit"))
             if column.has_missing or column.infinite:
                 self.strange = (
                     self.strange or f"column {p['name']!r} has missing or infinite numbers"

@@ -48,7 +48,6 @@ def plan_blocks(
     counts: NDArray[np.int64],
     boundaries: Sequence[Boundary],
     bits: int = 53,
-    whole: bool = False,
 ) -> Blocks:
     """Plan the released values of a numeric attribute.
 
@@ -62,19 +61,17 @@ def plan_blocks(
         One per node, over all trees, that tests the attribute.
     bits : int
         Significant bits of a released value: 53 for float64, 24 for float32.
-    whole : bool
-        Prefer whole numbers where the original values are whole.
 
     Returns
     -------
     Blocks
         Blocks in order with their exact values.
     """
-    return _Planner(values, counts, boundaries, bits, whole).plan()
+    return _Planner(values, counts, boundaries, bits).plan()
 
 
 class _Planner:
-    """The search; every number in it is an integer multiple of 2**-shift."""
+    """The search; every number in it is an integer multiple of 2**-shift, so whole stays whole."""
 
     def __init__(
         self,
@@ -82,7 +79,6 @@ class _Planner:
         counts: NDArray[np.int64],
         boundaries: Sequence[Boundary],
         bits: int,
-        whole: bool,
     ) -> None:
         self.values, self.n, self.bits = values, len(values), bits
         pairs = sorted({(b.lo, b.hi) for b in boundaries})
@@ -96,7 +92,6 @@ class _Planner:
         self.shift = max((_exponent(float(v)) for v in values[self._needed()]), default=0)
         self.weight = np.concatenate([[0], np.cumsum(counts)])
         self.moment = np.concatenate([[0.0], np.cumsum(values * counts)])
-        self.whole = whole
         # Where a threshold had to be the upper value itself, the midpoint cannot move.
         self.pinned = {
             rank
@@ -267,8 +262,6 @@ class _Planner:
         )
         target = min(max(self._near(wish), least), most)
         coarse = max((most - least).bit_length() - 7, 0)
-        if self.whole:
-            coarse = max(coarse, self.shift)
         for grid in range(coarse, -1, -1):
             rho = _on_grid(form, [max(grid, s) for s in steps], target, least, most)
             if rho is not None:

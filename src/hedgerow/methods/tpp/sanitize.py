@@ -72,8 +72,8 @@ class Sanitizer:
     targets : sequence of Target
     sensitive : sequence of int arrays
         Codes of the sensitive columns that L is measured on.
-    whole : sequence of bool
-        Columns whose original values are whole numbers.
+    rounded : sequence of bool
+        Columns (dates) whose mean is rounded to a whole number where no tree uses them.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Sanitizer:
         responses: Sequence[Response],
         targets: Sequence[Any],
         sensitive: Sequence[NDArray[np.int64]] = (),
-        whole: Sequence[bool] | None = None,
+        rounded: Sequence[bool] | None = None,
     ) -> None:
         self.columns, self.responses, self.targets = list(columns), list(responses), list(targets)
         self.sensitive = list(sensitive)
-        self.whole = list(whole) if whole is not None else [False] * len(self.columns)
+        self.rounded = list(rounded) if rounded is not None else [False] * len(self.columns)
         self.counts = [np.bincount(c.codes, minlength=c.n_values) for c in self.columns]
         self.bits = min(t.bits for t in self.targets)
         self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
@@ -121,11 +121,10 @@ class Sanitizer:
         if held is not None and held[0] == key:
             return held[1]
         if not nodes:
-            value = (
-                ()
-                if not column.numeric
-                else (unused_value(column.values, self.counts[feature], self.bits),)
-            )
+            value: tuple[float, ...] = ()
+            if column.numeric:
+                mean = unused_value(column.values, self.counts[feature], self.bits)
+                value = (float(round(mean)) if self.rounded[feature] else mean,)
             made = ColumnPlan(np.zeros(column.n_values, np.int32), value)
         elif column.numeric:
             blocks = plan_blocks(
@@ -133,7 +132,6 @@ class Sanitizer:
                 self.counts[feature],
                 [Boundary(*b) for b in sorted(key)],
                 self.bits,
-                self.whole[feature],
             )
             made = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
         else:
@@ -233,7 +231,7 @@ def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
     """One sanitized column; groups of categories get the label of the release."""
     codes = plan.group[column.codes]
     if column.numeric:
-        return Predictor(column.name, codes, np.asarray(plan.values))
+        return replace(column, codes=codes, values=np.asarray(plan.values))
     members = np.bincount(plan.group, minlength=plan.n_groups)
     labels = group_labels(column, plan)
     return replace(column, codes=codes, labels=labels, alone=tuple(bool(m == 1) for m in members))

@@ -255,3 +255,58 @@ def from_json(data: Mapping[str, Any]) -> Settings:
         fields["tree"] = TreeSettings(**fields["tree"])
     result: Settings = made(**fields)
     return result
+
+
+def parse(text: str) -> list[Settings]:
+    """Settings from text: models apart by ``;``, each a kind and ``name=value`` words.
+
+    Fields of a forest's or a boosting's trees stand beside its own.
+
+    Examples
+    --------
+    >>> [type(s).__name__ for s in parse("tree criterion=gini n_splits=3; forest n_trees=5 seed=1")]
+    ['TreeSettings', 'ForestSettings']
+    """
+    made = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
+    if not made:
+        raise ParameterError(
+            "trees is empty", hint='for example "tree criterion=entropy n_splits=4"'
+        )
+    return made
+
+
+def _parse_one(words: list[str]) -> Settings:
+    kind, *pairs = words
+    if kind not in _KINDS:
+        raise ParameterError(f"unknown kind of model {kind!r}", hint=f"one of {', '.join(_KINDS)}")
+    fields = {f.name: f for f in dataclasses.fields(_KINDS[kind])}
+    inner = {f.name: f for f in dataclasses.fields(TreeSettings)} if "tree" in fields else {}
+    own: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        where = own if name in fields and name != "tree" else tree if name in inner else None
+        if where is None or not equals:
+            known = sorted({*fields, *inner} - {"tree"})
+            raise ParameterError(
+                f"cannot read {pair!r} of the model {kind}",
+                hint=f"write name=value; the names are {', '.join(known)}",
+            )
+        where[name] = _value(name, value, str((fields if where is own else inner)[name].type))
+    if inner and (tree or kind == "boosting"):
+        own["tree"] = TreeSettings(
+            **({"criterion": "variance"} if kind == "boosting" else {}) | tree
+        )
+    settings: Settings = _KINDS[kind](**own)
+    return settings
+
+
+def _value(name: str, text: str, kind: str) -> Any:
+    try:
+        if kind.startswith("int"):
+            return int(text)
+        if kind == "bool":
+            return {"true": True, "false": False}[text.lower()]
+        return float(text) if kind == "float" else text
+    except (ValueError, KeyError):
+        raise ParameterError(f"{name} must be {kind.split(' ')[0]}") from None
