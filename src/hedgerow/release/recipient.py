@@ -63,6 +63,8 @@ def recipient(release: Release, file: str) -> str:
                   "| sensitive column | mean over groups | mean over records | worst group |", "|---|---|---|---|"]
         lines += [f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | {r['worst']:.3f} |"
                   for name, r in told["responses"].items()]
+    more = getattr(release.method, "recipient", None)
+    lines += more(file) if more is not None else []
     lines += ["", "## What was not measured", "",
               "- An intruder who knows a column that is marked *other* or *sensitive* above: those are unchanged.",
               "- Linking with other releases about the same people, and background knowledge about one of them.",

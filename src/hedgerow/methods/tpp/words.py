@@ -35,6 +35,12 @@ def recipient_lines(model: Mapping[str, Any], file: str) -> list[str]:
             lines.append(
                 "  Its bootstrap rows are counted by position: keep the order of the records."
             )
+    if model["reached"]["l"] is not None:
+        lines += [
+            "",
+            f"In every group the records are {model['reached']['l']:.3g} times the most frequent "
+            f"value of {', '.join(model['reached']['sensitive'])}, or more.",
+        ]
     lines += [
         "",
         "Numbers that a tree tests were replaced by representatives between its thresholds, and "
