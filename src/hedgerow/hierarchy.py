@@ -67,7 +67,9 @@ class Hierarchy:
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except OSError as error:
-            raise SchemaError(f"cannot read the hierarchy {Path(path).name}: {error.strerror}") from None
+            raise SchemaError(
+                f"cannot read the hierarchy {Path(path).name}: {error.strerror}"
+            ) from None
         paths = {}
         for line in text.splitlines():
             if line.strip():

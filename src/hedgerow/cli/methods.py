@@ -22,9 +22,17 @@ METHODS = {
 }
 
 OPTIONS = (
-    Option("k", int, "Records that share every combination of released quasi-identifiers: at least this many.",
-           ("-k",)),
-    Option("max_disclosure", float, "Most that a group may give away of any sensitive column, in (0, 1]."),
+    Option(
+        "k",
+        int,
+        "Records that share every combination of released quasi-identifiers: at least this many.",
+        ("-k",),
+    ),
+    Option(
+        "max_disclosure",
+        float,
+        "Most that a group may give away of any sensitive column, in (0, 1].",
+    ),
     Option("alpha", float, "mart: prune by error and digression at this level, in (0, 1)."),
     Option("min_leaf", int, "mart: records a leaf holds while growing; k by default."),
     Option("numeric", str, "Numbers become: range, mean or median."),
@@ -40,8 +48,10 @@ def make(name: str, given: Mapping[str, Any]) -> Any:
     """A method with the options that were given; ParameterError for those it does not have."""
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
-        raise ParameterError(f"unknown method {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
-                             hint=f"the methods are {', '.join(METHODS)}")
+        raise ParameterError(
+            f"unknown method {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
+            hint=f"the methods are {', '.join(METHODS)}",
+        )
     module, cls = METHODS[name]
     method = getattr(import_module(module), cls)()
     foreign = [option for option in given if option not in method.get_params()]

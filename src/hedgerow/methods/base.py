@@ -44,7 +44,8 @@ class Method(TransformerMixin, BaseEstimator):
         """
         people = read(X)
         quasi = tuple(people.names)
-        table, sensitive = people, ()
+        table = people
+        sensitive: tuple[str, ...] = ()
         if y is not None:
             answers = _columns(y, quasi)
             sensitive = tuple(answers)
@@ -55,10 +56,21 @@ class Method(TransformerMixin, BaseEstimator):
                 arrow = arrow.append_column(name, values)
             table = read(arrow)
         given = self.schema or Schema()
-        categories = {n: people.declared(n) for n in quasi if people.declared(n)} | dict(given.categories)
+        categories = {n: people.declared(n) for n in quasi if people.declared(n)} | dict(
+            given.categories
+        )
         kinds = {n: people.kind(n) for n in quasi} | dict(given.kinds)
-        self.fit_table(table, given.replace(quasi=quasi, sensitive=sensitive, identifiers=(), other=(),
-                                            kinds=kinds, categories=categories))
+        self.fit_table(
+            table,
+            given.replace(
+                quasi=quasi,
+                sensitive=sensitive,
+                identifiers=(),
+                other=(),
+                kinds=kinds,
+                categories=categories,
+            ),
+        )
         self.n_features_in_ = len(quasi)
         self.feature_names_in_ = np.array(quasi, dtype=object)
         return self
@@ -66,10 +78,14 @@ class Method(TransformerMixin, BaseEstimator):
     def fit_table(self, table: Table, schema: Schema) -> Method:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
         if not schema.quasi:
-            raise ParameterError("there is no quasi-identifier", hint="name what an intruder may know")
+            raise ParameterError(
+                "there is no quasi-identifier", hint="name what an intruder may know"
+            )
         if self.needs_sensitive and not schema.sensitive:
-            raise ParameterError(f"{type(self).__name__} needs at least one sensitive column",
-                                 hint="name what an intruder wants to know")
+            raise ParameterError(
+                f"{type(self).__name__} needs at least one sensitive column",
+                hint="name what an intruder wants to know",
+            )
         self.plan_ = self._fit(table, schema)
         return self
 
@@ -92,8 +108,10 @@ class Method(TransformerMixin, BaseEstimator):
         people = read(X)
         missing = [n for n in self.plan_.names("quasi") if n not in people.names]
         if missing:
-            raise PlanError(f"the table lacks the columns {', '.join(map(repr, missing))}",
-                            hint="the plan recodes " + ", ".join(self.plan_.names("quasi")))
+            raise PlanError(
+                f"the table lacks the columns {', '.join(map(repr, missing))}",
+                hint="the plan recodes " + ", ".join(self.plan_.names("quasi")),
+            )
         return people.restore(transform(self.plan_, people).columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

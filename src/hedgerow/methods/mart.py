@@ -82,10 +82,19 @@ class MART(PartitionMethod):
     ['[27-64]', '[27-64]', '[27-64]', '[27-64]', '[27-64]', '[33-62]']
     """
 
-    def __init__(self, k: int = 10, max_disclosure: float | None = 0.5, alpha: float | None = None,
-                 min_leaf: int | None = None, numeric: str = "range", categorical: str = "concatenate",
-                 criteria: Sequence[Criterion] | None = None, max_depth: int | None = None, max_bins: int = 1024,
-                 schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 10,
+        max_disclosure: float | None = 0.5,
+        alpha: float | None = None,
+        min_leaf: int | None = None,
+        numeric: str = "range",
+        categorical: str = "concatenate",
+        criteria: Sequence[Criterion] | None = None,
+        max_depth: int | None = None,
+        max_bins: int = 1024,
+        schema: Schema | None = None,
+    ) -> None:
         self.k = k
         self.max_disclosure = max_disclosure
         self.alpha = alpha
@@ -101,11 +110,15 @@ class MART(PartitionMethod):
         super()._check(table, schema)
         d, alpha, m = self.max_disclosure, self.alpha, self.min_leaf
         if d is not None and not (_number(d) and 0 < d <= 1):
-            raise ParameterError("max_disclosure must lie in (0, 1], or be None to switch it off",
-                                 hint="0.5 leaves an intruder half of the public squared error")
+            raise ParameterError(
+                "max_disclosure must lie in (0, 1], or be None to switch it off",
+                hint="0.5 leaves an intruder half of the public squared error",
+            )
         if alpha is not None and not (_number(alpha) and 0 < alpha < 1):
             raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
-        if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= self.k):
+        if m is not None and (
+            isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= self.k
+        ):
             raise ParameterError(f"min_leaf must be a whole number between 1 and k ({self.k:,})")
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

@@ -101,9 +101,20 @@ class _Nodes(NamedTuple):
     stats: npt.NDArray[np.int64]
     subset_at: npt.NDArray[np.int64]
 
+    @classmethod
+    def of(cls, limit: int, size: int) -> _Nodes:
+        """Room for `limit` nodes with statistics vectors of `size`."""
+        shapes: dict[str, tuple[int, ...]] = {"choice": (limit, 3), "stats": (limit, size)}
+        return cls(**{f: np.zeros(shapes.get(f, (limit,)), np.int64) for f in cls._fields})
 
-def grow(predictors: Predictors, responses: Responses, layout: Layout, rules: Rules,
-         max_depth: int | None = None) -> Grown:
+
+def grow(
+    predictors: Predictors,
+    responses: Responses,
+    layout: Layout,
+    rules: Rules,
+    max_depth: int | None = None,
+) -> Grown:
     """Grow a tree by the best admissible split until none is left.
 
     Parameters
@@ -119,17 +130,27 @@ def grow(predictors: Predictors, responses: Responses, layout: Layout, rules: Ru
     per_word = 8 // predictors.codes.itemsize
     padded = np.zeros((n, -(-max(p, 1) // per_word) * per_word), predictors.codes.dtype)
     padded[:, :p] = predictors.codes
-    data = _Data(padded, padded.view(np.uint64), responses.z.copy(), responses.classes.copy(),
-                 np.arange(n, dtype=np.uint32))
+    data = _Data(
+        padded,
+        padded.view(np.uint64),
+        responses.z.copy(),
+        responses.classes.copy(),
+        np.arange(n, dtype=np.uint32),
+    )
     limit = max(1, 2 * (n // max(rules.min_leaf, 1)))
-    nodes = _Nodes(*(np.zeros(limit, np.int64) for _ in range(6)), np.zeros((limit, 3), np.int64),
-                   np.zeros(limit, np.int64), np.zeros((limit, layout.size), np.int64),
-                   np.zeros(limit, np.int64))
+    nodes = _Nodes.of(limit, layout.size)
     nodes.stats[0] = root_statistics(responses, layout)
     terms = Terms.of(rules, layout, n)
     offsets = np.concatenate([[0], np.cumsum(predictors.n_codes + 1)]).astype(np.int64)
-    n_nodes, subset_codes = _grow(data, predictors.n_codes.astype(np.int64), predictors.ordered, offsets,
-                                  terms, nodes, n if max_depth is None else max_depth)
+    n_nodes, subset_codes = _grow(
+        data,
+        predictors.n_codes.astype(np.int64),
+        predictors.ordered,
+        offsets,
+        terms,
+        nodes,
+        n if max_depth is None else max_depth,
+    )
     return _preorder(nodes, n_nodes, subset_codes, data.rows)
 
 
@@ -236,7 +257,7 @@ def _partition(codes, words, z, classes, rows, a, b, column, goes_left):  # type
 
 @njit(cache=True, nogil=True)
 def _left_is_larger(winner, total, t):  # type: ignore[no-untyped-def]
-    """Whether a subset split should change sides: the smaller mean of summed responses goes left."""
+    """Whether a subset split should change sides: the smaller summed mean goes left."""
     nl, nr = float(winner[0]), float(total[0] - winner[0])
     apart = 0.0
     if t.r > 0:
@@ -331,12 +352,27 @@ def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore
                             missing = n_codes[c]
                             values = m - 1
                         if plain and missing < 0:
-                            gain = plain_numeric_split(hist, present, values, total, best, t, choice, winner)
+                            gain = plain_numeric_split(
+                                hist, present, values, total, best, t, choice, winner
+                            )
                         else:
-                            gain = numeric_split(hist, present, values, missing, total, best, t, left, right, choice,
-                                                 winner)
+                            gain = numeric_split(
+                                hist,
+                                present,
+                                values,
+                                missing,
+                                total,
+                                best,
+                                t,
+                                left,
+                                right,
+                                choice,
+                                winner,
+                            )
                     else:
-                        gain = subset_split(hist, present, m, total, best, t, left, right, goes_left, winner)
+                        gain = subset_split(
+                            hist, present, m, total, best, t, left, right, goes_left, winner
+                        )
                     if gain > best:
                         best = gain
                         column = c
@@ -398,8 +434,19 @@ def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore
             if nodes.end[large] - nodes.start[large] >= big:
                 n_free -= 1
                 small_slot = free[n_free]
-                _fill(slots[small_slot], codes, z, classes, nodes.start[small], nodes.end[small], p, offsets,
-                      simple, t.squares, t)
+                _fill(
+                    slots[small_slot],
+                    codes,
+                    z,
+                    classes,
+                    nodes.start[small],
+                    nodes.end[small],
+                    p,
+                    offsets,
+                    simple,
+                    t.squares,
+                    t,
+                )
                 for k in range(offsets[p]):
                     for i in range(size):
                         slots[slot, k, i] -= slots[small_slot, k, i]
@@ -421,8 +468,9 @@ def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore
     return n_nodes, subset_codes[:n_subset]
 
 
-def _preorder(nodes: _Nodes, n_nodes: int, subset_codes: npt.NDArray[np.int64],
-              rows: npt.NDArray[np.uint32]) -> Grown:
+def _preorder(
+    nodes: _Nodes, n_nodes: int, subset_codes: npt.NDArray[np.int64], rows: npt.NDArray[np.uint32]
+) -> Grown:
     """Renumber the nodes in pre-order."""
     column = nodes.column[:n_nodes]
     order = _visit(column, nodes.left, nodes.right)
@@ -433,9 +481,21 @@ def _preorder(nodes: _Nodes, n_nodes: int, subset_codes: npt.NDArray[np.int64],
     parent = nodes.parent[:n_nodes][order]
     parent = np.where(parent >= 0, new[np.maximum(parent, 0)], -1)
     choice = nodes.choice[:n_nodes][order]
-    return Grown(nodes.start[:n_nodes][order], nodes.end[:n_nodes][order], parent, right, column,
-                 choice[:, 0].copy(), choice[:, 1].copy(), choice[:, 2].astype(bool), nodes.depth[:n_nodes][order],
-                 nodes.stats[:n_nodes][order], nodes.subset_at[:n_nodes][order], subset_codes, rows)
+    return Grown(
+        nodes.start[:n_nodes][order],
+        nodes.end[:n_nodes][order],
+        parent,
+        right,
+        column,
+        choice[:, 0].copy(),
+        choice[:, 1].copy(),
+        choice[:, 2].astype(bool),
+        nodes.depth[:n_nodes][order],
+        nodes.stats[:n_nodes][order],
+        nodes.subset_at[:n_nodes][order],
+        subset_codes,
+        rows,
+    )
 
 
 @njit(cache=True, nogil=True)
