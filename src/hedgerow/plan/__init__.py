@@ -1,8 +1,13 @@
 """3 DECIDE: the release plan as frozen data. Imports the schema and the standard library only."""
 
+from .anatomy import Anatomize
 from .cells import Cell
 from .codec import register
 from .maps import ColumnMap, Maps
+from .randomized import Randomize, Randomized
 from .records import Column, Partition, Plan, Recoded, Recoding
 
-__all__ = ["Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Recoded", "Recoding", "register"]
+__all__ = [
+    "Anatomize", "Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Randomize", "Randomized", "Recoded",
+    "Recoding", "register",
+]

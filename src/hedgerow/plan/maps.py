@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..hierarchy import TOP
+from .cells import moment, number
 from .codec import register
 from .records import PRIVATE, Column, Recoding
 
@@ -21,7 +22,8 @@ class ColumnMap(Column):
     A number or date (in its unit since 1970) falls into one of the half-open
     intervals ``(-inf, cuts[0]), [cuts[0], cuts[1]), ..., [cuts[-1], inf)``, so
     there is one label more than there are cuts. A category has the label at its
-    place in `categories`; a category that is not there becomes `default`.
+    place in `categories`; a category that is not there becomes `default`. A number or
+    date whose map has `categories` is mapped by its text (a hierarchy of values).
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class ColumnMap(Column):
     @property
     def is_number(self) -> bool:
         """Whether intervals (True) or categories (False) are mapped."""
-        return self.kind in ("numeric", "date")
+        return self.kind in ("numeric", "date") and not self.categories
 
     def released(self, value: float | str | None) -> Released:
         """The released value of one original value; None is missing."""
@@ -60,7 +62,7 @@ class ColumnMap(Column):
             return self.missing
         if self.is_number:
             return self.labels[bisect.bisect_right(self.cuts, float(value))]
-        text = str(value)
+        text = value if isinstance(value, str) else _text(value, self.unit)
         known = dict(zip(self.categories, self.labels, strict=True))
         return known.get(text, self.default)
 
@@ -88,6 +90,10 @@ class ColumnMap(Column):
                    tuple(data["labels"]), data["default"], data["missing"])
         made.check()
         return made
+
+
+def _text(value: float, unit: str) -> str:
+    return moment(value, unit) if unit else number(value)
 
 
 @register

@@ -212,7 +212,8 @@ def protect(
         )
     fitted: Method = clone(method).fit_table(table, schema)
     plan: Plan = fitted.plan_
-    made = transform(plan, table)
+    recode = getattr(fitted, "recode", None)  # a method that draws at random holds the key itself
+    made = transform(plan, table) if recode is None else recode(table)
     replaced = dict(made.columns)
     kept: tuple[str, ...] = ()
     if pseudonym_key is not None:
