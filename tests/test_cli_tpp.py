@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+
 from hedgerow.cli.run import run
 
 
@@ -25,16 +26,42 @@ def folder(tmp_path_factory):
 
 
 def protect(folder, out, *more):
-    return run(["protect", str(folder / "people.csv"), "--quasi", "age,town,rate", "--sensitive", "faith",
-                "--identifiers", "name", "--response", "ill", "--method", "tpp", "-k", "5",
-                "--out", str(folder / out), *more])
+    return run(
+        [
+            "protect",
+            str(folder / "people.csv"),
+            "--quasi",
+            "age,town,rate",
+            "--sensitive",
+            "faith",
+            "--identifiers",
+            "name",
+            "--response",
+            "ill",
+            "--method",
+            "tpp",
+            "-k",
+            "5",
+            "--out",
+            str(folder / out),
+            *more,
+        ]
+    )
 
 
 def test_release_model_and_verification(folder, capsys):
-    assert protect(folder, "release", "--trees", "tree criterion=gini n_splits=4", "--l", "1.2") == 0
+    assert (
+        protect(folder, "release", "--trees", "tree criterion=gini n_splits=4", "--l", "1.2") == 0
+    )
     out = folder / "release"
-    assert {p.name for p in out.iterdir()} == {"release.csv", "plan.json", "audit.json", "RECIPIENT.md",
-                                               "model.json", "trees.svg"}
+    assert {p.name for p in out.iterdir()} == {
+        "release.csv",
+        "plan.json",
+        "audit.json",
+        "RECIPIENT.md",
+        "model.json",
+        "trees.svg",
+    }
     assert "hedgerow verify-model model.json release.csv" in (out / "RECIPIENT.md").read_text()
     model = json.loads((out / "model.json").read_text())
     assert model["hedgerow_model"] == 1
@@ -56,8 +83,11 @@ def test_a_changed_release_exits_1_with_the_first_node(folder, capsys):
     assert protect(folder, "changed") == 0
     out = folder / "changed"
     released = pd.read_csv(out / "release.csv")
-    used = next(n["attribute"] for n in json.loads((out / "model.json").read_text())["models"][0]["trees"][0]
-                ["nodes"] if "threshold" in n)
+    used = next(
+        n["attribute"]
+        for n in json.loads((out / "model.json").read_text())["models"][0]["trees"][0]["nodes"]
+        if "threshold" in n
+    )
     released[used] = released[used] + 1e-9
     released.to_csv(out / "changed.csv", index=False)
     capsys.readouterr()
@@ -67,13 +97,16 @@ def test_a_changed_release_exits_1_with_the_first_node(folder, capsys):
     assert json.loads(capsys.readouterr().out)["identical"] is False
 
 
-@pytest.mark.parametrize(("more", "words"), [
-    (["--trees", "tree pruning=cost_complexity"], "cost-complexity"),
-    (["--trees", "tree criterion=c4.5"], "average-gain"),
-    (["--trees", "rpart cp=0.01"], "cost complexity"),
-    (["--l", "2.9"], "even the first split"),
-    (["--alpha", "0.1"], "no option"),
-])
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--trees", "tree pruning=cost_complexity"], "cost-complexity"),
+        (["--trees", "tree criterion=c4.5"], "average-gain"),
+        (["--trees", "rpart cp=0.01"], "cost complexity"),
+        (["--l", "2.9"], "even the first split"),
+        (["--alpha", "0.1"], "no option"),
+    ],
+)
 def test_refusals_exit_2_and_write_nothing(folder, capsys, more, words):
     assert protect(folder, "refused", *more) == 2
     assert words in capsys.readouterr().err
