@@ -74,7 +74,7 @@ class Anatomy(Method):
     """
 
     def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:  # noqa: E741
-        self.l = l
+        self.l = l  # noqa: E741
         self.seed = seed
         self.schema = schema
 

@@ -218,7 +218,7 @@ class Incognito(_FullDomain):
                  suppression: float = 0.0, search: Search = "optimal", loss: Loss = "loss",
                  c: float = 3.0, schema: Schema | None = None) -> None:
         self.k = k
-        self.l = l
+        self.l = l  # noqa: E741
         self.diversity = diversity
         self.t = t
         self.hierarchies = hierarchies

@@ -114,7 +114,7 @@ class RandomizedResponse(Method):
                  known_negations: int | Sequence[str] = 0, relax: Literal["halfway"] | None = None,
                  exempt: Sequence[str] = (), row_id: str | None = None,
                  key: Key | str | Path | None = None, schema: Schema | None = None) -> None:
-        self.l = l
+        self.l = l  # noqa: E741
         self.target = target
         self.bound = bound
         self.bins = bins
