@@ -53,7 +53,11 @@ class People:
         """Number of leaves that MART grows."""
         rules = Rules(K, np.full(len(SENSITIVE), cap), np.ones(0), np.zeros(0), SSE)
         layout = Layout.of(self.responses, SSE, squares=cap < 1)
-        return int(np.count_nonzero(grow(predictors, self.responses, layout, rules).column == LEAF))
+        return int(
+            np.count_nonzero(
+                grow(predictors, self.responses, layout, rules, threads=1).column == LEAF
+            )
+        )
 
     def arrays(self) -> tuple[Any, Any]:
         """scikit-learn's own types, so that it need not convert."""

@@ -417,7 +417,7 @@ def emd(
     share = count / sizes[at]
     if not ordered:
         gain = np.maximum(share - public[code], 0)
-        return np.bincount(at, gain, n_groups)
+        return np.asarray(np.bincount(at, gain, n_groups), np.float64)
     if m < 2:
         return np.zeros(n_groups)
     # |F_group - F_public| summed over values: between two values of the group F_group is flat

@@ -205,16 +205,25 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
     odd = [n for n in criterion.columns or () if n not in names]
     if odd or not names:
         where = f"of {', '.join(map(repr, odd))}" if odd else "of numeric columns only"
-        raise ParameterError(f"l-diversity is asked {where}, but it is for categorical sensitive columns",
-                             hint="max_disclosure protects numeric columns")
+        raise ParameterError(
+            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
+            hint="max_disclosure protects numeric columns",
+        )
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:
             p = np.bincount(responses.classes[:, j]) / len(responses.classes)
             p = p[p > 0]
-            most = 1 / p.max() if criterion.diversity == "frequency" else float(np.exp(-(p * np.log(p)).sum()))
+            most = (
+                1 / p.max()
+                if criterion.diversity == "frequency"
+                else float(np.exp(-(p * np.log(p)).sum()))
+            )
             if most < criterion.l - SLACK:
-                raise InfeasibleError(f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, "
-                                      f"but the whole table has only {most:.4g}", hint="ask for a smaller l")
+                raise InfeasibleError(
+                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, "
+                    f"but the whole table has only {most:.4g}",
+                    hint="ask for a smaller l",
+                )
 
 
 def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) -> Tree:
