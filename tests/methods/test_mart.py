@@ -371,6 +371,15 @@ def test_categories(style: str, first: str, second: str) -> None:
     assert released["job"].tolist() == [first] * 4 + [second] * 4
 
 
+@pytest.mark.parametrize("style", ["mean", "median"])
+def test_a_centre_lies_within_its_group(style: str) -> None:
+    """Three times 0.1, divided by three, is more than 0.1 in doubles."""
+    frame = pd.DataFrame({"x": [0.1] * 3 + [1.7e308] * 2 + [1.6e308]})
+    released = MART(k=3, numeric=style, max_disclosure=None).fit_transform(frame, [1, 2, 3, 9, 8, 9])
+    assert released["x"].tolist()[:3] == [0.1] * 3
+    assert 1.6e308 < released["x"].iloc[3] <= 1.7e308
+
+
 def test_a_wholly_missing_group_stays_missing() -> None:
     frame = MIXED.assign(age=[np.nan] * 4 + [50, 61, 61, 61], job=[None] * 4 + ["x", "y", "z", "z"])
     released = MART(k=4, max_disclosure=None).fit_transform(frame[["job", "age"]], frame["pay"])
