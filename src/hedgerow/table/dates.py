@@ -1,0 +1,52 @@
+"""Text that holds dates."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+DAY = 86_400_000_000
+"""Microseconds in a day."""
+
+ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
+_ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
+_LOCAL = {r"^\d{1,2}\.\d{1,2}\.\d{4}$": ("%d.%m.%Y",), r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y")}
+
+
+def all_match(texts: pa.Array, pattern: str) -> bool:
+    """Whether every non-missing text matches."""
+    return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+
+
+def parse_iso(texts: pa.Array) -> pa.Array | None:
+    """ISO dates as date32, ISO times as timestamps in microseconds; None when any text is neither."""
+    try:
+        if all_match(texts, ISO_DATE):
+            return texts.cast(pa.date32())
+        if all_match(texts, f"({ISO_DATE})|({ISO_TIME})"):
+            zoned = pc.match_substring_regex(texts, _ZONE)
+            times = pc.match_substring_regex(texts, ISO_TIME)
+            if pc.all(zoned, min_count=0).as_py():
+                return texts.cast(pa.timestamp("us", tz="UTC"))
+            if not pc.any(pc.and_(zoned, times)).as_py():
+                return texts.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None
+    return None
+
+
+def parse_dates(texts: pa.Array) -> pa.Array | None:
+    """Dates in ISO, ``31.12.2020``, or slashes where one order alone reads them all."""
+    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    parsed = parse_iso(texts)
+    if parsed is not None:
+        return parsed
+    for pattern, formats in _LOCAL.items():
+        if all_match(texts, pattern):
+            read = [pc.strptime(texts, format=f, unit="s", error_is_null=True) for f in formats]
+            whole = [r for r in read if r.null_count == texts.null_count]
+            if len(whole) == 1:
+                return whole[0].cast(pa.date32())
+    return None

@@ -1,0 +1,190 @@
+"""How a text file is written: its encoding, separators, quotes and header, found from its text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import InputError
+
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 1 << 18
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
+_DATE = re.compile(r"^\s*(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written.
+
+    Parameters
+    ----------
+    delimiter, quote : str
+        One character each.
+    escape : str
+        What stands before a quote inside quotes: the quote itself, or a backslash.
+    spaced : bool
+        Whether a space follows each delimiter.
+    quote_all : bool
+        Whether every cell is quoted.
+    header : bool
+        Whether the first record names the columns.
+    newline : str
+        What ends a record.
+    decimal : str
+        The decimal separator.
+    booleans : tuple of str
+        How false and true are written.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = '"'
+    spaced: bool = False
+    quote_all: bool = False
+    header: bool = True
+    newline: str = "\n"
+    decimal: str = "."
+    booleans: tuple[str, str] = ("false", "true")
+
+    def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
+        """A strict reader from the standard library for this dialect."""
+        doubled = self.escape == self.quote
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            doublequote=doubled,
+            escapechar=None if doubled else self.escape,
+            skipinitialspace=self.spaced,
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Format of a file and, for CSV, its dialect."""
+
+    suffix: str = ".parquet"
+    dialect: Dialect = Dialect()
+
+
+def find_encoding(path: Path) -> str:
+    """The encoding of a text file: by its byte order mark, else UTF-8, else Windows-1252.
+
+    Raises
+    ------
+    InputError
+        The bytes fit none of them, or hold control characters.
+    """
+    with open(path, "rb") as file:
+        start = file.read(4)
+    marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
+             (codecs.BOM_UTF16_BE, "utf-16"))
+    marked = [name for mark, name in marks if start.startswith(mark)]
+    for encoding in marked or ("utf-8", "cp1252"):
+        if _decodes(path, encoding):
+            return encoding
+    raise InputError(
+        f"{path.name} has an unreadable encoding",
+        hint="save it as UTF-8 text (its bytes are neither UTF-8, UTF-16 with a mark "
+        "nor Windows-1252)",
+    )
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    try:
+        with open(path, encoding=encoding, errors="strict", newline="") as file:
+            while text := file.read(1 << 20):
+                if _CONTROL.search(text):
+                    return False
+    except UnicodeError:
+        return False
+    return True
+
+
+def read_sample(path: Path, encoding: str) -> str:
+    """The first records of a text file, whole lines only when it is longer."""
+    with open(path, encoding=encoding, newline="") as file:
+        text = file.read(_SAMPLE)
+        if not file.read(1):
+            return text
+    return text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+
+
+def sniff(text: str, name: str) -> Dialect:
+    """The dialect of CSV text.
+
+    The delimiter is the one that stands in the first record and gives most records the
+    same number of fields as that; ties go to more fields.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n" if "\n" in text else "\r"
+    newline = newline if newline in text else "\n"
+    best = (0.0, 0, Dialect(newline=newline))
+    for delimiter in DELIMITERS:
+        dialect = _quoting(text, replace(best[2], delimiter=delimiter))
+        rows = _records(text, dialect)
+        width = len(rows[0]) if rows else 0
+        if width < 2:
+            continue
+        share = sum(len(row) == width for row in rows) / len(rows)
+        if (share, width) > best[:2]:
+            best = (share, width, dialect)
+    dialect = best[2]
+    if not best[1]:
+        # One column: any delimiter that does not occur will do.
+        absent = [d for d in DELIMITERS if d not in text]
+        dialect = _quoting(text, replace(dialect, delimiter=absent[0] if absent else ","))
+    rows = _records(text, dialect)
+    if not rows:
+        raise InputError(f"{name} is empty", hint="give a file with a header and records")
+    spaced = [c[:1] == " " for row in rows for c in row[1:] if c]
+    dialect = replace(dialect, spaced=bool(spaced) and all(spaced))
+    rows = _records(text, dialect)
+    return replace(dialect, header=_has_header(rows))
+
+
+def _quoting(text: str, dialect: Dialect) -> Dialect:
+    edge = re.escape(dialect.delimiter) + r"\r\n"
+    for quote in ('"', "'"):
+        opened = len(re.findall(rf"(?:^|[{edge}]) ?{quote}", text))
+        closed = len(re.findall(rf"{quote}(?:$|[{edge}])", text))
+        if opened and closed:
+            break
+    else:
+        return replace(dialect, quote='"', escape='"', quote_all=False)
+    escape = quote
+    if "\\" + quote in text and not re.search(rf"[^{edge}\\]{quote}{quote}[^{edge}]", text):
+        escape = "\\"
+    cells = sum(len(row) for row in _records(text, replace(dialect, quote=quote, escape=escape)))
+    return replace(dialect, quote=quote, escape=escape, quote_all=opened >= cells > 0)
+
+
+def _records(text: str, dialect: Dialect) -> list[list[str]]:
+    """Records of the text, blank lines left out; as far as they can be read."""
+    rows: list[list[str]] = []
+    try:
+        for row in dialect.reader(io.StringIO(text, newline="")):
+            if row:
+                rows.append(row)
+    except csv.Error:
+        pass
+    return rows
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Whether the first record names the columns: no cell in it looks like the cells below it.
+
+    A number or date above numbers or dates is a value; everything else may be a name.
+    """
+    first, rest = rows[0], rows[1:200]
+    for i, cell in enumerate(first):
+        below = [row[i] for row in rest if i < len(row) and row[i].strip()]
+        for pattern in (_NUMBER, _DATE):
+            if pattern.match(cell) and (not below or all(pattern.match(c) for c in below)):
+                return False
+    return True

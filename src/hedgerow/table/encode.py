@@ -1,0 +1,394 @@
+"""A column becomes small integers plus a sorted dictionary, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import SchemaError
+from ..plan.cells import moment, number
+from ..schema import Kind
+from .dates import DAY, parse_dates
+
+_SPAN = 1 << 16
+"""Integers within a span this wide are counted into a table instead of hashed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column as codes into a sorted dictionary.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    kind : {"numeric", "categorical", "ordinal", "date", "boolean"}
+        Kind it was encoded as.
+    unit : str
+        For dates "day" or "us" (since 1970-01-01, UTC), else empty.
+    codes : ndarray of the smallest unsigned integers, shape (n rows,)
+        Position of each row's value in `values`; missing values have the code `len(values)`.
+    values : ndarray of float64, or list of str
+        Distinct values that occur: ascending numbers (numeric, date), or category names
+        (declared ones first in their order, then the rest sorted).
+    has_missing : bool
+        Whether any value is missing.
+    infinite : bool
+        Whether a value is infinite.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    codes: NDArray[Any]
+    values: Any
+    has_missing: bool
+    infinite: bool = False
+
+    @property
+    def n_values(self) -> int:
+        """Number of distinct values, missing not counted; also the code of a missing value."""
+        return len(self.values)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether `values` are numbers (numeric columns and dates)."""
+        return self.kind in ("numeric", "date")
+
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows per value, the missing ones last; shape (n_values + 1,)."""
+        return np.bincount(self.codes, minlength=self.n_values + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """A column cut into bins of whole distinct values.
+
+    Parameters
+    ----------
+    codes : ndarray of the smallest unsigned integers, shape (n rows,)
+        Bin of each row; missing values have the code `n_bins`.
+    n_bins : int
+        Number of bins.
+    lo, hi : ndarray of float64, shape (n_bins,)
+        Smallest and largest value in each bin; empty for categories.
+    thresholds : ndarray of float64, shape (n_bins - 1,)
+        Midpoints between neighbouring bins; values below `thresholds[i]` lie in bins 0 .. i.
+    has_missing : bool
+        Whether any value is missing.
+    """
+
+    codes: NDArray[Any]
+    n_bins: int
+    lo: NDArray[np.float64]
+    hi: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    has_missing: bool
+
+
+def smallest(n_codes: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest unsigned integer type that holds `n_codes` codes."""
+    if n_codes <= 1 << 8:
+        return np.uint8
+    return np.uint16 if n_codes <= 1 << 16 else np.uint32
+
+
+def binned(column: Column, max_bins: int = 1024) -> Binned:
+    """Cut a numeric column at quantiles into at most `max_bins` bins.
+
+    A bin holds whole distinct values, so the cut does not depend on row order. Columns
+    with at most `max_bins` distinct values, and categories, keep one bin per value.
+
+    Parameters
+    ----------
+    column : Column
+        The encoded column.
+    max_bins : int
+        Most bins, at least 2.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> cut = binned(encode("age", pa.chunked_array([[3, 1, 2, 9]]), "numeric"), max_bins=2)
+    >>> cut.codes.tolist(), cut.lo.tolist(), cut.hi.tolist(), cut.thresholds.tolist()
+    ([1, 0, 0, 1], [1.0, 3.0], [2.0, 9.0], [2.5])
+    """
+    codes, n = column.codes, column.n_values
+    if not column.is_number:
+        empty = np.empty(0)
+        return Binned(codes, n, empty, empty, empty, column.has_missing)
+    lo = hi = column.values
+    if n > max_bins:
+        counts = column.counts()[:n]
+        before = np.cumsum(counts) - counts
+        share = before * max_bins // max(int(counts.sum()), 1)
+        first = np.flatnonzero(np.diff(share, prepend=-1))
+        bins = np.repeat(np.arange(len(first)), np.diff(first, append=n))
+        lo, hi = column.values[first], column.values[np.append(first[1:], n) - 1]
+        lut = np.append(bins, len(first)).astype(smallest(len(first) + column.has_missing))
+        codes = lut[codes]
+    middle = hi[:-1] / 2 + lo[1:] / 2
+    thresholds = np.where(middle > hi[:-1], middle, lo[1:])
+    return Binned(codes, len(lo), lo, hi, thresholds, column.has_missing)
+
+
+def kind_of(kind: pa.DataType) -> Kind:
+    """The kind that an Arrow type tells."""
+    if pa.types.is_dictionary(kind):
+        return "ordinal" if kind.ordered else "categorical"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "date"
+    if _is_number(kind) or pa.types.is_duration(kind):
+        return "numeric"
+    return "categorical"
+
+
+def encode(
+    name: str,
+    array: pa.ChunkedArray,
+    kind: Kind,
+    categories: Sequence[str] = (),
+    unit: str | None = None,
+) -> Column:
+    """Encode one column.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    array : pyarrow.ChunkedArray
+        Its values.
+    kind : str
+        Kind to encode it as.
+    categories : sequence of str
+        Declared category order.
+    unit : {"day", "us"}, optional
+        Unit for dates; by default days where no value has a time of day.
+
+    Raises
+    ------
+    SchemaError
+        The values do not fit the kind.
+    """
+    if isinstance(array.type, pa.BaseExtensionType):
+        array = pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
+    if kind == "numeric":
+        return _encode_numbers(name, kind, "", _numbers(name, array))
+    if kind == "date":
+        numbers, found = _moments(name, array, unit)
+        return _encode_numbers(name, kind, found, numbers)
+    return _encode_categories(name, array, kind, categories)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is a string type."""
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The array with its dictionary, if any, written out."""
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
+    if pa.types.is_null(array.type):
+        return np.full(len(array), -1), pa.array([], pa.string())
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    coded = coded.unify_dictionaries() if coded.num_chunks > 1 else coded
+    if not coded.num_chunks:
+        return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
+    parts = [c.indices.cast(pa.int32()).fill_null(-1).to_numpy() for c in coded.chunks]
+    return np.concatenate(parts), coded.chunk(0).dictionary
+
+
+def _numbers(name: str, array: pa.ChunkedArray) -> NDArray[Any]:
+    """Numbers of a column: int64 when whole and complete, else float64 with NaN where missing."""
+    array = decoded(array)
+    kind = array.type
+    if pa.types.is_null(kind):
+        return np.full(len(array), np.nan)
+    if is_text(kind):
+        array = _text_numbers(name, array)
+    elif pa.types.is_boolean(kind):
+        array = array.cast(pa.uint8())
+    elif pa.types.is_duration(kind):
+        array = array.cast(pa.int64())
+    elif not _is_number(kind):
+        raise SchemaError(
+            f"column {name!r} is declared numeric, but its type is {kind}",
+            hint="declare another kind for it in the schema",
+        )
+    if pa.types.is_integer(array.type) and not array.null_count and array.type != pa.uint64():
+        return _join(array.cast(pa.int64()), np.dtype(np.int64))
+    return _join(array.cast(pa.float64(), safe=False), np.dtype(np.float64))
+
+
+def _join(array: pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[Any]:
+    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in array.chunks]
+    joined = np.concatenate(parts) if parts else np.empty(0)
+    return joined.astype(dtype, copy=False)
+
+
+def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    index, texts = indexed(array)
+    numbers = np.full(len(texts) + 1, np.nan)
+    bad = np.zeros(len(texts) + 1, dtype=bool)
+    for i, text in enumerate(texts.to_pylist()):
+        try:
+            numbers[i] = float(text)
+        except (TypeError, ValueError):
+            bad[i] = bool(text and text.strip())
+    if bad.any():
+        raise SchemaError(
+            f"column {name!r} is declared numeric, but {int(bad[index].sum())} rows are no numbers",
+            hint="declare it categorical, or repair those rows",
+        )
+    return pa.chunked_array([pa.array(numbers[index])])
+
+
+def _moments(
+    name: str, array: pa.ChunkedArray, unit: str | None
+) -> tuple[NDArray[Any], str]:
+    """Dates as days or microseconds since 1970."""
+    array = decoded(array)
+    if is_text(array.type):
+        index, texts = indexed(array)
+        parsed = parse_dates(texts)
+        if parsed is None:
+            raise SchemaError(
+                f"column {name!r} is declared a date, but not all of its text reads as dates",
+                hint="write dates as YYYY-MM-DD, or declare the column categorical",
+            )
+        position = pa.array(index, mask=index < 0)
+        array = pa.chunked_array([parsed.take(position)])
+    if pa.types.is_date(array.type):
+        days = _whole(array.cast(pa.date32()).cast(pa.int32()))
+        return (days, "day") if unit != "us" else (days * DAY, "us")
+    if pa.types.is_null(array.type):
+        return np.full(len(array), np.nan), unit or "day"
+    if not pa.types.is_timestamp(array.type):
+        raise SchemaError(
+            f"column {name!r} is declared a date, but its type is {array.type}",
+            hint="declare another kind for it in the schema",
+        )
+    stamp = pa.timestamp("us", tz=array.type.tz)
+    moments = _whole(array.cast(stamp, safe=False).cast(pa.int64()))
+    known = moments[~np.isnan(moments)] if moments.dtype.kind == "f" else moments
+    if unit is None:
+        unit = "day" if not np.any(known % DAY) else "us"
+    if unit == "us":
+        return moments, unit
+    return (moments // DAY if not np.any(known % DAY) else moments / DAY), unit
+
+
+def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
+    return _join(array, np.dtype(np.float64 if array.null_count else np.int64))
+
+
+def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
+    if numbers.dtype.kind == "i" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < _SPAN:
+            offset = numbers - low
+            present = np.bincount(offset) > 0
+            lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
+            values = (np.flatnonzero(present) + low).astype(np.float64)
+            return Column(name, kind, unit, lut[offset], values, False)
+    numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
+    coded = pa.array(numbers).dictionary_encode()
+    found = coded.dictionary.to_numpy(zero_copy_only=False)
+    order = np.argsort(found)  # NaN sorts last
+    n = int(np.count_nonzero(~np.isnan(found)))
+    rank = np.empty(len(found), dtype=smallest(len(found)))
+    rank[order] = np.minimum(np.arange(len(found)), n)
+    values = found[order[:n]]
+    infinite = bool(n and (np.isinf(values[0]) or np.isinf(values[-1])))
+    codes = rank[coded.indices.to_numpy()]
+    return Column(name, kind, unit, codes, values, n < len(found), infinite)
+
+
+def _encode_categories(
+    name: str, array: pa.ChunkedArray, kind: Kind, categories: Sequence[str]
+) -> Column:
+    if pa.types.is_nested(array.type):
+        raise SchemaError(
+            f"column {name!r} holds nested values ({array.type})",
+            hint="only flat columns can be recoded; leave it out or flatten it",
+        )
+    index, entries = indexed(array)
+    texts = as_text(entries).dictionary_encode()
+    unique = texts.dictionary
+    merged = np.append(texts.indices.cast(pa.int64()).fill_null(-1).to_numpy(), -1)
+    counts = np.bincount(merged[index] + 1, minlength=len(unique) + 1)
+    present = np.flatnonzero(counts[1:])
+    order = present[_natural(entries, merged, unique, present)]
+    if categories:
+        place = {text: i for i, text in enumerate(categories)}
+        names = unique.take(pa.array(order)).to_pylist()
+        ranks = [place.get(text, len(place)) for text in names]
+        order = order[np.argsort(ranks, kind="stable")]
+    missing = bool(counts[0])
+    lut = np.full(len(unique) + 1, len(order), dtype=smallest(len(order) + missing))
+    lut[order] = np.arange(len(order))
+    return Column(
+        name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing
+    )
+
+
+def _natural(
+    entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]
+) -> NDArray[Any]:
+    """Order of the present categories: numbers by size, everything else by text."""
+    if not _is_number(entries.type):
+        return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
+    key = np.full(len(unique) + 1, np.nan)
+    key[merged[:-1]] = entries.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.argsort(key[present], kind="stable")
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Distinct values as the text by which categories are known; missing stays missing."""
+    kind = values.type
+    if pa.types.is_floating(kind):
+        exact = values.cast(pa.float64()).to_pylist()
+        return pa.array([_number(v) for v in exact], pa.string())
+    if pa.types.is_timestamp(kind):
+        stamps = values.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
+        texts = [None if v is None else moment(v, "us") for v in stamps.to_pylist()]
+        return pa.array(texts, pa.string())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return values
+    try:
+        return values.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        texts = [None if v is None else _plain(v) for v in values.to_pylist()]
+        return pa.array(texts, pa.string())
+
+
+def _number(value: float | None) -> str | None:
+    if value is None or value != value:
+        return None
+    return number(value) if abs(value) != float("inf") else repr(value)
+
+
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

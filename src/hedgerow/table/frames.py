@@ -1,0 +1,270 @@
+"""Frames of any kind as Arrow, and back to the kind that came in."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import InputError
+from .encode import as_text, decoded, is_text
+
+Replaced = Mapping[str, Any]
+
+
+class Source(Protocol):
+    """What came in, and how to give the same kind back."""
+
+    arrow: pa.Table
+    categories: Mapping[str, Sequence[str]]
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """The same kind of frame with columns replaced, added and dropped."""
+        ...
+
+
+class ArrowSource:
+    """A pyarrow table, or a file."""
+
+    def __init__(self, arrow: pa.Table) -> None:
+        self.arrow = arrow
+        self.categories: Mapping[str, Sequence[str]] = {}
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """A pyarrow table."""
+        table = self.arrow
+        for name, array in replaced.items():
+            values = _decoded(array)
+            at = table.column_names.index(name) if name in table.column_names else -1
+            if at < 0:
+                table = table.append_column(name, values)
+            else:
+                table = table.set_column(at, name, values)
+        table = table.drop_columns(sorted(drop)) if drop else table
+        if replaced or drop:
+            # What pandas noted about the columns no longer holds.
+            notes = {k: v for k, v in (table.schema.metadata or {}).items() if k != b"pandas"}
+            table = table.replace_schema_metadata(notes or None)
+        return table
+
+
+class PandasSource:
+    """A pandas frame with any index."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.names = [str(name) for name in frame.columns]
+        self.categories: dict[str, Sequence[str]] = {}
+        columns = []
+        for i, name in enumerate(self.names):
+            column = frame.iloc[:, i]
+            columns.append(_from_pandas(column))
+            declared = getattr(column.dtype, "categories", None)
+            if declared is not None and pa.types.is_dictionary(columns[-1].type):
+                entries = columns[-1].chunk(0).dictionary if len(column) else pa.array([])
+                self.categories[name] = as_text(entries).to_pylist()
+        # Doubled names are reported by the table; Arrow allows them.
+        self.arrow = pa.Table.from_arrays(columns, names=self.names)
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """A pandas frame with the same index."""
+        frame = self.frame.copy(deep=False)
+        for name, array in replaced.items():
+            if name not in self.names:
+                frame[name] = _to_pandas(array, None)
+                continue
+            at = self.names.index(name)
+            frame.isetitem(at, _to_pandas(array, self.frame.dtypes.iloc[at]))
+        keep = [i for i, name in enumerate(self.names) if name not in drop]
+        keep += range(len(self.names), frame.shape[1])
+        return frame.iloc[:, keep]
+
+
+class PolarsSource:
+    """A Polars frame, eager or lazy."""
+
+    def __init__(self, frame: Any, lazy: bool) -> None:
+        self.frame, self.lazy = frame, lazy
+        self.arrow = frame.to_arrow()
+        self.categories: Mapping[str, Sequence[str]] = {}
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """A Polars frame, lazy when it came in lazy."""
+        polars = sys.modules["polars"]
+        new = [
+            polars.Series(name, polars.from_arrow(_decoded(array)))
+            for name, array in replaced.items()
+        ]
+        frame = self.frame.with_columns(new).drop(sorted(drop))
+        return frame.lazy() if self.lazy else frame
+
+
+class NumpySource:
+    """A two-dimensional array; columns x0, x1 ..."""
+
+    def __init__(self, array: Any, prefix: str) -> None:
+        if array.ndim == 1 and array.dtype.names is None:
+            array = array.reshape(-1, 1)
+        if array.ndim != 2 or array.dtype.names is not None:
+            raise InputError(
+                f"a numpy array with {array.ndim} dimensions is not a table",
+                hint="give a two-dimensional array: rows by columns",
+            )
+        self.array = array
+        self.categories: Mapping[str, Sequence[str]] = {}
+        names = [f"{prefix}{i}" for i in range(array.shape[1])]
+        columns = [_from_objects(array[:, i]) for i in range(array.shape[1])]
+        self.arrow = pa.Table.from_arrays(columns, names=names)
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """An object array."""
+        names = self.arrow.column_names
+        kept = [n for n in dict.fromkeys([*names, *replaced]) if n not in drop]
+        out = np.empty((len(self.array), len(kept)), dtype=object)
+        for j, name in enumerate(kept):
+            if name in replaced:
+                out[:, j] = _decoded(replaced[name]).to_pylist()
+            else:
+                out[:, j] = self.array[:, names.index(name)]
+        return out
+
+
+class DuckSource(ArrowSource):
+    """A DuckDB relation."""
+
+    def __init__(self, relation: Any) -> None:
+        make = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+        super().__init__(make())
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """A DuckDB relation on the default connection."""
+        duckdb = sys.modules["duckdb"]
+        return duckdb.from_arrow(super().restore(replaced, drop))
+
+
+class NarwhalsSource(ArrowSource):
+    """Any other frame that narwhals understands."""
+
+    def __init__(self, frame: Any) -> None:
+        narwhals = importlib.import_module("narwhals")
+        wrapped = narwhals.from_native(frame)
+        if isinstance(wrapped, narwhals.LazyFrame):
+            wrapped, self.backend = wrapped.collect(), None
+        else:
+            self.backend = wrapped.implementation
+        super().__init__(wrapped.to_arrow())
+
+    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+        """The same kind of eager frame; a pyarrow table for a lazy one."""
+        table = super().restore(replaced, drop)
+        if self.backend is None:
+            return table
+        narwhals = importlib.import_module("narwhals")
+        return narwhals.from_arrow(table, backend=self.backend).to_native()
+
+
+def source_of(frame: Any, prefix: str = "x") -> Source:
+    """The source for a frame, series or array; InputError when it is none of these."""
+    if isinstance(frame, pa.Table):
+        return ArrowSource(frame)
+    if isinstance(frame, pa.RecordBatch):
+        return ArrowSource(pa.Table.from_batches([frame]))
+    if isinstance(frame, (pa.Array, pa.ChunkedArray)):
+        return ArrowSource(pa.Table.from_arrays([frame], names=[f"{prefix}0"]))
+    if isinstance(frame, np.ndarray):
+        return NumpySource(frame, prefix)
+    root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
+    pandas, polars, duckdb = (sys.modules.get(m) for m in ("pandas", "polars", "duckdb"))
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        return PandasSource(frame)
+    if pandas is not None and isinstance(frame, pandas.Series):
+        return PandasSource(frame.to_frame(f"{prefix}0" if frame.name is None else frame.name))
+    if polars is not None and isinstance(frame, polars.DataFrame):
+        return PolarsSource(frame, lazy=False)
+    if polars is not None and isinstance(frame, polars.LazyFrame):
+        return PolarsSource(frame.collect(), lazy=True)
+    if polars is not None and isinstance(frame, polars.Series):
+        return PolarsSource(frame.alias(frame.name or f"{prefix}0").to_frame(), lazy=False)
+    if duckdb is not None and isinstance(frame, duckdb.DuckDBPyRelation):
+        return DuckSource(frame)
+    if isinstance(frame, Mapping):
+        return _mapping(frame)
+    try:
+        return NarwhalsSource(frame)
+    except TypeError:
+        raise InputError(
+            f"{root}.{kind} is not a table" if root != "builtins" else f"{kind} is not a table",
+            hint="give a path, a pandas, Polars or pyarrow table, a DuckDB relation "
+            "or a two-dimensional numpy array",
+        ) from None
+
+
+def _mapping(columns: Mapping[str, Any]) -> Source:
+    arrays = [_from_objects(np.asarray(v, dtype=object)) if isinstance(v, (list, tuple)) else
+              pa.array(v) for v in columns.values()]
+    if len({len(a) for a in arrays}) > 1:
+        raise InputError("the columns differ in length")
+    return ArrowSource(pa.Table.from_arrays(arrays, names=[str(n) for n in columns]))
+
+
+def _decoded(array: Any) -> Any:
+    """Plain values: a dictionary is written out, chunks stay."""
+    if isinstance(array, pa.ChunkedArray):
+        return decoded(array)
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+
+
+def _from_pandas(column: Any) -> pa.ChunkedArray:
+    """A pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
+    try:
+        array = pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _from_objects(values: Any) -> pa.ChunkedArray:
+    """An array of any values as Arrow; mixed types become text by `str`."""
+    if values.dtype.kind in "US":
+        return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
+    try:
+        return pa.chunked_array([pa.array(values, from_pandas=True)])
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
+        return _stringified(values, missing)
+
+
+def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
+    texts = [None if gone else str(v) for v, gone in zip(values, missing, strict=True)]
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def _to_pandas(array: Any, was: Any) -> Any:
+    """New values for a pandas column, with the nullable or Arrow dtype the column had if it fits."""
+    pandas = sys.modules["pandas"]
+    array = _decoded(array)
+    if isinstance(was, pandas.ArrowDtype):
+        return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
+    # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.
+    fits = is_text(array.type) == (getattr(was, "name", "") == "string")
+    if fits and isinstance(was, (pandas.StringDtype, *_nullable(pandas))):
+        try:
+            return was.__from_arrow__(array)
+        except (pa.ArrowException, TypeError, ValueError):
+            pass
+    values = array.to_pandas()
+    return values.array if isinstance(values, pandas.Series) else values
+
+
+def _nullable(pandas: Any) -> tuple[type, ...]:
+    names = ["Float32", "Float64", "Boolean"]
+    names += [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+    return tuple(getattr(pandas, f"{name}Dtype") for name in names)

@@ -1,0 +1,166 @@
+"""1 READ: any table as Arrow, with the way back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import InputError
+from .csvfile import read_csv
+from .dialect import Layout, find_encoding
+from .escape import unescape
+from .frames import ArrowSource, source_of
+from .table import Table, check_names
+
+_SUFFIXES = {
+    ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
+    ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
+    ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
+    ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
+}  # fmt: skip
+_KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather", ".jsonl": "JSON lines"}
+
+
+def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False) -> Table:
+    """Read a table of people.
+
+    Parameters
+    ----------
+    source : path, pandas or Polars frame or series, pyarrow table, DuckDB relation, numpy array
+        What to read. Files are CSV, Parquet, Arrow/Feather or JSON lines, by their name's
+        ending. An array's columns are named x0, x1 ...
+    prefix : str
+        What the columns of an array are named with instead of ``x``.
+    unescape_formulas : bool
+        Take away the apostrophe that `write_table` puts before cells which a spreadsheet
+        would run (CSV only).
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it cannot be read as a table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read(pa.table({"age": [39, 50], "job": ["nurse", "cook"]}))
+    Table(2 rows, 2 columns)
+    """
+    if isinstance(source, Table):
+        return source
+    if not isinstance(source, (str, Path)):
+        found = source_of(source, prefix)
+        return Table(found.arrow, found)
+    path = Path(source)
+    layout = Layout(check_path(path))
+    try:
+        if layout.suffix == ".csv":
+            arrow, dialect = read_csv(path)
+            layout = Layout(".csv", dialect)
+            arrow = unescape(arrow) if unescape_formulas else arrow
+        else:
+            arrow = _READERS[layout.suffix](path)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
+    check_names(arrow.column_names, path.name)
+    if arrow.num_rows == 0:
+        raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
+    return Table(arrow, ArrowSource(arrow), layout)
+
+
+def check_path(path: Path) -> str:
+    """The kind of file, as its usual ending; InputError when there is none to read."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a file", hint="give one table file")
+    if not path.exists():
+        raise InputError(f"there is no file {path}")
+    suffix = _SUFFIXES.get(path.suffix.lower())
+    if suffix is None:
+        raise InputError(
+            f"{path.name} has an ending that says no known format",
+            hint="known endings: " + ", ".join(sorted(_SUFFIXES)),
+        )
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
+    return suffix
+
+
+def _not(path: Path, suffix: str) -> InputError:
+    return InputError(
+        f"{path.name} is not a {_KINDS[suffix]} file, or it is damaged",
+        hint="check the ending of its name, or write it again",
+    )
+
+
+def _parquet(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    try:
+        # Not pq.read_table: that adds columns from folder names such as year=2020.
+        with pq.ParquetFile(path) as file:
+            return file.read()
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise _not(path, ".parquet") from None
+
+
+def _feather(path: Path) -> pa.Table:
+    try:
+        with pa.OSFile(str(path)) as file:
+            magic = file.read(6)
+            file.seek(0)
+            reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
+            return reader(file).read_all()
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise _not(path, ".feather") from None
+
+
+def _json_lines(path: Path) -> pa.Table:
+    import duckdb
+
+    if find_encoding(path) not in ("utf-8", "utf-8-sig"):
+        raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
+    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
+        try:
+            relation = connection.read_json(
+                str(path),
+                format="newline_delimited",
+                records="true",
+                sample_size=-1,
+                maximum_depth=1,
+                date_format="%Y-%m-%d",
+                ignore_errors=False,
+            )
+            make = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+            table = make()
+        except duckdb.Error:
+            # Its message quotes the record, so the fault is looked up again here.
+            raise _json_fault(path) from None
+    return table
+
+
+def _json_fault(path: Path) -> InputError:
+    hint = "write one record a line, each an object with the same keys"
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line) if line.strip() else {}
+            except ValueError:
+                return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
+            if not isinstance(record, dict):
+                what = type(record).__name__
+                return InputError(f"{path.name}: line {number:,} is a {what}, not an object", hint=hint)
+    return _not(path, ".jsonl")
+
+
+_READERS = {".parquet": _parquet, ".feather": _feather, ".jsonl": _json_lines}

@@ -1,0 +1,179 @@
+"""A table that was read: its columns as codes, and the way back to the frame it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import pyarrow as pa
+
+from ..errors import InputError, SchemaError
+from ..schema import KINDS, Kind
+from .dialect import Layout
+from .encode import Column, encode, kind_of
+from .frames import ArrowSource, Source
+
+
+class Table:
+    """A table of people; made by `read`.
+
+    Parameters
+    ----------
+    arrow : pyarrow.Table
+        The values.
+    source : Source, optional
+        The frame the values came from; by default `arrow` itself.
+    layout : Layout, optional
+        Format and CSV dialect of the file they came from; by default Parquet.
+
+    Raises
+    ------
+    InputError
+        No columns, no rows, or column names that are empty or not unique.
+    """
+
+    def __init__(
+        self, arrow: pa.Table, source: Source | None = None, layout: Layout | None = None
+    ) -> None:
+        self.arrow = arrow
+        self.layout = layout or Layout()
+        self._source: Source = source or ArrowSource(arrow)
+        self._columns: dict[tuple[Any, ...], Column] = {}
+        check_names(self.names)
+        if arrow.num_rows == 0:
+            raise InputError("the table has no rows", hint="give a table with at least one record")
+
+    @property
+    def names(self) -> list[str]:
+        """Column names, in order."""
+        return list(self.arrow.column_names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.arrow.num_rows)
+
+    @property
+    def suffix(self) -> str:
+        """File name ending of the kind of file the table came from (".parquet" for frames)."""
+        return self.layout.suffix
+
+    def __repr__(self) -> str:
+        return f"Table({self.n_rows} rows, {len(self.names)} columns)"
+
+    def kind(self, name: str) -> Kind:
+        """The kind of a column, as its own type tells."""
+        return kind_of(self._field(name).type)
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares; empty when none."""
+        kind = self._field(name).type
+        if not (pa.types.is_dictionary(kind) and kind.ordered):
+            return tuple(self._source.categories.get(name, ()))
+        chunks = self.arrow.column(name).unify_dictionaries().chunks
+        return tuple(map(str, chunks[0].dictionary.drop_null().to_pylist())) if chunks else ()
+
+    def column(
+        self,
+        name: str,
+        kind: str | None = None,
+        categories: Sequence[str] | None = None,
+        unit: str | None = None,
+    ) -> Column:
+        """A column as codes and a sorted dictionary; encoded once, then kept.
+
+        Parameters
+        ----------
+        name : str
+            Column name.
+        kind : {"numeric", "categorical", "ordinal", "date", "boolean"}, optional
+            Kind to encode it as; by default what its type tells (categorical when
+            `categories` are given for numbers or dates).
+        categories : sequence of str, optional
+            Declared category order; by default what the column's type declares.
+        unit : {"day", "us"}, optional
+            Unit for dates; by default days where no value has a time of day.
+
+        Returns
+        -------
+        Column
+            Frozen; its arrays must not be changed.
+
+        Raises
+        ------
+        SchemaError
+            There is no such column, or its values do not fit the kind.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> column = Table(pa.table({"job": ["nurse", None, "cook"]})).column("job")
+        >>> column.values, column.codes.tolist(), column.has_missing
+        (['cook', 'nurse'], [1, 2, 0], True)
+        """
+        found: str = kind or self.kind(name)
+        if kind is None and categories and found in ("numeric", "date"):
+            found = "categorical"
+        if found not in KINDS:
+            raise SchemaError(f"column {name!r} has the unknown kind {found!r}",
+                              hint=f"one of {', '.join(KINDS)}")
+        order = tuple(categories) if categories else self.declared(name)
+        key = (name, found, order, unit)
+        if key not in self._columns:
+            self._field(name)
+            array = self.arrow.column(name)
+            self._columns[key] = encode(name, array, cast(Kind, found), order, unit)
+        return self._columns[key]
+
+    def restore(
+        self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], drop: Iterable[str] = ()
+    ) -> Any:
+        """The kind of frame that came in, with some columns replaced and some dropped.
+
+        Parameters
+        ----------
+        replaced : mapping of str to pyarrow array
+            New values, one per row. Names that the table does not have are added at the end.
+        drop : iterable of str
+            Columns to leave out.
+
+        Returns
+        -------
+        the kind of frame that was read
+            Same column order; other columns keep type, index and values. A path gives a
+            pyarrow table, a numpy array an object array. What came in is never changed.
+        """
+        gone = set(drop)
+        for name in gone:
+            self._field(name)
+        for name, array in replaced.items():
+            if len(array) != self.n_rows:
+                raise InputError(
+                    f"column {name!r} has {len(array)} new values for {self.n_rows} rows"
+                )
+        return self._source.restore(dict(replaced), gone)
+
+    def _field(self, name: str) -> pa.Field:
+        if name not in self.arrow.column_names:
+            raise SchemaError(
+                f"no column {name!r}", hint="the table's columns are: " + ", ".join(self.names)
+            )
+        return self.arrow.schema.field(name)
+
+
+def check_names(names: Sequence[str], where: str = "the table") -> None:
+    """Raise InputError when there are no columns, or names are empty or doubled."""
+    if not names:
+        raise InputError(f"{where} has no columns")
+    empty = [str(i) for i, name in enumerate(names, 1) if not name.strip()]
+    if empty:
+        hint = "give every column a name"
+        if empty[0] == "1":
+            hint += " (a nameless first column is often a row index: write the file without it)"
+        raise InputError(f"{where} has columns without a name: number {', '.join(empty)}", hint=hint)
+    doubled = sorted({name for name in names if list(names).count(name) > 1})
+    if doubled:
+        raise InputError(
+            f"{where} has column names more than once: {', '.join(map(repr, doubled))}",
+            hint="give every column a name of its own",
+        )

@@ -1,0 +1,64 @@
+"""The type of a column of text, decided over all its values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .dates import all_match, parse_iso
+from .encode import indexed
+
+_INTEGER = r"^-?(0|[1-9]\d{0,17})$"
+_FLOAT = r"^-?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
+_FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
+_COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
+_MARKERS = pa.array(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", "."])
+"""Text that means missing in a column whose other values are all numbers or dates."""
+_BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+
+
+def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray, dict[str, Any]]:
+    """A column of text as numbers, booleans or dates when every value is one; else as it is.
+
+    Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are names
+    and stay text.
+
+    Returns
+    -------
+    column : pyarrow.ChunkedArray
+    notes : dict
+        What was found about the file's dialect: ``decimal``, ``booleans``.
+    """
+    index, entries = indexed(texts)
+    bare = pc.utf8_trim_whitespace(entries)
+    marker = pc.is_in(bare, value_set=_MARKERS)
+    kept = bare.filter(pc.invert(marker))
+    if len(kept) == 0:
+        # No value at all: a missing column, unless a marker is all that its text says.
+        blank = not len(entries) or pc.all(pc.equal(bare, "")).as_py()
+        return (pa.chunked_array([pa.nulls(len(texts))]), {}) if blank else (texts, {})
+    parsed, notes = _parse(kept, delimiter)
+    if parsed is None:
+        return texts, {}
+    place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
+    return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
+
+
+def _parse(values: pa.Array, delimiter: str) -> tuple[pa.Array | None, dict[str, Any]]:
+    """Distinct values as the narrowest type that holds them all; None when only text does."""
+    start = values[0].as_py()[:1]
+    if start in "-+.,0123456789iI":
+        if all_match(values, _INTEGER):
+            return values.cast(pa.int64()), {}
+        if all_match(values, _FLOATS):
+            return values.cast(pa.float64()), {}
+        if delimiter != "," and all_match(values, _COMMA):
+            points = pc.replace_substring(values, ",", ".")
+            return points.cast(pa.float64()), {"decimal": ","}
+    for false, true in _BOOLEANS:
+        if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
+            return pc.equal(values, true), {"booleans": (false, true)}
+    return parse_iso(values), {}
