@@ -50,7 +50,9 @@ def wilson(successes: float, n: int, z: float = Z95) -> Rate:
     scale = 1 + z * z / n
     middle = (p + z * z / (2 * n)) / scale
     half = z * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / scale
-    return Rate(p, max(middle - half, 0.0), min(middle + half, 1.0), n)
+    low = max(middle - half, 0.0) if successes > 0 else 0.0
+    high = min(middle + half, 1.0) if successes < n else 1.0
+    return Rate(p, low, high, n)
 
 
 def bootstrap(values: npt.NDArray[np.floating], seed: int = 0, repeats: int = 1000) -> Rate:
