@@ -110,7 +110,7 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
     return InputError(
         f"{path.name} cannot be read as CSV{where} (delimiter {dialect.delimiter!r}, "
         f"quote {dialect.quote!r})",
-        hint="look for a quote that is not closed or not doubled",
+        hint="look for a quote that is not closed or not doubled, or lines that end differently",
     )
 
 

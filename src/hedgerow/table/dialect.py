@@ -177,14 +177,20 @@ def _records(text: str, dialect: Dialect) -> list[list[str]]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first record names the columns: no cell in it looks like the cells below it.
+    """Whether the first record names the columns.
 
-    A number or date above numbers or dates is a value; everything else may be a name.
+    Text above numbers or dates is a name. Otherwise a number or date above numbers or
+    dates is a value; a table of text alone has a header.
     """
     first, rest = rows[0], rows[1:200]
+    value = False
     for i, cell in enumerate(first):
         below = [row[i] for row in rest if i < len(row) and row[i].strip()]
         for pattern in (_NUMBER, _DATE):
-            if pattern.match(cell) and (not below or all(pattern.match(c) for c in below)):
-                return False
-    return True
+            if not all(pattern.match(c) for c in below):
+                continue
+            if pattern.match(cell):
+                value = True
+            elif below:
+                return True
+    return not value

@@ -18,9 +18,11 @@ from .dates import DAY, parse_dates
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
+_TRIAL = 4096
+"""Values looked at to choose between hashing and sorting; the result is the same."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """A column as codes into a sorted dictionary.
 
@@ -51,6 +53,9 @@ class Column:
     has_missing: bool
     infinite: bool = False
 
+    def __repr__(self) -> str:  # no person's value
+        return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
+
     @property
     def n_values(self) -> int:
         """Number of distinct values, missing not counted; also the code of a missing value."""
@@ -66,7 +71,7 @@ class Column:
         return np.bincount(self.codes, minlength=self.n_values + 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Binned:
     """A column cut into bins of whole distinct values.
 
@@ -314,15 +319,20 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
             values = (np.flatnonzero(present) + low).astype(np.float64)
             return Column(name, kind, unit, lut[offset], values, False)
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
-    coded = pa.array(numbers).dictionary_encode()
-    found = coded.dictionary.to_numpy(zero_copy_only=False)
-    order = np.argsort(found)  # NaN sorts last
+    start = numbers[:_TRIAL]
+    if len(np.unique(start)) * 2 > _TRIAL:  # mostly distinct: sorting is faster than hashing
+        found, inverse = np.unique(numbers, return_inverse=True)
+        codes = inverse.astype(smallest(len(found)))
+    else:
+        coded = pa.array(numbers).dictionary_encode()
+        found = coded.dictionary.to_numpy(zero_copy_only=False)
+        order = np.argsort(found)  # NaN sorts last
+        rank = np.empty(len(found), dtype=smallest(len(found)))
+        rank[order] = np.arange(len(found))
+        found, codes = found[order], rank[coded.indices.to_numpy()]
     n = int(np.count_nonzero(~np.isnan(found)))
-    rank = np.empty(len(found), dtype=smallest(len(found)))
-    rank[order] = np.minimum(np.arange(len(found)), n)
-    values = found[order[:n]]
+    values = found[:n]
     infinite = bool(n and (np.isinf(values[0]) or np.isinf(values[-1])))
-    codes = rank[coded.indices.to_numpy()]
     return Column(name, kind, unit, codes, values, n < len(found), infinite)
 
 

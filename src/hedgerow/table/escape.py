@@ -12,6 +12,13 @@ _ESCAPED = r"^'+[=+\-@\t\r]"
 _PLAIN = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
 
 
+def concat(*parts: Any) -> Any:
+    """Arrays of text, and fixed texts between them, joined row by row."""
+    kind = next(part.type for part in parts if not isinstance(part, str))
+    same = [pa.scalar(part, kind) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*same, pa.scalar("", kind))
+
+
 def _chosen(texts: Any, pattern: str) -> Any:
     risky = pc.match_substring_regex(texts, pattern)
     return pc.and_not(risky, pc.match_substring_regex(texts, _PLAIN))
@@ -32,7 +39,7 @@ def escape_cells(texts: Any) -> Any:
     chosen = _chosen(texts, _RISKY)
     if not pc.any(chosen).as_py():
         return texts
-    return pc.if_else(chosen, pc.binary_join_element_wise("'", texts, ""), texts)
+    return pc.if_else(chosen, concat("'", texts), texts)
 
 
 def unescape_cells(texts: Any) -> Any:

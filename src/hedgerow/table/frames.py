@@ -63,10 +63,10 @@ class PandasSource:
         for i, name in enumerate(self.names):
             column = frame.iloc[:, i]
             columns.append(_from_pandas(column))
-            declared = getattr(column.dtype, "categories", None)
-            if declared is not None and pa.types.is_dictionary(columns[-1].type):
-                entries = columns[-1].chunk(0).dictionary if len(column) else pa.array([])
-                self.categories[name] = as_text(entries).to_pylist()
+            if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
+                exact = pa.types.is_dictionary(columns[-1].type)
+                texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
+                self.categories[name] = texts or [str(category) for category in column.cat.categories]
         # Doubled names are reported by the table; Arrow allows them.
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
@@ -222,6 +222,8 @@ def _decoded(array: Any) -> Any:
 
 def _from_pandas(column: Any) -> pa.ChunkedArray:
     """A pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
+    if isinstance(column.dtype, sys.modules["pandas"].SparseDtype):
+        column = column.sparse.to_dense()
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .csvfile import read_csv
+from .dates import parse_iso
 from .dialect import Layout, find_encoding
+from .encode import indexed, is_text
 from .escape import unescape
 from .frames import ArrowSource, source_of
 from .table import Table, check_names
 
-_SUFFIXES = {
+SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
     ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
     ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
@@ -81,11 +83,11 @@ def check_path(path: Path) -> str:
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     if not path.exists():
         raise InputError(f"there is no file {path}")
-    suffix = _SUFFIXES.get(path.suffix.lower())
+    suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
         raise InputError(
             f"{path.name} has an ending that says no known format",
-            hint="known endings: " + ", ".join(sorted(_SUFFIXES)),
+            hint="known endings: " + ", ".join(sorted(SUFFIXES)),
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
@@ -137,7 +139,6 @@ def _json_lines(path: Path) -> pa.Table:
                 format="newline_delimited",
                 records="true",
                 sample_size=-1,
-                maximum_depth=1,
                 date_format="%Y-%m-%d",
                 ignore_errors=False,
             )
@@ -146,6 +147,13 @@ def _json_lines(path: Path) -> pa.Table:
         except duckdb.Error:
             # Its message quotes the record, so the fault is looked up again here.
             raise _json_fault(path) from None
+    for i, field in enumerate(table.schema):
+        if is_text(field.type):  # JSON has no times of its own
+            index, entries = indexed(table.column(i))
+            times = parse_iso(entries) if len(entries) else None
+            if times is not None:
+                taken = times.take(pa.array(index, mask=index < 0))
+                table = table.set_column(i, field.name, taken)
     return table
 
 

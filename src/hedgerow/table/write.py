@@ -1,0 +1,227 @@
+"""The way out: the kind of file that came in, private to the user."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import OutputError
+from .dialect import Dialect, Layout
+from .encode import is_text
+from .escape import concat, escape_cells
+from .table import Table
+
+_BATCH = 1 << 16
+_KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
+
+
+def write_table(
+    table: pa.Table, path: str | Path, like: Table | None = None, *, escape: bool = True
+) -> None:
+    """Write a table to one file that only its owner can read (mode 0600).
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        What to write; dictionaries are written out as plain values.
+    path : path
+        Where to. Its ending decides the format: .csv, .tsv, .txt, .parquet, .feather,
+        .arrow, .jsonl; any other ending takes the format that `like` came in.
+    like : Table, optional
+        The table that was read: its CSV dialect is used again. Text is UTF-8 in any case.
+    escape : bool
+        In CSV, put an apostrophe before text that a spreadsheet would run as a formula;
+        ``read(path, unescape_formulas=True)`` takes it away.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written; nothing is left of it.
+    """
+    from .sources import SUFFIXES
+
+    path = Path(path)
+    layout = like.layout if like is not None else Layout()
+    suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
+    try:
+        with open_private(path) as file:
+            if suffix == ".csv":
+                dialect = layout.dialect
+                if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
+                    dialect = Dialect(delimiter="\t")
+                _write_csv(table, file, dialect, escape)
+            else:
+                _WRITERS[suffix](table, file)
+    except OSError as error:
+        reason = error.strerror or "the file system refused it"
+        raise OutputError(
+            f"cannot write {path}: {reason}", hint="choose another place, or make room there"
+        ) from None
+    except pa.ArrowException as error:
+        raise OutputError(
+            f"cannot write {path}: {type(error).__name__} for one of its column types",
+            hint="write Parquet or Arrow, which hold every type",
+        ) from None
+
+
+@contextlib.contextmanager
+def open_private(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for its owner alone; when writing fails, nothing is left of it."""
+    made = not path.exists()
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                os.fchmod(handle, 0o600)
+            yield file
+    except BaseException:
+        if made:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _written_out(table: pa.Table) -> pa.Table:
+    """Dictionaries as plain values; notes on the schema, which may name dropped columns, gone."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            plain = table.column(i).cast(field.type.value_type)
+            table = table.set_column(i, field.name, plain)
+    return table.replace_schema_metadata(None)
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
+    import pyarrow.parquet as pq
+
+    table = table.replace_schema_metadata(None)
+    simple = all(_simple(field.type) for field in table.schema)
+    # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
+    table = table if simple else _written_out(table)
+    pq.write_table(table, file, compression="zstd", compression_level=1, store_schema=not simple)
+
+
+def _simple(kind: pa.DataType) -> bool:
+    """Whether Parquet alone, without a note of the Arrow type, gives the same type back."""
+    if pa.types.is_dictionary(kind):
+        return bool(pa.types.is_string(kind.value_type))
+    if pa.types.is_timestamp(kind):
+        return kind.unit in ("ms", "us", "ns") and kind.tz in (None, "UTC")
+    return str(kind).startswith(_KEPT_BY_PARQUET) and not pa.types.is_float16(kind)
+
+
+def _write_feather(table: pa.Table, file: IO[bytes]) -> None:
+    table = _written_out(table)
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_file(file, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=_BATCH)
+
+
+def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
+    import duckdb
+
+    table = _written_out(table)
+    for i, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            column = table.column(i)
+            if pc.any(pc.is_inf(column)).as_py():
+                raise OutputError(
+                    f"column {field.name!r} holds infinities, which JSON cannot",
+                    hint="write CSV, Parquet or Arrow",
+                )
+            known = pc.if_else(pc.is_nan(column), None, column)
+            table = table.set_column(i, field.name, known)
+    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
+        for batch in _batches(table):
+            connection.register("batch", batch)
+            # Named by an alias, since a column may be called "batch" as well.
+            rows = connection.sql("SELECT to_json(record)::VARCHAR AS line FROM batch AS record")
+            lines = getattr(rows, "to_arrow_table", None) or rows.fetch_arrow_table
+            _write_lines(file, [lines().column(0).combine_chunks()], "", "\n")
+
+
+def _batches(table: pa.Table) -> Iterator[pa.Table]:
+    for start in range(0, table.num_rows, _BATCH):
+        yield table.slice(start, _BATCH).combine_chunks()
+
+
+def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool) -> None:
+    delimiter = dialect.delimiter + " " * dialect.spaced
+    if dialect.header:
+        names = pa.array(table.column_names, pa.string())
+        header = _cells(names, dialect, escape).to_pylist()
+        file.write((delimiter.join(header) + dialect.newline).encode())
+    for batch in _batches(table):
+        columns = [_csv_column(column, dialect, escape) for column in batch.columns]
+        _write_lines(file, columns, delimiter, dialect.newline)
+
+
+def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool) -> pa.Array:
+    """Cells of a column as they stand in the file; missing ones are empty."""
+    array = column.combine_chunks()
+    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    if pa.types.is_dictionary(array.type):
+        entries = _csv_column(pa.chunked_array([array.dictionary]), dialect, escape)
+        cells = entries.take(array.indices)
+    else:
+        cells = _cells(array, dialect, escape)
+    return cells.fill_null("")
+
+
+def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
+    kind = array.type
+    if is_text(kind):
+        cells = array.cast(pa.large_string())
+        cells = escape_cells(cells) if escape else cells
+    elif pa.types.is_boolean(kind):
+        false, true = dialect.booleans
+        cells = pc.if_else(array, true, false)
+    elif pa.types.is_floating(kind):
+        cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
+        cells = pc.replace_substring(cells, ".", dialect.decimal) if dialect.decimal != "." else cells
+    elif pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        texts = [None if value is None else str(value) for value in array.to_pylist()]
+        cells = pa.array(texts, pa.large_string())
+    else:
+        cells = array.cast(pa.string())
+        if pa.types.is_timestamp(kind):
+            cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
+    return _quoted(cells.cast(pa.large_string()), dialect)
+
+
+def _quoted(cells: pa.Array, dialect: Dialect) -> pa.Array:
+    special = "".join(re.escape(c) for c in {dialect.delimiter, dialect.quote, dialect.escape})
+    risky = pc.match_substring_regex(cells, rf"^$|[{special}\r\n]|^\s|\s$")
+    risky = pc.or_(risky, True) if dialect.quote_all else risky
+    if not pc.any(risky).as_py():
+        return cells
+    inner = cells
+    if dialect.escape != dialect.quote:
+        inner = pc.replace_substring(inner, dialect.escape, dialect.escape * 2)
+    inner = pc.replace_substring(inner, dialect.quote, dialect.escape + dialect.quote)
+    return pc.if_else(risky, concat(dialect.quote, inner, dialect.quote), cells)
+
+
+def _write_lines(file: IO[bytes], columns: list[pa.Array], delimiter: str, newline: str) -> None:
+    """Join the cells of each row; the joined array's bytes are the lines themselves."""
+    plain = [column.cast(pa.large_string()) for column in columns]
+    parts = [part for column in plain for part in (delimiter, column)][1:]
+    lines = concat(*parts, newline)
+    lines = lines.combine_chunks() if isinstance(lines, pa.ChunkedArray) else lines
+    _, offsets, data = lines.buffers()
+    ends = memoryview(offsets).cast("B").cast("q")
+    start, stop = ends[lines.offset], ends[lines.offset + len(lines)]
+    file.write(memoryview(data)[start:stop])
+
+
+_WRITERS: dict[str, Any] = {
+    ".parquet": _write_parquet,
+    ".feather": _write_feather,
+    ".jsonl": _write_json_lines,
+}
