@@ -60,6 +60,8 @@ def summary(audit: Audit) -> str:
             lines.append(f"{name[:43]:44}{percent(attack['original']):>10}"
                          f"{percent(attack['success']):>10}{percent(attack['control']):>10}"
                          f"{percent(public):>10}")
+        lines.append("Linking's control: people whose own record was withheld and who are linked all "
+                     "the same; the higher, the less a link can be trusted.")
     loss = audit.utility["loss"]
     lines += ["", "Utility", f"{'certainty lost (NCP, 0 none, 1 all)':44}{figure(loss['ncp']):>12}",
               f"{'cells changed':44}{percent(loss['cells_changed']):>12}",

@@ -100,25 +100,30 @@ def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | N
     sign, log_overall = np.linalg.slogdet(overall)
     if sign <= 0 or np.linalg.cond(overall) > 1e12:
         return None
-    sizes = grouping.sizes
-    mean = np.stack([np.bincount(grouping.labels, y[:, j], grouping.n_groups) / sizes
-                     for j in range(r)], axis=1)
-    y = y - mean[grouping.labels]
-    inside = np.empty((grouping.n_groups, r, r))
+    large = np.flatnonzero(grouping.sizes > r)
+    place = np.full(grouping.n_groups, -1)
+    place[large] = np.arange(len(large))
+    labels = place[grouping.labels]
+    y, labels = y[labels >= 0], labels[labels >= 0]
+    sizes, groups = grouping.sizes[large], len(large)
+    mean = np.stack([np.bincount(labels, y[:, j], groups) / sizes for j in range(r)], axis=1)
+    y = y - mean[labels]
+    inside = np.empty((groups, r, r))
     for i in range(r):
         for j in range(i, r):
-            s = np.bincount(grouping.labels, y[:, i] * y[:, j], grouping.n_groups)
-            inside[:, i, j] = inside[:, j, i] = s / np.maximum(sizes - 1, 1)
+            s = np.bincount(labels, y[:, i] * y[:, j], groups)
+            inside[:, i, j] = inside[:, j, i] = s / (sizes - 1)
     spread = np.sqrt(np.einsum("gii->gi", inside))
-    regular = (spread > 1e-12).all(axis=1) & (sizes > r)
+    regular = (spread > 1e-12).all(axis=1)
     signs, logs = np.linalg.slogdet(np.where(regular[:, None, None], inside, np.eye(r)))
     # rounding leaves singular matrices a determinant of about 1e-16 of its scale
     floor = 2 * np.log(np.where(spread > 0, spread, 1.0)).sum(axis=1) + np.log(1e-13)
     regular &= (signs > 0) & (logs > floor)
     trace = np.einsum("gij,ji->g", inside, np.linalg.inv(overall))
     statistic = (sizes - 1) * (log_overall - np.where(regular, logs, 0.0) + trace - r)
-    p = chi2.sf(np.maximum(statistic, 0.0), r * (r + 1) / 2)
-    return np.where(regular, p, 0.0)
+    p = np.zeros(grouping.n_groups)
+    p[large] = np.where(regular, chi2.sf(np.maximum(statistic, 0.0), r * (r + 1) / 2), 0.0)
+    return p
 
 
 def matching(counts: Counts, values: FloatArray,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -87,8 +88,24 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
     return {"total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
 
 
-View = tuple[str, bool, npt.NDArray[Any], FloatArray]
-"""A column for a dependence: name, whether a number, codes, numbers behind the codes."""
+@dataclass(frozen=True, eq=False)
+class View:
+    """A column for a dependence: codes of a category, or the rows' numbers (NaN missing)."""
+
+    name: str
+    codes: npt.NDArray[Any]
+    numbers: FloatArray | None = None
+
+    @classmethod
+    def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> View:
+        """A view; `numbers` are those behind the codes."""
+        return cls(name, codes, None if numbers is None else _centred(numbers[codes]))
+
+
+def _centred(y: FloatArray) -> FloatArray:
+    """Numbers less their mean; the dependences do not change."""
+    known = np.isfinite(y)
+    return y - (y.mean() if known.all() else y[known].mean() if known.any() else 0.0)
 
 
 def dependence(a: View, b: View) -> float | None:
@@ -98,34 +115,35 @@ def dependence(a: View, b: View) -> float | None:
     number given a category, the symmetric uncertainty coefficient of two
     categories. None where it is undefined (a constant column).
     """
-    (_, number_a, codes_a, values_a), (_, number_b, codes_b, values_b) = a, b
-    if number_a and number_b:
-        return _correlation(values_a[codes_a], values_b[codes_b])
-    if number_a or number_b:
-        labels, y = (codes_b, values_a[codes_a]) if number_a else (codes_a, values_b[codes_b])
-        return _correlation_ratio(labels, y)
-    return _uncertainty(codes_a, codes_b)
+    if a.numbers is not None and b.numbers is not None:
+        return _correlation(a.numbers, b.numbers)
+    if a.numbers is not None:
+        return _correlation_ratio(b.codes, a.numbers)
+    if b.numbers is not None:
+        return _correlation_ratio(a.codes, b.numbers)
+    return _uncertainty(a.codes, b.codes)
 
 
 def _correlation(x: FloatArray, y: FloatArray) -> float | None:
-    both = np.isfinite(x) & np.isfinite(y)
-    if not both.all():
-        x, y = x[both], y[both]
-    if len(x) < 2:
-        return None
-    x, y = x - x.mean(), y - y.mean()
+    product = float(x @ y)
+    if product != product:  # missing values: only the rows that have both
+        both = np.isfinite(x) & np.isfinite(y)
+        if both.sum() < 2:
+            return None
+        x, y = x[both] - x[both].mean(), y[both] - y[both].mean()
+        product = float(x @ y)
     scale = float(np.sqrt((x @ x) * (y @ y)))
-    return min(abs(float(x @ y)) / scale, 1.0) if scale > 0 else None
+    return min(abs(product) / scale, 1.0) if scale > 0 else None
 
 
 def _correlation_ratio(labels: npt.NDArray[Any], y: FloatArray) -> float | None:
-    known = np.isfinite(y)
-    if not known.all():
-        labels, y = labels[known], y[known]
-    if not len(y):
-        return None
-    y = y - y.mean()
     total = float(y @ y)
+    if total != total:
+        known = np.isfinite(y)
+        if not known.any():
+            return None
+        labels, y = labels[known], y[known] - y[known].mean()
+        total = float(y @ y)
     if total <= 0:
         return None
     sums, sizes = np.bincount(labels, y), np.bincount(labels)
@@ -162,8 +180,7 @@ def views(pair: Pair) -> tuple[list[View], list[View]]:
     after: list[View] = []
     for extent in pair.extents:
         before.append(_view(extent.domain))
-        after.append((extent.name, extent.is_number, extent.codes,
-                      extent.middle if extent.is_number else np.zeros(0)))
+        after.append(View.of(extent.name, extent.codes, extent.middle if extent.is_number else None))
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
         before.append(_view(own))
         after.append(_view(shown))
@@ -171,8 +188,8 @@ def views(pair: Pair) -> tuple[list[View], list[View]]:
 
 
 def _view(column: Column) -> View:
-    values = np.append(column.values, np.nan) if column.is_number else np.zeros(0)
-    return column.name, column.is_number, column.codes, values
+    values = np.append(column.values, np.nan) if column.is_number else None
+    return View.of(column.name, column.codes, values)
 
 
 def dependences(before: Sequence[View], after: Sequence[View]) -> dict[str, Any]:
@@ -181,7 +198,7 @@ def dependences(before: Sequence[View], after: Sequence[View]) -> dict[str, Any]
     for i, j in combinations(range(len(before)), 2):
         one, two = dependence(before[i], before[j]), dependence(after[i], after[j])
         if one is not None and two is not None:
-            pairs.append({"columns": [before[i][0], before[j][0]], "before": one, "after": two})
+            pairs.append({"columns": [before[i].name, before[j].name], "before": one, "after": two})
     gaps = [abs(p["before"] - p["after"]) for p in pairs]  # type: ignore[operator]
     return {"mean_difference": float(np.mean(gaps)) if gaps else None,
             "largest_difference": float(max(gaps)) if gaps else None, "pairs": pairs}

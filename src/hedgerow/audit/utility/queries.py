@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..extents import Extent
-from ..grouping import FloatArray
+from ..grouping import FloatArray, group
 from ..released import Pair
 
 
@@ -69,22 +69,45 @@ def range_queries(pair: Pair, n_queries: int = 100, columns: int = 2, width: flo
     usable = [j for j, e in enumerate(pair.extents) if e.domain.n_values > 1]
     if not usable:
         return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
-    first, sizes = pair.classes.first, pair.classes.sizes
-    own, own_sizes = pair.original_classes.first, pair.original_classes.sizes
-    cells = [e.codes[first] for e in pair.extents]
-    values = [c.codes[own] for c in pair.quasi]
+    joint = _Joint(pair)
     errors = []
     for _ in range(n_queries):
-        picked = generator.choice(usable, min(columns, len(usable)), replace=False)
-        truth, guess = own_sizes.astype(np.float64), sizes.astype(np.float64)
-        for j in picked:
-            chosen = _condition(pair.extents[j], generator, width)
-            truth = truth * chosen[values[j]]
-            guess = guess * _overlap(pair.extents[j], chosen)[cells[j]]
-        exact = float(truth.sum())
-        errors.append(abs(float(guess.sum()) - exact) / max(exact, floor * pair.n_rows))
+        picked = sorted(generator.choice(usable, min(columns, len(usable)), replace=False).tolist())
+        wanted = [_condition(pair.extents[j], generator, width) for j in picked]
+        exact = joint.original(picked, wanted)
+        guess = joint.released(picked, [_overlap(pair.extents[j], w)
+                                        for j, w in zip(picked, wanted, strict=True)])
+        errors.append(abs(guess - exact) / max(exact, floor * pair.n_rows))
     return {"mean": float(np.mean(errors)), "median": float(np.median(errors)),
             "p90": float(np.quantile(errors, 0.9)), "queries": n_queries}
+
+
+class _Joint:
+    """Counts of rows by the columns of a query, kept for the next query of the same columns."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._cells: dict[tuple[bool, tuple[int, ...]], tuple[list[Any], FloatArray]] = {}
+
+    def original(self, picked: list[int], wanted: list[npt.NDArray[Any]]) -> float:
+        """How many original rows fit."""
+        return self._sum(False, picked, wanted)
+
+    def released(self, picked: list[int], shares: list[FloatArray]) -> float:
+        """How many rows fit by the release, its cells counting by their shares."""
+        return self._sum(True, picked, shares)
+
+    def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
+        key = (released, tuple(picked))
+        if key not in self._cells:
+            extents = [self._pair.extents[j] for j in picked]
+            codes = [e.codes if released else e.domain.codes for e in extents]
+            made = group(codes, self._pair.n_rows)
+            self._cells[key] = ([c[made.first] for c in codes], made.sizes.astype(np.float64))
+        codes, total = self._cells[key]
+        for column, share in zip(codes, shares, strict=True):
+            total = total * share[column]
+        return float(total.sum())
 
 
 def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, Any]:
@@ -100,18 +123,19 @@ def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, A
             continue
         y = np.append(own.values, np.nan)[own.codes]
         z = np.append(shown.values, np.nan)[shown.codes]
-        z_known = np.isfinite(z)
-        sums = np.bincount(classes.labels, np.where(z_known, z, 0.0), classes.n_groups)
+        y_known, z_known = np.isfinite(y), np.isfinite(z)
+        y, z = np.where(y_known, y, 0.0), np.where(z_known, z, 0.0)
+        sums = np.bincount(classes.labels, z, classes.n_groups)
         sizes = np.bincount(classes.labels, z_known, classes.n_groups)
-        known = np.isfinite(y)
         for extent in pair.extents:
+            by_value = [np.bincount(extent.domain.codes, w, extent.domain.n_values + 1)
+                        for w in (y, y_known)]
             found = []
             for chosen in _parts(extent, bins):
-                rows = chosen[extent.domain.codes] & known
-                n = int(rows.sum())
-                truth = float(y[rows].mean()) if n else 0.0
-                if n < smallest or truth == 0:
+                total, n = (float(w[chosen].sum()) for w in by_value)
+                if n < smallest or total == 0:
                     continue
+                truth = total / n
                 share = _overlap(extent, chosen)[extent.codes[classes.first]]
                 weight = float((share * sizes).sum())
                 guess = float((share * sums).sum()) / weight if weight > 0 else 0.0
