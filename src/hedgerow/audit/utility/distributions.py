@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -101,6 +102,16 @@ class View:
         """A view; `numbers` are those behind the codes."""
         return cls(name, codes, None if numbers is None else _centred(numbers[codes]))
 
+    @cached_property
+    def norm(self) -> float:
+        """Squared length of the numbers; NaN with missing values."""
+        return float(self.numbers @ self.numbers) if self.numbers is not None else 0.0
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Rows per category."""
+        return np.bincount(self.codes)
+
 
 def _centred(y: FloatArray) -> FloatArray:
     """Numbers less their mean; the dependences do not change."""
@@ -116,37 +127,41 @@ def dependence(a: View, b: View) -> float | None:
     categories. None where it is undefined (a constant column).
     """
     if a.numbers is not None and b.numbers is not None:
-        return _correlation(a.numbers, b.numbers)
+        return _correlation(a, b)
     if a.numbers is not None:
-        return _correlation_ratio(b.codes, a.numbers)
+        return _correlation_ratio(b, a)
     if b.numbers is not None:
-        return _correlation_ratio(a.codes, b.numbers)
+        return _correlation_ratio(a, b)
     return _uncertainty(a.codes, b.codes)
 
 
-def _correlation(x: FloatArray, y: FloatArray) -> float | None:
-    product = float(x @ y)
-    if product != product:  # missing values: only the rows that have both
+def _correlation(a: View, b: View) -> float | None:
+    x, y = a.numbers, b.numbers
+    assert x is not None
+    assert y is not None
+    squares = (a.norm, b.norm)
+    if not all(map(np.isfinite, squares)):  # missing values: only the rows that have both
         both = np.isfinite(x) & np.isfinite(y)
         if both.sum() < 2:
             return None
         x, y = x[both] - x[both].mean(), y[both] - y[both].mean()
-        product = float(x @ y)
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    return min(abs(product) / scale, 1.0) if scale > 0 else None
+        squares = (float(x @ x), float(y @ y))
+    scale = float(np.sqrt(squares[0] * squares[1]))
+    return min(abs(float(x @ y)) / scale, 1.0) if scale > 0 else None
 
 
-def _correlation_ratio(labels: npt.NDArray[Any], y: FloatArray) -> float | None:
-    total = float(y @ y)
-    if total != total:
+def _correlation_ratio(a: View, b: View) -> float | None:
+    labels, y, total, sizes = a.codes, b.numbers, b.norm, a.sizes
+    assert y is not None
+    if not np.isfinite(total):
         known = np.isfinite(y)
         if not known.any():
             return None
         labels, y = labels[known], y[known] - y[known].mean()
-        total = float(y @ y)
+        total, sizes = float(y @ y), np.bincount(labels)
     if total <= 0:
         return None
-    sums, sizes = np.bincount(labels, y), np.bincount(labels)
+    sums = np.bincount(labels, y)
     between = float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum())
     return float(np.sqrt(min(between / total, 1.0)))
 
