@@ -1,0 +1,1 @@
+"""2 PROTECT: one file per published method."""

@@ -11,7 +11,10 @@ DAY = 86_400_000_000
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
-_LOCAL = {r"^\d{1,2}\.\d{1,2}\.\d{4}$": ("%d.%m.%Y",), r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y")}
+_LOCAL = {
+    r"^\d{1,2}\.\d{1,2}\.\d{4}$": ("%d.%m.%Y",),
+    r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
+}
 
 
 def all_match(texts: pa.Array, pattern: str) -> bool:
@@ -20,7 +23,7 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
 
 
 def parse_iso(texts: pa.Array) -> pa.Array | None:
-    """ISO dates as date32, ISO times as timestamps in microseconds; None when any text is neither."""
+    """ISO dates as date32, ISO times as timestamps; None when any text is neither."""
     try:
         if all_match(texts, ISO_DATE):
             return texts.cast(pa.date32())

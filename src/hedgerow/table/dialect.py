@@ -83,8 +83,11 @@ def find_encoding(path: Path) -> str:
     """
     with open(path, "rb") as file:
         start = file.read(4)
-    marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
-             (codecs.BOM_UTF16_BE, "utf-16"))
+    marks = (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    )
     marked = [name for mark, name in marks if start.startswith(mark)]
     for encoding in marked or ("utf-8", "cp1252"):
         if _decodes(path, encoding):

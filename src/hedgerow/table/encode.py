@@ -54,7 +54,9 @@ class Column:
     infinite: bool = False
 
     def __repr__(self) -> str:  # no person's value
-        return f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
+        return (
+            f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
+        )
 
     @property
     def n_values(self) -> int:
@@ -270,9 +272,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(numbers[index])])
 
 
-def _moments(
-    name: str, array: pa.ChunkedArray, unit: str | None
-) -> tuple[NDArray[Any], str]:
+def _moments(name: str, array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
     """Dates as days or microseconds since 1970."""
     array = decoded(array)
     if is_text(array.type):
@@ -328,7 +328,8 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
         found = coded.dictionary.to_numpy(zero_copy_only=False)
         order = np.argsort(found)  # NaN sorts last
         rank = np.empty(len(found), dtype=smallest(len(found)))
-        rank[order] = np.arange(len(found))
+        # NaNs of several bit patterns are entries of their own, but one missing value.
+        rank[order] = np.minimum(np.arange(len(found)), np.count_nonzero(~np.isnan(found)))
         found, codes = found[order], rank[coded.indices.to_numpy()]
     n = int(np.count_nonzero(~np.isnan(found)))
     values = found[:n]

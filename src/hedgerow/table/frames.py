@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +58,7 @@ class PandasSource:
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         self.names = [str(name) for name in frame.columns]
-        self.categories: dict[str, Sequence[str]] = {}
+        categories: dict[str, Sequence[str]] = {}
         columns = []
         for i, name in enumerate(self.names):
             column = frame.iloc[:, i]
@@ -66,7 +66,8 @@ class PandasSource:
             if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
                 exact = pa.types.is_dictionary(columns[-1].type)
                 texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
-                self.categories[name] = texts or [str(category) for category in column.cat.categories]
+                categories[name] = texts or [str(category) for category in column.cat.categories]
+        self.categories: Mapping[str, Sequence[str]] = categories
         # Doubled names are reported by the table; Arrow allows them.
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
@@ -204,8 +205,10 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
 
 
 def _mapping(columns: Mapping[str, Any]) -> Source:
-    arrays = [_from_objects(np.asarray(v, dtype=object)) if isinstance(v, (list, tuple)) else
-              pa.array(v) for v in columns.values()]
+    arrays = [
+        _from_objects(np.asarray(v, dtype=object)) if isinstance(v, (list, tuple)) else pa.array(v)
+        for v in columns.values()
+    ]
     if len({len(a) for a in arrays}) > 1:
         raise InputError("the columns differ in length")
     return ArrowSource(pa.Table.from_arrays(arrays, names=[str(n) for n in columns]))
@@ -216,8 +219,6 @@ def _decoded(array: Any) -> Any:
     if isinstance(array, pa.ChunkedArray):
         return decoded(array)
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
-
-
 
 
 def _from_pandas(column: Any) -> pa.ChunkedArray:
@@ -250,7 +251,7 @@ def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
 
 
 def _to_pandas(array: Any, was: Any) -> Any:
-    """New values for a pandas column, with the nullable or Arrow dtype the column had if it fits."""
+    """New values for a pandas column, in its nullable or Arrow dtype if they fit."""
     pandas = sys.modules["pandas"]
     array = _decoded(array)
     if isinstance(was, pandas.ArrowDtype):
@@ -259,7 +260,7 @@ def _to_pandas(array: Any, was: Any) -> Any:
     fits = is_text(array.type) == (getattr(was, "name", "") == "string")
     if fits and isinstance(was, (pandas.StringDtype, *_nullable(pandas))):
         try:
-            return was.__from_arrow__(array)
+            return cast(Any, was).__from_arrow__(array)
         except (pa.ArrowException, TypeError, ValueError):
             pass
     values = array.to_pandas()

@@ -167,7 +167,9 @@ def _json_fault(path: Path) -> InputError:
                 return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
             if not isinstance(record, dict):
                 what = type(record).__name__
-                return InputError(f"{path.name}: line {number:,} is a {what}, not an object", hint=hint)
+                return InputError(
+                    f"{path.name}: line {number:,} is a {what}, not an object", hint=hint
+                )
     return _not(path, ".jsonl")
 
 

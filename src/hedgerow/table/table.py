@@ -115,8 +115,9 @@ class Table:
         if kind is None and categories and found in ("numeric", "date"):
             found = "categorical"
         if found not in KINDS:
-            raise SchemaError(f"column {name!r} has the unknown kind {found!r}",
-                              hint=f"one of {', '.join(KINDS)}")
+            raise SchemaError(
+                f"column {name!r} has the unknown kind {found!r}", hint=f"one of {', '.join(KINDS)}"
+            )
         order = tuple(categories) if categories else self.declared(name)
         key = (name, found, order, unit)
         if key not in self._columns:
@@ -170,7 +171,9 @@ def check_names(names: Sequence[str], where: str = "the table") -> None:
         hint = "give every column a name"
         if empty[0] == "1":
             hint += " (a nameless first column is often a row index: write the file without it)"
-        raise InputError(f"{where} has columns without a name: number {', '.join(empty)}", hint=hint)
+        raise InputError(
+            f"{where} has columns without a name: number {', '.join(empty)}", hint=hint
+        )
     doubled = sorted({name for name in names if list(names).count(name) > 1})
     if doubled:
         raise InputError(

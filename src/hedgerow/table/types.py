@@ -12,7 +12,7 @@ from .dates import all_match, parse_iso
 from .encode import indexed
 
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
-_FLOAT = r"^-?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
+_FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
 _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
 _COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
 _MARKERS = pa.array(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", "."])
@@ -37,9 +37,8 @@ def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray,
     marker = pc.is_in(bare, value_set=_MARKERS)
     kept = bare.filter(pc.invert(marker))
     if len(kept) == 0:
-        # No value at all: a missing column, unless a marker is all that its text says.
-        blank = not len(entries) or pc.all(pc.equal(bare, "")).as_py()
-        return (pa.chunked_array([pa.nulls(len(texts))]), {}) if blank else (texts, {})
+        # Nothing at all is a missing column; markers alone are what the text says.
+        return (texts, {}) if len(entries) else (pa.chunked_array([pa.nulls(len(texts))]), {})
     parsed, notes = _parse(kept, delimiter)
     if parsed is None:
         return texts, {}

@@ -76,16 +76,20 @@ def write_table(
 def open_private(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for its owner alone; when writing fails, nothing is left of it."""
     made = not path.exists()
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        with os.fdopen(handle, "wb") as file:
-            if stat.S_ISREG(os.fstat(handle).st_mode):
-                os.fchmod(handle, 0o600)
+        with _create(path) as file:
             yield file
     except BaseException:
         if made:
             path.unlink(missing_ok=True)
         raise
+
+
+def _create(path: Path) -> IO[bytes]:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        os.fchmod(handle, 0o600)  # a file that stood there keeps its mode otherwise
+    return os.fdopen(handle, "wb")
 
 
 def _written_out(table: pa.Table) -> pa.Table:
@@ -184,7 +188,9 @@ def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
         cells = pc.if_else(array, true, false)
     elif pa.types.is_floating(kind):
         cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
-        cells = pc.replace_substring(cells, ".", dialect.decimal) if dialect.decimal != "." else cells
+        cells = (
+            pc.replace_substring(cells, ".", dialect.decimal) if dialect.decimal != "." else cells
+        )
     elif pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         texts = [None if value is None else str(value) for value in array.to_pylist()]
         cells = pa.array(texts, pa.large_string())

@@ -1,0 +1,1 @@
+"""The grower that every tree method shares: statistics, split, grow, prune, tree."""

@@ -101,6 +101,12 @@ class _Nodes(NamedTuple):
     stats: npt.NDArray[np.int64]
     subset_at: npt.NDArray[np.int64]
 
+    @classmethod
+    def of(cls, limit: int, size: int) -> _Nodes:
+        """Room for `limit` nodes with statistics vectors of `size`."""
+        shapes: dict[str, tuple[int, ...]] = {"choice": (limit, 3), "stats": (limit, size)}
+        return cls(**{name: np.zeros(shapes.get(name, (limit,)), np.int64) for name in cls._fields})
+
 
 def grow(predictors: Predictors, responses: Responses, layout: Layout, rules: Rules,
          max_depth: int | None = None) -> Grown:
@@ -122,9 +128,7 @@ def grow(predictors: Predictors, responses: Responses, layout: Layout, rules: Ru
     data = _Data(padded, padded.view(np.uint64), responses.z.copy(), responses.classes.copy(),
                  np.arange(n, dtype=np.uint32))
     limit = max(1, 2 * (n // max(rules.min_leaf, 1)))
-    nodes = _Nodes(*(np.zeros(limit, np.int64) for _ in range(6)), np.zeros((limit, 3), np.int64),
-                   np.zeros(limit, np.int64), np.zeros((limit, layout.size), np.int64),
-                   np.zeros(limit, np.int64))
+    nodes = _Nodes.of(limit, layout.size)
     nodes.stats[0] = root_statistics(responses, layout)
     terms = Terms.of(rules, layout, n)
     offsets = np.concatenate([[0], np.cumsum(predictors.n_codes + 1)]).astype(np.int64)

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ParameterError
+from ..kernels.exact import scale
 from ..table import Column
-
-UNIT_BITS = 30
 
 
 @dataclass(frozen=True)
@@ -87,14 +86,14 @@ class Responses:
         center: list[int] = []
         missing: list[int] = []
         made: list[Response] = []
-        n_categorical = sum(c.kind not in ("numeric", "date") for c in columns)
+        n_categorical = sum(not c.is_number for c in columns)
         for column in columns:
-            absent = int(np.count_nonzero(column.codes == len(column.values))) if column.has_missing else 0
-            if column.kind in ("numeric", "date"):
-                scaled, middle, low, span = _scale(column, absent)
-                z.append(scaled)
-                center.append(middle)
-                made.append(Response(column.name, "numeric", (), low, span, absent))
+            absent = int(column.counts()[-1]) if column.has_missing else 0
+            if column.is_number:
+                scaled = scale(np.asarray(column.values, np.float64), column.counts()[:-1])
+                z.append(scaled.units[column.codes])
+                center.append(scaled.middle)
+                made.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
                     indicators.append((column.codes != len(column.values)).astype(np.uint16))
@@ -121,21 +120,6 @@ def _fault(column: Column) -> str:
         return f"{where} is wholly missing"
     if column.infinite:
         return f"{where} holds infinite values"
-    if used == 1 and not (column.has_missing and column.kind not in ("numeric", "date")):
+    if used == 1 and not (column.has_missing and not column.is_number):
         return f"{where} is constant: there is nothing to infer"
     return ""
-
-
-def _scale(column: Column, absent: int) -> tuple[npt.NDArray[np.int32], int, float, float]:
-    """Scale by the dictionary, so that each distinct value is rounded once."""
-    values = np.asarray(column.values, np.float64)
-    low = float(values[0])
-    half = float(values[-1]) / 2 - low / 2  # halves: the span of two huge doubles may overflow
-    units = np.rint((values / 2 - low / 2) / half * (1 << UNIT_BITS)).astype(np.int64)
-    counts = np.bincount(column.codes, minlength=len(values) + 1)[: len(values)]
-    total = int(units @ counts)  # at most n * 2^30, exact in 64 bits
-    known = len(column.codes) - absent
-    middle = (2 * total + known) // (2 * known)
-    table = np.append(units - middle, 0).astype(np.int32)
-    return table[column.codes], middle, low, 2 * half
-

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from .responses import UNIT_BITS, Responses
+from ..kernels.exact import UNIT_BITS
+from .responses import Responses
 
 SSE, ENTROPY = 0, 1
 

@@ -1,0 +1,78 @@
+"""Hedgerow protects tables about people before they are shared, and proves it with numbers.
+
+Examples
+--------
+>>> import hedgerow as hr
+>>> people = hr.datasets.make_people(2000, seed=1)
+>>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+>>> release = hr.protect(people, schema, hr.MART(k=10, max_disclosure=0.4))
+>>> all(check.holds for check in release.verify())
+True
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .explode import explode as explode
+    from .methods.mart import MART as MART
+    from .methods.mondrian import Mondrian as Mondrian
+    from .plan import Plan as Plan
+    from .release import Release as Release
+    from .release import protect as protect
+    from .schema import Schema as Schema
+
+# Where each public name lives; a name is looked up when it is first used, so that
+# `import hedgerow` loads nothing heavy.
+_HOMES = {
+    "MART": "methods.mart",
+    "Mondrian": "methods.mondrian",
+    "Plan": "plan",
+    "Release": "release",
+    "Schema": "schema",
+    "explode": "explode",
+    "protect": "release",
+}
+_MODULES = ("datasets", "errors")
+
+__all__ = [
+    "MART",
+    "Mondrian",
+    "Plan",
+    "Release",
+    "Schema",
+    "__version__",
+    "datasets",
+    "errors",
+    "explode",
+    "protect",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Face(ModuleType):
+    """Keeps a public function in front of the room of the same name (`explode`)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

@@ -1,0 +1,5 @@
+"""``python -m hedgerow``."""
+
+from .cli import main
+
+main()

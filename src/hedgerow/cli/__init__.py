@@ -1,0 +1,22 @@
+"""The command line: a thin shell; it holds no statistics.
+
+Every command lives in a file of its own and is loaded when it is called for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `hedgerow` and leave with its exit code: 0 done, 1 a promise does not hold, 2 bad usage or input."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given == ["--version"]:  # before anything is loaded
+        from hedgerow import __version__
+
+        print(f"hedgerow {__version__}")
+        sys.exit(0)
+    from .run import run
+
+    sys.exit(run(given))

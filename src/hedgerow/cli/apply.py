@@ -1,0 +1,74 @@
+"""hedgerow apply: a saved plan on other people."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OutputError, ParameterError
+from .console import as_json, say, warn, working
+from .options import Option, command, merged
+
+OPTIONS = (
+    Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
+    Option("force", bool, "Replace an existing file.", switch="--force"),
+    Option("escape", bool, "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
+           switch="--escape/--no-escape"),
+    Option("json", bool, "Print the result as JSON.", switch="--json"),
+)
+
+
+def add(app: typer.Typer) -> None:
+    """Put the command into the app."""
+    app.command(name="apply")(command(apply, OPTIONS))
+
+
+def apply(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", show_default=False, help="The plan.json of a release.")],
+    source: Annotated[str, typer.Argument(metavar="FILE", show_default=False, help="The people to recode.")],
+    config: Annotated[Path | None, typer.Option("--config", show_default=False, help="TOML file with these options.")
+                      ] = None,
+    **given: Any,
+) -> None:
+    """Recode other people by the plan of an earlier release.
+
+    A plan promises nothing about people it was not made from: groups may be smaller
+    than k, and values may fall outside the released ranges. The cells that do are counted.
+    """
+    from ..plan import Plan
+    from ..release import apply_plan
+    from ..table import read
+    from ..table.write import write_table
+
+    options = merged(given, config, OPTIONS)
+    if not options.get("out"):
+        raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
+    out = Path(options["out"])
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder", hint="name a file: --out recoded.csv")
+    if out.exists() and not options.get("force"):
+        raise OutputError(f"{out} exists already", hint="choose another name, or replace it with --force")
+    made = Plan.load(plan)
+    with working("recoding"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        people = read(source)
+        applied = apply_plan(made, people)
+    for caution in caught:
+        if issubclass(caution.category, UserWarning):
+            warn(str(caution.message))
+    part = out.with_name(f".{out.stem}.part{out.suffix}")
+    try:
+        write_table(applied.table, part, like=people, escape=options.get("escape", True))
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    if options.get("json"):
+        as_json({"file": str(out), "rows": applied.n_rows, "outside": applied.outside,
+                 "dropped": list(applied.dropped)})
+        return
+    say(f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the plan's cells.")
+    say("Nothing is promised about these people: verify before you share them.")
+    say(f"written    {out}")

@@ -1,0 +1,62 @@
+"""From arguments to an exit code; every error ends here as one clear message."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from ..errors import HedgerowError, PromiseError
+from .app import app
+from .console import complain
+
+# click's UsageError, wherever typer keeps its click
+(UsageError,) = typer.BadParameter.__bases__
+DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and give its exit code."""
+    code = _run(arguments)
+    if code == INTERRUPTED:
+        complain("interrupted; nothing was written")
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        code = app(list(arguments) or ["--help"], standalone_mode=False, prog_name="hedgerow")
+        return code if isinstance(code, int) else DONE
+    except typer.Exit as leave:
+        return leave.exit_code
+    except UsageError as error:
+        complain(error.format_message(), "see: hedgerow --help")
+        return USAGE
+    except PromiseError as error:
+        complain(error.message, error.hint)
+        return BROKEN
+    except HedgerowError as error:
+        complain(error.message, error.hint)
+        return USAGE
+    except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:
+        complain(f"{error.filename or 'the system'}: {error.strerror or type(error).__name__}")
+        return USAGE
+    except MemoryError:
+        complain("not enough memory for this table")
+        return USAGE
+    except Exception as error:
+        # The message of a foreign exception may quote a person's value, so only its type is told.
+        if os.environ.get("HEDGEROW_DEBUG"):
+            traceback.print_exc()
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        complain(f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
+                 "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)")
+        return USAGE

@@ -1,0 +1,302 @@
+"""Tables to try Hedgerow on: a worked example, made people, and public microdata.
+
+The public files are not part of Hedgerow. A loader looks for them in the folder that the
+environment variable ``HEDGEROW_DATA`` names, then in a cache folder, and fetches them from
+their provider only when asked to. They are subject to their providers' terms.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .errors import InputError
+from .hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MART_CATEGORIES = {"Occupation": ("unskilled", "technical", "managerial", "professional")}
+"""The order in which the worked example's occupations are written."""
+
+_MART = (
+    (27, 12, "unskilled", 38, 65), (39, 14, "unskilled", 42, 70), (46, 14, "unskilled", 45, 79),
+    (59, 12, "technical", 50, 84), (64, 13, "unskilled", 51, 88), (33, 16, "technical", 59, 94),
+    (35, 16, "unskilled", 52, 85), (42, 18, "professional", 74, 137),
+    (45, 18, "technical", 66, 116), (30, 18, "managerial", 69, 124),
+    (48, 16, "technical", 68, 129), (62, 16, "unskilled", 60, 110),
+    (56, 17, "managerial", 72, 133), (51, 20, "professional", 77, 143),
+)  # fmt: skip
+
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
+_URLS = {
+    "adult_train.parquet": _UCI + "adult/adult.data",
+    "adult_test.parquet": _UCI + "adult/adult.test",
+    "german_credit.parquet": _UCI + "statlog/german/german.data",
+    "census_income_kdd_train.parquet": _UCI + "census-income-mld/census-income.data.gz",
+    "census_income_kdd_test.parquet": _UCI + "census-income-mld/census-income.test.gz",
+}
+_HOMES = {
+    "alcohol_kenkel_terza.parquet": "Journal of Applied Econometrics Data Archive, "
+    "volume 16(2), Kenkel and Terza",
+    "casc_census.parquet": "the CASC project's Census file, in the R package sdcMicro",
+    "casc_eia.parquet": "the CASC project's EIA file, in the R package sdcMicro",
+    "casc_tarragona.parquet": "the CASC project's Tarragona file, in the R package sdcMicro",
+}
+
+# Column names in the order of the raw files; a star marks the columns of whole numbers.
+_ADULT = """age* workclass fnlwgt* education education-num* marital-status occupation relationship
+race sex capital-gain* capital-loss* hours-per-week* native-country income"""
+_GERMAN = """status_checking_account duration_months* credit_history purpose credit_amount*
+savings_account_bonds employment_since installment_rate_pct* personal_status_sex other_debtors
+residence_since* property age* other_installment_plans housing n_existing_credits* job
+n_dependents* telephone foreign_worker class*"""
+_CENSUS = """age* class_of_worker detailed_industry_recode detailed_occupation_recode education
+wage_per_hour* enroll_in_edu_inst_last_wk marital_stat major_industry_code major_occupation_code
+race hispanic_origin sex member_of_a_labor_union reason_for_unemployment
+full_or_part_time_employment_stat capital_gains* capital_losses* dividends_from_stocks*
+tax_filer_stat region_of_previous_residence state_of_previous_residence
+detailed_household_and_family_stat detailed_household_summary_in_household instance_weight
+migration_code_change_in_msa migration_code_change_in_reg migration_code_move_within_reg
+live_in_this_house_1_year_ago migration_prev_res_in_sunbelt num_persons_worked_for_employer*
+family_members_under_18 country_of_birth_father country_of_birth_mother country_of_birth_self
+citizenship own_business_or_self_employed fill_inc_questionnaire_for_veterans_admin
+veterans_benefits weeks_worked_in_year* year income"""
+
+
+def load_mart_example() -> pa.Table:
+    """The 14 records of MART's worked example.
+
+    Returns
+    -------
+    pyarrow.Table
+        Age, YearsEdu, Occupation (quasi-identifiers), Income, Asset (sensitive). The order
+        of the occupations is `MART_CATEGORIES`.
+
+    References
+    ----------
+    Li and Sarkar, "Digression and Value Concatenation to Enable Privacy-Preserving
+    Regression", Table 1.
+
+    Examples
+    --------
+    >>> load_mart_example().num_rows
+    14
+    """
+    import pyarrow as pa
+
+    columns = zip(*_MART, strict=True)
+    names = ("Age", "YearsEdu", "Occupation", "Income", "Asset")
+    return pa.table(dict(zip(names, map(list, columns), strict=True)))
+
+
+def load_adult(
+    part: Literal["train", "test", "both"] = "train",
+    complete: bool = True,
+    *,
+    download: bool = False,
+) -> pa.Table:
+    """UCI Adult: 15 columns from the US Current Population Survey of 1994 (CC BY 4.0).
+
+    Parameters
+    ----------
+    part : {"train", "test", "both"}
+        32,561, 16,281 or 48,842 records.
+    complete : bool
+        Only the records without missing values: 30,162, 15,060 or 45,222.
+    download : bool
+        Fetch the file from the provider when it is not at hand.
+
+    Raises
+    ------
+    InputError
+        The file is not at hand.
+    """
+    return _parts("adult", part, complete, download)
+
+
+def load_census_income(
+    complete: bool = True,
+    part: Literal["train", "test", "both"] = "train",
+    *,
+    download: bool = False,
+) -> pa.Table:
+    """UCI Census-Income (KDD): 42 columns from the US surveys of 1994 and 1995 (CC BY 4.0).
+
+    Parameters
+    ----------
+    complete : bool
+        Only the records without missing values: 95,130 of the 199,523 in the train part.
+    part : {"train", "test", "both"}
+        Which part.
+    download : bool
+        Fetch the file from the provider when it is not at hand.
+
+    Raises
+    ------
+    InputError
+        The file is not at hand.
+    """
+    return _parts("census_income_kdd", part, complete, download)
+
+
+def load_german_credit(*, download: bool = False) -> pa.Table:
+    """UCI Statlog German Credit: 1,000 records, 20 attributes and the class (CC BY 4.0)."""
+    return _load("german_credit.parquet", download)
+
+
+def load_alcohol(*, download: bool = False) -> pa.Table:
+    """Kenkel and Terza (2001), physician advice and drinking: 2,467 men, 19 columns."""
+    return _load("alcohol_kenkel_terza.parquet", download)
+
+
+def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = False) -> pa.Table:
+    """The CASC project's reference microdata for microaggregation.
+
+    Parameters
+    ----------
+    name : {"census", "eia", "tarragona"}
+        1,080 x 13, 4,092 x 15 or 834 x 13.
+    """
+    if f"casc_{name}.parquet" not in _HOMES:
+        raise InputError(f"there is no CASC file {name!r}", hint="census, eia or tarragona")
+    return _load(f"casc_{name}.parquet", download)
+
+
+def load_adult_hierarchies() -> dict[str, Hierarchy]:
+    """Value generalisation hierarchies for Adult, by column name (from the ARX project)."""
+    folder = next((d / "hierarchies" / "adult" for d in _folders()
+                   if (d / "hierarchies" / "adult").is_dir()), None)  # fmt: skip
+    if folder is None:
+        raise InputError(
+            "the Adult hierarchies are not at hand",
+            hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the "
+            "folder that HEDGEROW_DATA names",
+        )
+    names = {"salary-class": "income"}
+    return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(folder.glob("*.csv"))}
+
+
+def make_people(n: int, seed: int = 0) -> pa.Table:
+    """Made people: no real person stands behind any record.
+
+    Seventeen dependent columns of every kind: schooling depends on age, jobs on schooling,
+    money on all of them and more skewed than they are, diagnoses on age; some
+    quasi-identifiers have missing values.
+
+    Parameters
+    ----------
+    n : int
+        Number of people, at least 1.
+    seed : int
+        Same n and seed, same people.
+
+    Returns
+    -------
+    pyarrow.Table
+        person_id (identifier); age, sex, education (ordinal), years_schooling, job, region,
+        postcode, marital, children, hours_per_week, born_abroad, entry_date
+        (quasi-identifiers); income, assets, diagnosis, smoker (sensitive).
+
+    Examples
+    --------
+    >>> people = make_people(100)
+    >>> people.num_rows, people.num_columns
+    (100, 17)
+    """
+    from ._people import make
+
+    return make(n, seed)
+
+
+def _parts(stem: str, part: str, complete: bool, download: bool) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if part not in ("train", "test", "both"):
+        raise InputError(f"there is no part {part!r}", hint="train, test or both")
+    parts = ("train", "test") if part == "both" else (part,)
+    table = pa.concat_tables([_load(f"{stem}_{p}.parquet", download) for p in parts])
+    return pc.drop_null(table).combine_chunks() if complete else table
+
+
+def _folders() -> list[Path]:
+    given = os.environ.get("HEDGEROW_DATA")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return [*([Path(given)] if given else []), Path(cache) / "hedgerow"]
+
+
+def _load(name: str, download: bool) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    folders = _folders()
+    for folder in folders:
+        if (folder / name).is_file():
+            with pq.ParquetFile(folder / name) as file:
+                return file.read()
+    if name in _URLS and download:
+        target = folders[-1] / name
+        table = _parse(name, _fetch(_URLS[name]))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_suffix(".part")
+        pq.write_table(table, part)
+        part.replace(target)
+        return table
+    if name in _URLS:
+        hint = f"pass download=True to fetch it from {_URLS[name]}, or "
+    else:
+        hint = f"it comes from {_HOMES[name]}; "
+    raise InputError(
+        f"the data file {name} is not at hand",
+        hint=hint + "put it into the folder that the environment variable HEDGEROW_DATA names",
+    )
+
+
+def _fetch(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            data: bytes = answer.read()
+    except OSError as error:
+        reason = getattr(error, "reason", None) or type(error).__name__
+        raise InputError(
+            f"cannot fetch {url}: {reason}",
+            hint="check the network, or put the file into the folder that HEDGEROW_DATA names",
+        ) from None
+    return gzip.decompress(data) if url.endswith(".gz") else data
+
+
+def _parse(name: str, data: bytes) -> pa.Table:
+    """A raw UCI file as the table that the Parquet file of that name holds."""
+    import pyarrow as pa
+
+    text = data.decode("latin-1")
+    header, separator = {"a": (_ADULT, ","), "g": (_GERMAN, None), "c": (_CENSUS, ",")}[name[0]]
+    columns = header.split()
+    rows = [
+        [cell.strip() for cell in line.split(separator)]
+        for line in text.splitlines()
+        if line.strip() and not line.startswith("|")
+    ]
+    if not rows or any(len(row) != len(columns) for row in rows):
+        raise InputError(f"the provider's file for {name} is not as expected")
+    made = {c.rstrip("*"): _column(c, values) for c, values in
+            zip(columns, zip(*rows, strict=True), strict=True)}  # fmt: skip
+    return pa.table(made)
+
+
+def _column(name: str, values: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    if name.endswith("*"):
+        return pa.array([int(v) for v in values], pa.int32())
+    if name == "instance_weight":
+        return pa.array([float(v) for v in values], pa.float64())
+    # The test labels of Adult end with a full stop that the train labels do not have.
+    end = "K." if name == "income" else "\n"
+    known: Mapping[str, str | None] = {"?": None}
+    texts = [known.get(v, v[:-1] if v.endswith(end) else v) for v in values]
+    return pa.array(texts, pa.string())

@@ -1,0 +1,171 @@
+"""A plan executed in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import njit
+
+from ..errors import UnsupportedError
+from ..plan import Cell, Partition, Plan, Recoded, Recoding
+from ..table import Column, Table
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """Released columns and what fell outside.
+
+    Parameters
+    ----------
+    columns : dict of str to pyarrow array
+        The released quasi-identifiers, one value per row.
+    outside : int
+        Cells whose original value is not covered by the released cell.
+    """
+
+    columns: dict[str, pa.Array]
+    outside: int
+
+
+_EXECUTORS: dict[str, Callable[[Any, Table], Transformed]] = {}
+
+
+def executor(kind: str) -> Callable[[Callable[[Any, Table], Transformed]], Callable[[Any, Table], Transformed]]:
+    """Decorator: register what executes recodings of one kind."""
+
+    def keep(function: Callable[[Any, Table], Transformed]) -> Callable[[Any, Table], Transformed]:
+        _EXECUTORS[kind] = function
+        return function
+
+    return keep
+
+
+def transform(plan: Plan, table: Table) -> Transformed:
+    """Recode a table's quasi-identifiers by a plan.
+
+    Raises
+    ------
+    UnsupportedError
+        Recodings of this kind depend on the whole table they were made from.
+    """
+    recoding: Recoding = plan.recoding
+    if recoding.kind not in _EXECUTORS:
+        raise UnsupportedError(f"a plan of the kind {recoding.kind!r} cannot be applied to other people",
+                               hint="protect their table by itself")
+    return _EXECUTORS[recoding.kind](recoding, table)
+
+
+@njit(cache=True, nogil=True)
+def _route(codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out):  # type: ignore[no-untyped-def]
+    """Follow each row down the tree to the number of its leaf."""
+    for i in range(codes.shape[0]):
+        node = 0
+        while split[node] >= 0:
+            column = split[node]
+            code = np.int64(codes[i, column])
+            if is_subset[node]:
+                left = goes_left[subset_at[node] + code]
+            elif code == missing_code[column]:
+                left = missing_left[node]
+            else:
+                left = code < bar[node]
+            node = node + 1 if left else right[node]
+        out[i] = leaf[node]
+
+
+def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
+    """The leaf of each row, given the encoded columns in the recoding's order."""
+    n = len(columns[0].codes)
+    split = np.array(recoding.split, np.int64)
+    right = np.array(recoding.right, np.int64)
+    threshold = np.array(recoding.threshold, float)
+    subset = np.array(recoding.subset, np.int64)
+    is_subset = subset >= 0
+    bar = np.zeros(len(split), np.int64)
+    subset_at = np.zeros(len(split), np.int64)
+    tables: list[npt.NDArray[np.bool_]] = []
+    placed: dict[tuple[int, int], int] = {}
+    length = 0
+    for j, column in enumerate(columns):
+        here = np.flatnonzero(split == j)
+        if column.is_number:
+            bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
+            continue
+        for node in here:
+            key = (j, int(subset[node]))
+            if key not in placed:
+                chosen = set(recoding.subsets[key[1]])
+                tables.append(np.array([*(v in chosen for v in column.values), None in chosen], bool))
+                placed[key] = length
+                length += len(tables[-1])
+            subset_at[node] = placed[key]
+    lut = np.concatenate(tables) if tables else np.zeros(1, bool)
+    leaf = np.cumsum(split < 0) - 1
+    out = np.empty(n, np.uint32)
+    _route(_stack(columns), split, bar, is_subset, subset_at, lut, np.array(recoding.missing_left, bool),
+           np.array([c.n_values for c in columns], np.int64), right, leaf, out)
+    return out
+
+
+def _stack(columns: list[Column]) -> npt.NDArray[np.unsignedinteger]:
+    kind = np.result_type(*(c.codes.dtype for c in columns))
+    return np.ascontiguousarray(np.stack([c.codes for c in columns], axis=1).astype(kind, copy=False))
+
+
+@executor("partition")
+def _partition(recoding: Partition, table: Table) -> Transformed:
+    columns = [encoded(c, table) for c in recoding.columns]
+    leaf = route(recoding, columns)
+    made, outside = {}, 0
+    for recoded, column, cells in zip(recoding.columns, columns, recoding.leaf_cells, strict=True):
+        cell = np.array(cells, np.int32)[leaf]
+        made[recoded.name] = released_column(recoded, cell)
+        outside += count_outside(recoded, cell, column)
+    return Transformed(made, outside)
+
+
+def encoded(recoded: Recoded, table: Table) -> Column:
+    """A table's column under the kind and unit that the plan knows it by."""
+    return table.column(recoded.name, kind=recoded.kind, unit=recoded.unit or None)
+
+
+def released_column(recoded: Recoded, cell: npt.NDArray[np.int32]) -> pa.Array:
+    """The released values of the given cells: text as dictionary codes, numbers as doubles."""
+    labels = [c.label for c in recoded.cells]
+    if any(isinstance(x, str) for x in labels):
+        words = [None if x is None else str(x) for x in labels]
+        position = {w: i for i, w in enumerate(dict.fromkeys(w for w in words if w is not None))}
+        index = np.array([-1 if w is None else position[w] for w in words], np.int32)[cell]
+        return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), pa.array(list(position), pa.string()))
+    numbers = np.array([np.nan if x is None else float(x) for x in labels])[cell]
+    return pa.array(numbers, mask=np.isnan(numbers))
+
+
+def count_outside(recoded: Recoded, cell: npt.NDArray[np.int32], column: Column) -> int:
+    """Cells whose original value the released cell does not cover."""
+    cells: tuple[Cell, ...] = recoded.cells
+    missing = np.array([c.missing or c.anything for c in cells])
+    absent = column.codes == column.n_values
+    bad = absent & ~missing[cell] if column.has_missing else np.zeros(len(cell), bool)
+    if column.is_number:
+        values = np.asarray(column.values, float)
+        lo = np.array([-np.inf if c.anything else np.inf if c.lo is None else c.lo for c in cells])
+        hi = np.array([np.inf if c.anything else -np.inf if c.hi is None else c.hi for c in cells])
+        first, last = np.searchsorted(values, lo), np.searchsorted(values, hi, side="right")
+        code = column.codes.astype(np.int64)
+        bad |= ~absent & ((code < first[cell]) | (code >= last[cell]))
+        return int(np.count_nonzero(bad))
+    known = {v: i for i, v in enumerate(column.values)}
+    covers = np.zeros((len(cells), column.n_values + 1), bool)
+    for i, c in enumerate(cells):
+        covers[i] = c.anything
+        for category in c.categories:
+            if category in known:
+                covers[i, known[category]] = True
+    bad |= ~absent & ~covers[cell, column.codes]
+    return int(np.count_nonzero(bad))

@@ -1,0 +1,155 @@
+"""What every method shares: the estimator's conventions, and the way from frames to a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..engines.memory import transform
+from ..errors import ParameterError, PlanError
+from ..plan import Column as PlanColumn
+from ..plan import Plan
+from ..schema import Schema
+from ..table import Table, read
+
+
+class Method(TransformerMixin, BaseEstimator):
+    """Base of all methods: a scikit-learn transformer whose `fit` makes a plan.
+
+    Subclasses write `_fit(table, schema) -> Plan`; parameters are checked there,
+    never changed. The parameter `schema`, which every method has, gives kinds,
+    category orders and hierarchies where the columns' own types do not tell.
+    """
+
+    schema: Schema | None = None
+    needs_sensitive = True
+
+    def fit(self, X: Any, y: Any = None) -> Method:
+        """Fit a plan to quasi-identifiers and sensitive columns.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, p)
+            Quasi-identifiers.
+        y : frame, series or array of shape (n,) or (n, r)
+            Sensitive columns.
+
+        Returns
+        -------
+        self
+        """
+        people = read(X)
+        quasi = tuple(people.names)
+        table = people
+        sensitive: tuple[str, ...] = ()
+        if y is not None:
+            answers = _columns(y, quasi)
+            sensitive = tuple(answers)
+            arrow = people.arrow
+            for name, values in answers.items():
+                if len(values) != people.n_rows:
+                    raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
+                arrow = arrow.append_column(name, values)
+            table = read(arrow)
+        given = self.schema or Schema()
+        categories = {n: people.declared(n) for n in quasi if people.declared(n)} | dict(given.categories)
+        kinds = {n: people.kind(n) for n in quasi} | dict(given.kinds)
+        self.fit_table(table, given.replace(quasi=quasi, sensitive=sensitive, identifiers=(), other=(),
+                                            kinds=kinds, categories=categories))
+        self.n_features_in_ = len(quasi)
+        self.feature_names_in_ = np.array(quasi, dtype=object)
+        return self
+
+    def fit_table(self, table: Table, schema: Schema) -> Method:
+        """Fit a plan to a table whose schema names the roles; `protect` calls this."""
+        if not schema.quasi:
+            raise ParameterError("there is no quasi-identifier", hint="name what an intruder may know")
+        if self.needs_sensitive and not schema.sensitive:
+            raise ParameterError(f"{type(self).__name__} needs at least one sensitive column",
+                                 hint="name what an intruder wants to know")
+        self.plan_ = self._fit(table, schema)
+        return self
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """Recode quasi-identifiers by the fitted plan.
+
+        Parameters
+        ----------
+        X : frame or array of shape (m, p)
+            The columns that were fitted; others stay as they are.
+
+        Returns
+        -------
+        the same kind of frame
+        """
+        check_is_fitted(self, "plan_")
+        people = read(X)
+        missing = [n for n in self.plan_.names("quasi") if n not in people.names]
+        if missing:
+            raise PlanError(f"the table lacks the columns {', '.join(map(repr, missing))}",
+                            hint="the plan recodes " + ", ".join(self.plan_.names("quasi")))
+        return people.restore(transform(self.plan_, people).columns)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the released columns: those of the fitted ones."""
+        check_is_fitted(self, "plan_")
+        return np.array(self.plan_.names("quasi"), dtype=object)
+
+    def plan_parameters(self) -> dict[str, Any]:
+        """The parameters as plain JSON values for the plan (the schema left out)."""
+        return {k: _plain(v) for k, v in self.get_params(deep=False).items() if k != "schema"}
+
+
+def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
+    """Every column of a table with its role and kind, as the plan keeps it."""
+    made = []
+    for name in table.names:
+        kind = str(schema.kinds.get(name) or table.kind(name))
+        unit = ""
+        if kind == "date" and schema.role(name) == "quasi":
+            unit = table.column(name, kind=kind).unit
+        made.append(PlanColumn(name, schema.role(name), kind, unit))
+    return tuple(made)
+
+
+def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
+    """The columns of y as Arrow arrays, under names that X does not use."""
+    if hasattr(y, "name") and not hasattr(y, "columns") and not isinstance(y, pa.ChunkedArray):
+        name = str(y.name) if y.name is not None and str(y.name) else "y"
+        frame = y.to_frame(name)
+        table = read(frame).arrow
+    elif isinstance(y, (pa.Array, pa.ChunkedArray)):
+        table = pa.table({"y": y})
+    elif isinstance(y, (np.ndarray, list, tuple)):
+        values = np.asarray(y)
+        grid = values.reshape(len(values), -1)
+        names = ["y"] if grid.shape[1] == 1 else [f"y{i}" for i in range(grid.shape[1])]
+        table = pa.table({n: read(grid[:, [i]]).arrow.column(0) for i, n in enumerate(names)})
+    else:
+        table = read(y).arrow
+    made = {}
+    for name in table.column_names:
+        free = name
+        while free in taken:
+            free += "_sensitive"
+        made[free] = table.column(name)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return value.promise() if hasattr(value, "promise") else repr(value)

@@ -1,0 +1,231 @@
+"""From a grown tree to a plan: what every method that partitions the people shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..criteria import Criterion, Disclosure, KAnonymity, LDiversity, rsd
+from ..errors import ParameterError, UnsupportedError
+from ..plan import Partition, Plan, Recoded
+from ..plan.cells import moment, number
+from ..schema import Schema
+from ..table import Binned, Column, Table, binned
+from ..table.encode import smallest
+from ..trees.grow import LEAF, Grown, Predictors
+from ..trees.prune import node_rsd
+from ..trees.responses import Responses
+from ..trees.statistics import Layout, Rules
+from ..trees.tree import Tree
+from .base import Method, plan_columns
+from .recode import recode
+
+NUMERIC = ("range", "mean", "median")
+CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """The encoded quasi-identifiers of a table."""
+
+    columns: tuple[Column, ...]
+    cuts: tuple[Binned, ...]
+
+    @classmethod
+    def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
+        """Encode the quasi-identifiers that a schema names.
+
+        Raises
+        ------
+        ParameterError
+            The table has no rows, or a column is wholly missing or infinite.
+        """
+        if not table.n_rows:
+            raise ParameterError("the table has no rows")
+        columns = tuple(
+            table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+            for name in schema.quasi)
+        faults = [f"quasi-identifier {c.name!r} holds infinite values" for c in columns if c.infinite]
+        faults += [f"quasi-identifier {c.name!r} is wholly missing" for c in columns if not c.n_values]
+        if faults:
+            raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
+        return cls(columns, tuple(binned(c, max_bins) for c in columns))
+
+    @property
+    def predictors(self) -> Predictors:
+        """The columns as the grower takes them: row-major codes of the smallest type."""
+        n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
+        codes = np.empty((len(self.columns[0].codes), len(self.cuts)), smallest(int(n_codes.max()) + 1))
+        for j, cut in enumerate(self.cuts):
+            codes[:, j] = cut.codes
+        ordered = np.array([c.is_number or c.kind == "ordinal" for c in self.columns])
+        return Predictors(codes, n_codes, ordered)
+
+
+class PartitionMethod(Method):
+    """Base of the methods whose plan is a tree of groups."""
+
+    def _check(self, table: Table, schema: Schema) -> None:
+        k = self.k
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
+            raise ParameterError("k must be a whole number of at least 2")
+        if k > table.n_rows:
+            raise ParameterError(f"k is {k:,}, but the table has only {table.n_rows:,} rows",
+                                 hint="ask for smaller groups")
+        if self.numeric not in NUMERIC:
+            raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
+        if self.categorical not in CATEGORICAL:
+            raise ParameterError(f"categorical must be one of {', '.join(CATEGORICAL)}")
+        if isinstance(self.max_bins, bool) or not isinstance(self.max_bins, (int, np.integer)) \
+                or not 2 <= self.max_bins <= 65_000:
+            raise ParameterError("max_bins must be a whole number between 2 and 65,000")
+        for criterion in self.criteria or ():
+            if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
+                raise UnsupportedError("the grower admits groups by k, disclosure, and frequency or entropy "
+                                       "l-diversity; other criteria are checked by the audit",
+                                       hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")')
+        if self.categorical == "hierarchy":
+            lacking = [n for n in schema.quasi if n not in schema.hierarchies
+                       and (schema.kinds.get(n) or table.kind(n)) not in ("numeric", "date")]
+            if lacking:
+                raise ParameterError(f"no hierarchy for {', '.join(map(repr, lacking))}",
+                                     hint="give Schema(hierarchies={...}) or recode by concatenation")
+
+    def _responses(self, table: Table, schema: Schema) -> Responses:
+        return Responses.of([
+            table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+            for name in schema.sensitive])
+
+    def _rules(self, responses: Responses, min_leaf: int, cap: float, gain: int) -> Rules:
+        classes = responses.categorical
+        share, entropy = np.ones(len(responses.n_classes)), np.zeros(len(responses.n_classes))
+        for criterion in self.criteria or ():
+            for j, response in enumerate(classes):
+                if criterion.columns is None or response.name in criterion.columns:
+                    if criterion.diversity == "frequency":
+                        share[j] = min(share[j], 1 / criterion.l)
+                    else:
+                        entropy[j] = max(entropy[j], float(np.log(criterion.l)))
+        caps = np.ones(len(responses.numeric) + len(responses.n_classes))
+        caps[: len(responses.numeric) + len(classes)] = cap
+        return Rules(min_leaf, caps, share, entropy, gain)
+
+    def _promises(self, responses: Responses | None, cap: float | None) -> list[Criterion]:
+        made: list[Criterion] = [KAnonymity(int(self.k))]
+        if cap is not None and cap < 1:
+            made.append(Disclosure(float(cap)))
+        for criterion in self.criteria or ():
+            names = tuple(r.name for r in responses.categorical) if responses else ()
+            made.append(criterion if criterion.columns else replace(criterion, columns=names))
+        return made
+
+    def _plan(self, table: Table, schema: Schema, quasi: Quasi, grown: Grown, promises: Sequence[Criterion]) -> Plan:
+        """The plan of a finished partition."""
+        leaf = grown.column == LEAF
+        columns, leaf_cells = [], []
+        for column in quasi.columns:
+            style = self.numeric if column.is_number else self.categorical
+            cells, index = recode(column, style, grown.rows, grown.start[leaf], schema.hierarchies.get(column.name))
+            columns.append(Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells)))
+            leaf_cells.append(tuple(index.tolist()))
+        threshold, subset, subsets = conditions(grown, quasi)
+        recoding = Partition(tuple(columns), tuple(grown.column.tolist()), tuple(threshold.tolist()),
+                             tuple(subset.tolist()), tuple(grown.missing_left.tolist()),
+                             tuple(grown.right.tolist()), tuple(subsets), tuple(leaf_cells))
+        return Plan(type(self).__name__, self.plan_parameters(), plan_columns(table, schema), recoding,
+                    tuple(p.promise() for p in promises), table.n_rows)
+
+
+def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) -> Tree:
+    """The tree with every leaf merged into its parent until none tells more than `cap`.
+
+    The grower asks in 64-bit units; this asks again in the measure that the
+    release is verified by, for columns so skewed that rounding tells.
+    """
+    while True:
+        grown = tree.grown
+        told = 1 - node_rsd(grown, responses, layout).min(axis=1)
+        worst = (grown.column == LEAF) & (told > cap) & (grown.parent >= 0)
+        if not worst.any():
+            return tree
+        tree = tree.pruned(np.unique(grown.parent[worst]))
+
+
+def conditions(grown: Grown, quasi: Quasi) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64],
+                                                    list[tuple[str | None, ...]]]:
+    """Thresholds and left subsets of every node, in the plan's form."""
+    n = grown.n_nodes
+    threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
+    subsets: dict[tuple[str | None, ...], int] = {}
+    for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
+        here = np.flatnonzero(grown.column == j)
+        if column.is_number:
+            a, b = cut.hi[grown.last_left[here]], cut.lo[grown.first_right[here]]
+            middle = a / 2 + b / 2
+            threshold[here] = np.where((a < middle) & (middle <= b), middle, b)
+            continue
+        names = [*column.values, None]
+        for node in map(int, here):
+            if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
+                chosen = tuple(names[: grown.last_left[node] + 1])
+                chosen += (None,) if grown.missing_left[node] else ()
+            else:
+                chosen = tuple(names[c] for c in grown.subset(node))
+            subset[node] = subsets.setdefault(chosen, len(subsets))
+    return threshold, subset, list(subsets)
+
+
+def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
+    """What goes left at each node, in words; empty for leaves."""
+    threshold, subset, subsets = conditions(grown, quasi)
+    said = []
+    for i, j in enumerate(grown.column.tolist()):
+        if j == LEAF:
+            said.append("")
+        elif subset[i] < 0:
+            column = quasi.columns[j]
+            at = moment(np.ceil(threshold[i]), column.unit) if column.unit else number(float(threshold[i]))
+            said.append(f"{column.name} < {at}")
+        else:
+            chosen = sorted("(missing)" if c is None else c for c in subsets[subset[i]])
+            said.append(f"{quasi.columns[j].name} in {{{', '.join(chosen)}}}")
+    return tuple(said)
+
+
+def full_tree(grown: Grown, responses: Responses, layout: Layout, quasi: Quasi) -> Tree:
+    """A grown tree with its splits in words."""
+    return Tree(grown, responses, layout, describe(grown, quasi), np.arange(1, grown.n_nodes + 1))
+
+
+def information_loss(columns: Sequence[Column], leaf: npt.NDArray[Any], n_leaves: int) -> float:
+    """Normalised certainty penalty of a partition, 0 (exact) to 1 (everything hidden).
+
+    Each group's extent over the column's domain: (hi - lo) / (max - min) for
+    numbers, (categories present - 1) / (categories - 1) otherwise; averaged
+    over records and columns.
+    """
+    n = len(leaf)
+    sizes = np.bincount(leaf, minlength=n_leaves)
+    order = np.argsort(leaf, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    total = 0.0
+    for column in columns:
+        codes = column.codes[order].astype(np.int64)
+        if column.is_number and column.n_values > 1:
+            values = np.append(np.asarray(column.values, float), np.nan)[codes]
+            extent = np.fmax.reduceat(values, starts) - np.fmin.reduceat(values, starts)
+            total += float((np.nan_to_num(extent) * sizes).sum()) / float(column.values[-1] - column.values[0])
+        elif not column.is_number:
+            domain = column.n_values + (1 if column.has_missing else 0)
+            if domain > 1:
+                pairs = np.unique(np.repeat(np.arange(n_leaves), sizes) * (domain + 1) + codes)
+                present = np.bincount(pairs // (domain + 1), minlength=n_leaves)
+                total += float(((present - 1) * sizes).sum()) / (domain - 1)
+    return total / (n * len(columns))
+
+
+__all__ = ["PartitionMethod", "Quasi", "full_tree", "information_loss", "kept_promises", "rsd"]

@@ -1,0 +1,167 @@
+"""Released cells of groups: ranges, means, concatenations, ancestors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..criteria import value_counts
+from ..errors import SchemaError
+from ..hierarchy import TOP, Hierarchy
+from ..kernels.group import group_rows
+from ..plan.cells import MISSING, Cell, concatenation, interval, moment
+from ..table import Column
+
+Ints = npt.NDArray[np.int64]
+
+
+def recode(column: Column, style: str, rows: npt.NDArray[np.uint32], starts: Ints,
+           hierarchy: Hierarchy | None = None) -> tuple[list[Cell], Ints]:
+    """The distinct cells of a column, and which of them each group gets.
+
+    Parameters
+    ----------
+    column : Column
+        The original column.
+    style : str
+        "range", "mean" or "median" for numbers and dates; "concatenate",
+        "weighted", "hierarchy" or "suppress" for categories.
+    rows : uint32 array of shape (n,)
+        Row numbers, group by group.
+    starts : int array of shape (groups,)
+        Where each group begins in `rows`.
+    hierarchy : Hierarchy, optional
+        For "hierarchy".
+    """
+    codes = column.codes[rows]
+    if column.is_number:
+        return _numbers(column, style, codes, starts)
+    if style == "suppress":
+        return [Cell(TOP, anything=True)], np.zeros(len(starts), np.int64)
+    if style == "weighted":
+        return _weighted(column, codes, starts)
+    if style == "hierarchy":
+        assert hierarchy is not None
+        return _sets(column, codes, starts, _ancestor(column, hierarchy))
+    return _sets(column, codes, starts, _concatenated)
+
+
+def _numbers(column: Column, style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints
+             ) -> tuple[list[Cell], Ints]:
+    """Ranges of true extent, or means and medians with the extent kept beside them."""
+    values = np.asarray(column.values, float)
+    n = np.diff(np.append(starts, len(codes)))
+    first = np.minimum.reduceat(codes, starts).astype(np.int64)
+    if column.has_missing:
+        known = codes != column.n_values
+        last = np.maximum.reduceat(np.where(known, codes.astype(np.int64), -1), starts)
+        absent = n - np.add.reduceat(known.astype(np.int64), starts)
+    else:
+        last = np.maximum.reduceat(codes, starts).astype(np.int64)
+        absent = np.zeros(len(starts), np.int64)
+    if style == "range":
+        cells, index = [], np.empty(len(starts), np.int64)
+        key, n_keys = group_rows([first.astype(np.uint32), (last + 1).astype(np.uint32), (absent > 0).astype(np.uint8)])
+        at = _first_of(key, n_keys)
+        index = key.astype(np.int64)
+        for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
+            if b < 0:
+                cells.append(Cell(None, missing=True))
+                continue
+            label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
+            cells.append(Cell(label, float(values[a]), float(values[b]), missing=bool(gap)))
+        return cells, index
+    centre = _centres(values, style, codes, starts, n - absent)
+    cells = []
+    for a, b, gap, middle in zip(first, last, absent > 0, centre, strict=True):
+        if b < 0:
+            cells.append(Cell(None, missing=True))
+        else:
+            told = moment(middle, column.unit) if column.unit else float(middle)
+            cells.append(Cell(told, float(values[a]), float(values[b]), missing=bool(gap)))
+    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
+
+
+def _centres(values: npt.NDArray[np.float64], style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints,
+             known: Ints) -> npt.NDArray[np.float64]:
+    """Mean or median of each group's known values, from values in ascending order: the same in any row order."""
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
+    order = np.lexsort((codes, group))
+    ordered = np.append(values, 0.0)[codes[order]]  # missing values come last and count 0
+    if style == "mean":
+        return np.asarray(np.add.reduceat(ordered, starts) / np.maximum(known, 1), np.float64)
+    low, high = starts + np.maximum(known - 1, 0) // 2, starts + known // 2 * (known > 0)
+    return np.asarray(ordered[low] / 2 + ordered[high] / 2, np.float64)
+
+
+def _first_of(key: npt.NDArray[np.unsignedinteger], n_keys: int) -> Ints:
+    at = np.empty(n_keys, np.int64)
+    at[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return at
+
+
+def _sets(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints,
+          label: Callable[[list[str], bool], Cell]) -> tuple[list[Cell], Ints]:
+    """Cells that depend only on which categories a group holds: one bit a category."""
+    words = []
+    for low in range(0, column.n_values + 1, 32):
+        inside = (codes >= low) & (codes < low + 32)
+        shift = np.where(inside, codes.astype(np.int64) - low, 0).astype(np.uint32)
+        bits = np.where(inside, np.left_shift(np.uint32(1), shift), np.uint32(0)).astype(np.uint32)
+        words.append(np.bitwise_or.reduceat(bits, starts))
+    key, n_keys = group_rows(words)
+    at = _first_of(key, n_keys)
+    cells = []
+    for i in at:
+        present = [low * 32 + b for low, word in enumerate(words) for b in range(32) if int(word[i]) >> b & 1]
+        names = [column.values[c] for c in present if c < column.n_values]
+        cells.append(label(names, present[-1] == column.n_values))
+    return cells, key.astype(np.int64)
+
+
+def _concatenated(names: list[str], missing: bool) -> Cell:
+    if not names:
+        return Cell(None, missing=True)
+    return Cell(concatenation(names, missing=int(missing)), categories=tuple(names), missing=missing)
+
+
+def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[str], bool], Cell]:
+    lacking = sum(v not in hierarchy.paths for v in column.values)
+    if lacking:
+        raise SchemaError(f"the hierarchy of {column.name!r} lacks {lacking:,} of the column's categories",
+                          hint="add a line for every category")
+
+    def label(names: list[str], missing: bool) -> Cell:
+        if not names:
+            return Cell(None, missing=True)
+        common = TOP if missing else hierarchy.common(names)
+        if common == TOP:
+            return Cell(TOP, anything=True)
+        below = tuple(v for v, path in hierarchy.paths.items() if common in path)
+        return Cell(common, categories=below)
+
+    return label
+
+
+def _weighted(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints) -> tuple[list[Cell], Ints]:
+    """Concatenations with counts, ``a:4+b:1``."""
+    group = np.repeat(np.arange(len(starts), dtype=np.uint32), np.diff(np.append(starts, len(codes))))
+    at, code, count = value_counts(group, codes)
+    order = np.lexsort((code, at))
+    at, code, count = at[order], code[order], count[order]
+    begin = np.append(np.searchsorted(at, np.arange(len(starts))), len(at))
+    cells = []
+    for i in range(len(starts)):
+        part = slice(begin[i], begin[i + 1])
+        names = [column.values[c] for c in code[part] if c < column.n_values]
+        missing = int(count[part][-1]) if code[part][-1] == column.n_values else 0
+        if not names:
+            cells.append(Cell(None, missing=True))
+            continue
+        weights = count[part][: len(names)].tolist()
+        cells.append(Cell(concatenation(names, weights, missing), categories=tuple(names), missing=missing > 0))
+    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    return list(distinct), np.array([distinct[c] for c in cells], np.int64)

@@ -1,0 +1,239 @@
+"""A plan as one SELECT, so that a database makes the same release without the data leaving it.
+
+The groups of a partition become a nested CASE that routes each row to its leaf, and a join
+with the released cells of that leaf. A tree is cut into steps of bounded depth, one common
+table expression each, so that no parser meets an expression it cannot hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+from ..errors import PlanError, UnsupportedError
+from .cells import moment, number
+from .records import Partition, Plan, Recoded
+
+NATIVE = "duckdb"
+# DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
+_DEPTH, _DEPTH_OF_OTHERS = 60, 6
+
+
+@runtime_checkable
+class ColumnwiseRecoding(Protocol):
+    """A recoding that writes each column as an SQL expression of its own."""
+
+    def sql_columns(self, identifier: Callable[[str], str]) -> dict[str, str]:
+        """The expression of every recoded column; `identifier` quotes a column's name."""
+
+
+def identifier(name: str) -> str:
+    """A quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def double(value: float) -> str:
+    """A literal that every database reads as a double, and back to the same one."""
+    written = repr(float(value))
+    return written if "e" in written else written + "e0"
+
+
+def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
+    """The SELECT that makes the plan's release of `table`.
+
+    Columns come in their original order, identifiers left out. Rows come in no
+    particular order, as in any SELECT without ORDER BY. For dialects other than
+    DuckDB the statement is translated by sqlglot.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to translate.
+    table : str
+        The name of the table in the database; dots separate schema and table.
+    dialect : str
+        "duckdb", or any dialect of sqlglot ("spark", "postgres", "bigquery", ...).
+
+    Raises
+    ------
+    PlanError
+        The dialect is unknown.
+    UnsupportedError
+        This kind of recoding cannot be written as SQL.
+    """
+    dialect = dialect.lower()
+    if dialect != NATIVE:
+        _check_dialect(dialect)
+    source = ".".join(identifier(part) for part in table.split("."))
+    kept = [column.name for column in plan.columns if column.role != "identifier"]
+    if isinstance(plan.recoding, Partition):
+        statement = _partition(plan, plan.recoding, source, kept, dialect)
+    elif isinstance(plan.recoding, ColumnwiseRecoding):
+        made = plan.recoding.sql_columns(identifier)
+        columns = (f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in kept)
+        statement = f"SELECT {', '.join(columns)}\nFROM {source}"
+    else:
+        raise UnsupportedError(f"a plan of the kind {plan.recoding.kind!r} cannot be written as SQL",
+                               hint="apply it with `Plan.apply` or `hedgerow apply`")
+    return statement + "\n" if dialect == NATIVE else _translate(statement, dialect)
+
+
+def _check_dialect(dialect: str) -> None:
+    from sqlglot.dialects.dialect import Dialects
+
+    known = sorted(d.value for d in Dialects if d.value)
+    if dialect not in known:
+        raise PlanError(f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(known)}")
+
+
+def _translate(statement: str, dialect: str) -> str:
+    import sqlglot
+
+    return sqlglot.transpile(statement, read=NATIVE, write=dialect, pretty=True)[0] + "\n"
+
+
+def _fresh(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, lengthened until no taken name equals it in any case."""
+    lowered = {name.lower() for name in taken}
+    while wanted.lower() in lowered:
+        wanted += "_"
+    return wanted
+
+
+def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], dialect: str) -> str:
+    names = [column.name for column in plan.columns]
+    leaf = _fresh("leaf", names)
+    keys = [_fresh(f"key_{i}", names) for i in range(len(tree.columns))]
+    tests = [_test(tree, node, keys) for node in range(len(tree.split))]
+    depth = _DEPTH if dialect == NATIVE else _DEPTH_OF_OTHERS
+    prefix = _fresh("step", [source.strip('"')])
+    carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
+
+    known = [f"{_key(column, dialect)} AS {identifier(key)}"
+             for column, key in zip(tree.columns, keys, strict=True)]
+    steps = [f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  FROM {source}\n)"]
+    for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
+        steps.append(f"{prefix}_{number_} AS (\n  SELECT {carried},\n    {case} AS {identifier(leaf)}\n"
+                     f"  FROM {prefix}_{number_ - 1}\n)")
+    routed, cells = f"{prefix}_{len(steps) - 1}", f"{prefix}_cells"
+    steps.append(f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({identifier(leaf)}, "
+                 f"{', '.join(f'cell_{i}' for i in range(len(tree.columns)))})\n)")
+
+    place = {column.name: i for i, column in enumerate(tree.columns)}
+    chosen = []
+    for name in kept:
+        if name in place:
+            kind = "DOUBLE" if _numeric_labels(tree.columns[place[name]]) else "VARCHAR"
+            chosen.append(f"  CAST({cells}.cell_{place[name]} AS {kind}) AS {identifier(name)}")
+        else:
+            chosen.append(f"  {routed}.{identifier(name)}")
+    return ("WITH " + ",\n".join(steps) + "\nSELECT\n" + ",\n".join(chosen)
+            + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = {cells}.{identifier(leaf)}")
+
+
+def _key(column: Recoded, dialect: str) -> str:
+    """The value that the splits test: a double without NaN, a date, or text."""
+    name = identifier(column.name)
+    if column.kind == "date":
+        return f"CAST({name} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
+    if column.kind != "numeric":
+        return f"CAST({name} AS VARCHAR)"
+    value = f"CAST({name} AS DOUBLE)"
+    if dialect == "bigquery":  # there NaN does not equal itself
+        return f"CASE WHEN NOT ISNAN({value}) THEN {value} END"
+    return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
+
+
+def _test(tree: Partition, node: int, keys: Sequence[str]) -> str:
+    """The condition that sends a row to the left child."""
+    if tree.split[node] < 0:
+        return ""
+    column, key = tree.columns[tree.split[node]], identifier(keys[tree.split[node]])
+    if column.kind in ("numeric", "date"):
+        below = f"{key} < {_bound(column, tree.threshold[node])}"
+        return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
+    subset = tree.subsets[tree.subset[node]]
+    listed = ", ".join(text(category) for category in subset if category is not None)
+    parts = ([f"{key} IN ({listed})"] if listed else []) + ([f"{key} IS NULL"] if None in subset else [])
+    return f"({' OR '.join(parts)})" if parts else "1 = 0"
+
+
+def _bound(column: Recoded, threshold: float) -> str:
+    if column.kind != "date":
+        return double(threshold)
+    # whole days and microseconds: x < t is x < ceil(t)
+    written = moment(math.ceil(threshold), column.unit).replace("T", " ")
+    return f"{'DATE' if column.unit == 'day' else 'TIMESTAMP'} {text(written)}"
+
+
+def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list[str]:
+    """One CASE per step; between steps a row carries -1 - node, once arrived its leaf number."""
+    leaf_of = {}
+    for node, column in enumerate(tree.split):
+        if column < 0:
+            leaf_of[node] = len(leaf_of)
+    cases: list[str] = []
+    roots = [0]
+    while roots:
+        ends: list[int] = []
+        branches = [(root, _branch(tree, tests, leaf_of, root, depth, ends)) for root in roots]
+        if cases:
+            listed = " ".join(f"WHEN {-1 - root} THEN {branch}" for root, branch in branches)
+            cases.append(f"CASE {leaf} {listed} ELSE {leaf} END")
+        else:
+            cases.append(branches[0][1])
+        roots = ends
+    return cases
+
+
+def _branch(tree: Partition, tests: Sequence[str], leaf_of: dict[int, int], root: int, depth: int,
+            ends: list[int]) -> str:
+    """The nested CASE of at most `depth` levels below `root`; cut nodes are added to `ends`."""
+    pieces: list[str] = []
+    waiting: list[tuple[int, int] | str] = [(root, depth)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        node, left = item
+        if tree.split[node] < 0:
+            pieces.append(str(leaf_of[node]))
+        elif left == 0:
+            ends.append(node)
+            pieces.append(str(-1 - node))
+        else:
+            pieces.append(f"CASE WHEN {tests[node]} THEN ")
+            waiting += [" END", (tree.right[node], left - 1), " ELSE ", (node + 1, left - 1)]
+    return "".join(pieces)
+
+
+def _numeric_labels(column: Recoded) -> bool:
+    labels = [cell.label for cell in column.cells if cell.label is not None]
+    return bool(labels) and not any(isinstance(label, str) for label in labels)
+
+
+def _cell_rows(tree: Partition) -> str:
+    written = []
+    for column in tree.columns:
+        numeric = _numeric_labels(column)
+        written.append([_label(cell.label, numeric) for cell in column.cells])
+    rows = []
+    for leaf in range(tree.n_leaves):
+        row = (written[i][cells[leaf]] for i, cells in enumerate(tree.leaf_cells))
+        rows.append(f"    ({', '.join([str(leaf), *row])})")
+    return ",\n".join(rows)
+
+
+def _label(label: str | float | None, numeric: bool) -> str:
+    if label is None:
+        return "CAST(NULL AS DOUBLE)" if numeric else "CAST(NULL AS VARCHAR)"
+    if numeric:
+        return double(float(label))
+    return text(label if isinstance(label, str) else number(label))

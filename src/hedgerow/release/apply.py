@@ -1,0 +1,79 @@
+"""A plan on people it was not made from: the same recoding, and no promise."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from ..engines.memory import transform
+from ..errors import PlanError
+from ..plan import Plan
+from ..table import Table, read
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What a plan made of other people.
+
+    Parameters
+    ----------
+    table : the kind of frame that came in (a pyarrow table for a path)
+    outside : int
+        Cells whose value lies outside what the released cell says.
+    dropped : tuple of str
+        Columns left out: the plan's identifiers, and columns it does not know.
+    """
+
+    table: Any
+    outside: int
+    n_rows: int
+    dropped: tuple[str, ...] = ()
+
+
+def apply_plan(plan: Plan, people: Any) -> Applied:
+    """Recode other people by a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    people : path, pandas, Polars or Arrow table, DuckDB relation
+        The people; columns that the plan does not know are left out, for nobody
+        decided what they reveal.
+
+    Raises
+    ------
+    PlanError
+        Quasi-identifiers of the plan are missing.
+
+    Warns
+    -----
+    UserWarning
+        Cells fall outside the plan's cells, or columns are unknown to the plan.
+    """
+    table = read(people)
+    check_columns(plan, table)
+    made = transform(plan, table)
+    known = {column.name: column.role for column in plan.columns}
+    strangers = [name for name in table.names if name not in known]
+    dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]
+    if made.outside:
+        warnings.warn(f"{made.outside:,} cells fall outside the plan's cells; the plan promises nothing about them",
+                      stacklevel=2)
+    if strangers:
+        warnings.warn(f"left out columns that the plan does not know: {', '.join(strangers)}", stacklevel=2)
+    return Applied(table.restore(made.columns, drop=dropped), made.outside, table.n_rows, tuple(dropped))
+
+
+def check_columns(plan: Plan, table: Table) -> None:
+    """Raise one PlanError that lists all quasi-identifiers of the plan that the table lacks."""
+    faults = []
+    for name in plan.names("quasi"):
+        if name not in table.names:
+            near = difflib.get_close_matches(name, table.names, n=1)
+            faults.append(f"{name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+    if faults:
+        raise PlanError(f"the table lacks quasi-identifiers of the plan: {', '.join(faults)}",
+                        hint="the table's columns are: " + ", ".join(table.names))

@@ -1,0 +1,226 @@
+"""A proposal of roles and kinds for a table, with reasons, for a person to correct."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import SchemaError
+from ..schema import Role, Schema
+from .dates import parse_dates
+from .encode import Column, indexed, is_text
+from .sources import read
+from .table import Table
+
+_LOOKED_AT = 1000
+"""Distinct values that the patterns look at, evenly spaced through the dictionary."""
+_MATCHING = 0.9
+_UNIQUE = 0.9
+"""Share of distinct values from which text names its person."""
+_FEW = 100
+"""Distinct values up to which a column counts as a group of people."""
+
+_PATTERNS = (
+    ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
+    ("universal identifiers", r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$"),
+    ("telephone numbers", r"^(\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]$"),
+    ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
+)
+
+_DIRECT = """email mail phone telephone tel mobile fax ssn sin nin nino passport iban surname
+lastname firstname fullname forename maidenname username login nhs taxid insuranceno licence
+license ip mac"""
+_KEYS = "id ids uid uuid guid key identifier number no nr code personid patientid policyid record"
+_NAMES = "first last full given family middle maiden patient person customer client employee"
+_SENSITIVE = """income salary wage wages pay earning earnings asset assets wealth worth debt debts
+loan loans credit gain gains loss losses revenue profit tax taxes taxinc balance savings saving
+expenditure expend spending amount dividend dividends money pension benefit rent diagnosis
+diagnoses disease health illness condition hiv aids icd drug drugs medication medicine therapy
+treatment drinks drinking alcohol smoker smoking disability disabled pregnant religion orientation
+party vote crime conviction offence score grade rating bmi blood pressure cholesterol symptom
+injury suicide abuse status_exit exitstatus claim claims"""
+_QUASI = """age birth birthday birthdate dob born sex gender race ethnic ethnicity origin nation
+nationality country citizenship citizen region state province county district city town village
+municipality zip zipcode postcode postal plz address street education educ edu school schooling
+degree job occupation profession work workclass employer employment emp industry sector marital
+married civil spouse children child kids household family relationship relation relat language
+hours housing house height entry entrydate admission discharge visit migration veteran military"""
+_WEIGHTS = "fnlwgt wgt samplingweight instanceweight"
+_CODES = "zip zipcode postcode postal plz code"
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What a column looks like; counts only, never one of its values.
+
+    Parameters
+    ----------
+    name, kind : str
+        Column name and kind.
+    role : {"identifier", "quasi", "sensitive", "other"}
+        Proposed role.
+    reason : str
+        Why that role.
+    n_distinct, n_missing : int
+        Distinct values (missing not counted), missing values.
+    share_distinct : float
+        Distinct values over values that are there, in [0, 1]; 0 when none is.
+    """
+
+    name: str
+    kind: str
+    role: Role
+    reason: str
+    n_distinct: int
+    n_missing: int
+    share_distinct: float
+
+
+def guess_schema(source: Any) -> Schema:
+    """Propose a schema; see `Schema.guess`."""
+    table = read(source)
+    found = profile(table)
+    names = {role: [p.name for p in found if p.role == role]
+             for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
+    return Schema(
+        quasi=names["quasi"],
+        sensitive=names["sensitive"],
+        identifiers=names["identifier"],
+        other=names["other"],
+        kinds={p.name: p.kind for p in found if p.kind != table.kind(p.name)},
+        reasons={p.name: p.reason for p in found},
+    )
+
+
+def profile(source: Any) -> list[ColumnProfile]:
+    """Describe every column and propose its role.
+
+    Parameters
+    ----------
+    source : anything that `read` takes
+        The table.
+
+    Returns
+    -------
+    list of ColumnProfile
+        One per column, in table order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> found = profile(pa.table({"age": [31, 31, 40], "income": [10, 20, 30]}))
+    >>> [(p.name, p.role, p.n_distinct) for p in found]
+    [('age', 'quasi', 2), ('income', 'sensitive', 3)]
+    """
+    table = read(source)
+    return [_describe(table, name) for name in table.names]
+
+
+def _describe(table: Table, name: str) -> ColumnProfile:
+    kind: str = table.kind(name)
+    try:
+        if kind == "numeric" and _tokens(name) & set(_CODES.split()):
+            kind = "categorical"
+        elif kind == "categorical" and _are_dates(table, name):
+            kind = "date"
+        column = table.column(name, kind)
+    except SchemaError:
+        return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0, 0.0)
+    missing = int(column.counts()[-1])
+    there = table.n_rows - missing
+    share = column.n_values / there if there else 0.0
+    role, reason = _role(name, table.kind(name), column, share, there)
+    return ColumnProfile(name, kind, role, reason, column.n_values, missing, share)
+
+
+def _are_dates(table: Table, name: str) -> bool:
+    array = table.arrow.column(name)
+    if not is_text(array.type):
+        return False
+    entries = indexed(array)[1].drop_null()
+    return bool(len(entries)) and parse_dates(entries) is not None
+
+
+def _role(name: str, own: str, column: Column, share: float, there: int) -> tuple[Role, str]:
+    """The proposed role and why; the first rule that applies decides."""
+    tokens = _tokens(name)
+    if column.n_values == 0:
+        return "other", "all its values are missing"
+    if column.n_values == 1 and there > 1:
+        return "other", "all its values are the same"
+    if tokens & set(_WEIGHTS.split()) or {"weight", "sampling"} <= tokens:
+        return "other", "its name says that it is a sampling weight"
+    for role, reason in _named(tokens, column, share):
+        return role, reason
+    if column.kind == "numeric":
+        if _numbers_rows(column, there):
+            return "identifier", "it numbers the rows"
+        if column.n_values <= _FEW:
+            return "quasi", f"its {column.n_values} distinct values form groups of people"
+        return "sensitive", "a measurement with many distinct values"
+    if column.kind == "date":
+        return "quasi", "dates are often known to others"
+    if share > _UNIQUE and own == "categorical":
+        return "identifier", f"text that differs in {share:.0%} of the records"
+    if column.n_values <= _FEW:
+        return "quasi", f"its {column.n_values} distinct values form groups of people"
+    return "quasi", f"its {column.n_values} distinct values can single people out"
+
+
+def _named(tokens: set[str], column: Column, share: float) -> Iterable[tuple[Role, str]]:
+    """Roles that the column's name, or the pattern of its values, speaks for."""
+    pattern = _pattern(column)
+    if pattern:
+        yield "identifier", f"its values look like {pattern}"
+    text = column.kind == "categorical"
+    if tokens & set(_DIRECT.split()) and share > 0.05:
+        yield "identifier", "its name says that it identifies a person directly"
+    named = tokens == {"name"} or ("name" in tokens and tokens & set(_NAMES.split()))
+    if text and named and share > 0.05:
+        yield "identifier", "its name says that it holds people's names"
+    if tokens & set(_KEYS.split()) and share > _UNIQUE and column.kind != "date":
+        yield "identifier", f"its name says that it is a key, and {share:.0%} of it differs"
+    if column.n_values > _FEW and any(
+        t == "id" or (len(t) > 3 and t.endswith("id")) for t in tokens
+    ):
+        yield "identifier", "its name says that it is a key, of a person or of a group of people"
+    if tokens & set(_QUASI.split()) and not (text and share > _UNIQUE):
+        yield "quasi", "its name says something that others may know of a person"
+    if tokens & set(_SENSITIVE.split()) and not (text and share > _UNIQUE):
+        yield "sensitive", "its name says something that a person may want to keep private"
+
+
+def _pattern(column: Column) -> str:
+    if column.kind != "categorical" or not column.n_values:
+        return ""
+    step = max(1, column.n_values // _LOOKED_AT)
+    texts = pa.array(column.values[::step], pa.string())
+    for what, pattern in _PATTERNS:
+        matching = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
+        if matching >= _MATCHING * len(texts):
+            return what
+    return ""
+
+
+def _numbers_rows(column: Column, there: int) -> bool:
+    values = column.values
+    return (
+        there >= 20
+        and len(values) == there
+        and bool(np.all(np.mod(values, 1) == 0))
+        and values[-1] - values[0] + 1 == there
+    )
+
+
+def _tokens(name: str) -> set[str]:
+    """The words of a column name, in lower case; also its neighbours joined."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    words = [w.rstrip("0123456789") or w for w in re.split(r"[\W_]+", spaced.lower()) if w]
+    return {*words, *(a + b for a, b in pairwise(words))}

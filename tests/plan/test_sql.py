@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import datetime as dt
+import random
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import PlanError, UnsupportedError
+from hedgerow.plan import Cell, Column, Partition, Plan, Recoded, Recoding
+
+from .partitions import chain, mixed, plan_of, recoded
+
+PEOPLE = pa.table({
+    "name": pa.array([f"person {i}" for i in range(8)]),
+    "age": pa.array([25, None, 39, 40, 90, float("nan"), 20, 41], pa.float64()),
+    "job": ["nurse", "O'Hara", None, "cook\\", "a+b", "a+b", "unheard of", None],
+    "born": pa.array([dt.date(1970, 1, d) for d in (1, 11, 12, 13, 2, 11, 12, 11)]),
+    "height": pa.array([150.0, 160.0, None, 170.0, 1.0, 2.0, 3.0, 4.0]),
+    "key_0": list(range(8)),
+    "leaf": [f"leaf {i}" for i in range(8)],
+})
+EXTRA = (Column("key_0", "sensitive", "numeric"), Column("leaf", "other", "categorical"))
+
+
+def run(statement: str, people: pa.Table) -> pa.Table:
+    with duckdb.connect() as connection:
+        connection.register("people", people)
+        return connection.sql(statement).to_arrow_table()
+
+
+def test_sql_gives_the_release_of_the_plain_reference() -> None:
+    tree = mixed()
+    plan = plan_of(tree, EXTRA)
+    plan = Plan(plan.method, plan.parameters, (Column("name", "identifier", "categorical"), *plan.columns),
+                plan.recoding)
+    made = run(plan.to_sql(), PEOPLE)
+    assert made.column_names == ["age", "job", "born", "height", "key_0", "leaf"]
+    rows = sorted(made.to_pylist(), key=lambda row: row["key_0"])
+    for record, row in zip(PEOPLE.to_pylist(), rows, strict=True):
+        assert {n: row[n] for n in ("age", "job", "born", "height")} == recoded(tree, record)
+        assert row["leaf"] == record["leaf"]
+    assert pa.types.is_floating(made.schema.field("height").type)
+
+
+def test_sql_and_the_engine_agree() -> None:
+    memory = pytest.importorskip("hedgerow.engines.memory")
+    from hedgerow.table import read
+
+    plan = plan_of(mixed(), EXTRA)
+    made = memory.transform(plan, read(PEOPLE)).columns
+    rows = sorted(run(plan.to_sql(), PEOPLE).to_pylist(), key=lambda row: row["key_0"])
+    for name, array in made.items():
+        assert array.to_pylist() == [row[name] for row in rows]
+
+
+@pytest.mark.parametrize("depth", [1, 59, 60, 61, 300])
+def test_a_deep_tree_does_not_break_the_parser(depth: int) -> None:
+    people = pa.table({"age": list(range(depth + 3))})
+    made = run(plan_of(chain(depth)).to_sql(), people)
+    want = [str(min(age, depth)) for age in range(depth + 3)]
+    assert sorted(made.column("age").to_pylist(), key=int) == sorted(want, key=int)
+
+
+@pytest.mark.parametrize("dialect", ["spark", "postgres", "bigquery", "snowflake"])
+@pytest.mark.parametrize("tree", [mixed(), chain(300)], ids=["mixed", "deep"])
+def test_other_dialects_parse_as_themselves(dialect: str, tree: Partition) -> None:
+    import sqlglot
+
+    statement = plan_of(tree).to_sql(dialect=dialect)
+    parsed = sqlglot.parse_one(statement, read=dialect)
+    assert [column.alias_or_name for column in parsed.expressions] == [c.name for c in tree.columns]
+
+
+def test_the_translation_to_duckdb_itself_changes_nothing() -> None:
+    import sqlglot
+
+    plan = plan_of(mixed(), EXTRA)
+    ours = run(plan.to_sql(), PEOPLE).sort_by("key_0")
+    spark = sqlglot.transpile(plan.to_sql(dialect="spark"), read="spark", write="duckdb")[0]
+    assert run(spark, PEOPLE).sort_by("key_0").to_pylist() == ours.to_pylist()
+
+
+def test_unknown_dialect_lists_the_known_ones() -> None:
+    with pytest.raises(PlanError, match=r"(?s)unknown SQL dialect 'klingon'.*duckdb.*spark"):
+        plan_of(mixed()).to_sql(dialect="klingon")
+
+
+def test_a_table_with_a_schema_and_an_odd_name() -> None:
+    plan = plan_of(chain(2, 'a "b".c'), (Column("step_0", "other", "numeric"),))
+    people = pa.table({'a "b".c': [0, 1, 2], "step_0": [7, 8, 9]})
+    with duckdb.connect() as connection:
+        connection.register("source", people)
+        connection.sql('CREATE SCHEMA "my data"')
+        connection.sql('CREATE TABLE "my data"."step_1" AS SELECT * FROM source')
+        made = connection.sql(plan.to_sql("my data.step_1")).fetchall()
+    assert sorted(made) == [("0", 7), ("1", 8), ("2", 9)]
+
+
+@dataclass(frozen=True)
+class Doubling(Recoding):
+    kind: ClassVar[str] = "doubling"
+
+    def sql_columns(self, identifier: Any) -> dict[str, str]:
+        return {"age": f"2 * {identifier('age')}"}
+
+
+@dataclass(frozen=True)
+class Opaque(Recoding):
+    kind: ClassVar[str] = "opaque"
+
+
+def test_recodings_of_single_columns_write_their_own_expressions() -> None:
+    columns = (Column("age", "quasi", "numeric"), Column("job", "other", "categorical"))
+    people = pa.table({"job": ["a"], "age": [4]})
+    assert run(Plan("X", {}, columns, Doubling()).to_sql(), people).to_pylist() == [{"age": 8, "job": "a"}]
+    with pytest.raises(UnsupportedError, match="opaque"):
+        Plan("X", {}, columns, Opaque()).to_sql()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.lists(st.floats(allow_infinity=False, width=64), min_size=1, max_size=20))
+def test_thresholds_keep_every_bit(seed: int, values: list[float]) -> None:
+    rng = random.Random(seed)
+    known = sorted({v + 0.0 for v in values if v == v}) or [0.0]
+    at = rng.choice(known)
+    tree = Partition((Recoded("x", "quasi", "numeric", cells=(Cell("left"), Cell("right"))),), (0, -1, -1),
+                     (at, 0.0, 0.0), (-1,) * 3, (rng.random() < 0.5, False, False), (2, -1, -1), (), ((0, 1),))
+    people = pa.table({"x": pa.array(values, pa.float64()), "row": list(range(len(values)))})
+    made = run(plan_of(tree, (Column("row", "other", "numeric"),)).to_sql(), people).sort_by("row")
+    assert made.column("x").to_pylist() == [recoded(tree, {"x": v})["x"] for v in values]

@@ -1,0 +1,203 @@
+"""Files: every dialect and encoding read whole, every fault named without a person's value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import traceback
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from hedgerow.errors import InputError
+from hedgerow.table import read
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def rows(folder, content, name="t.csv"):
+    return read(put(folder, name, content)).arrow.to_pydict()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("a,b\n1,x\n2,y\n", {"a": [1, 2], "b": ["x", "y"]}),
+        ("a;b\n1,5;x\n2;y\n", {"a": [1.5, 2.0], "b": ["x", "y"]}),
+        ("a\tb\n1\tx, y\n", {"a": [1], "b": ["x, y"]}),
+        ("a|b\n1|x\n", {"a": [1], "b": ["x"]}),
+        ('a,b\r\n1,"x\r\ny"\r\n2,z\r\n', {"a": [1, 2], "b": ["x\r\ny", "z"]}),
+        ("a,b\r1,x\r2,y\r", {"a": [1, 2], "b": ["x", "y"]}),
+        ("a,b\n1,x", {"a": [1], "b": ["x"]}),
+        ("a,b\n1,x\n\n2,y\n\n", {"a": [1, 2], "b": ["x", "y"]}),
+        ("'a','b'\n'1','it''s'\n", {"a": [1], "b": ["it's"]}),
+        ('a,b\n1,"x \\"y\\" z"\n2,"k"\n', {"a": [1, 2], "b": ['x "y" z', "k"]}),
+        ('a,b\n1,"x ""y"", z"\n', {"a": [1], "b": ['x "y", z']}),
+        ("a, b\n1, x\n2, y\n", {"a": [1, 2], "b": ["x", "y"]}),
+        ("name\nSmith, John\nDoe, Jane\n", {"name": ["Smith, John", "Doe, Jane"]}),
+        ("a\n1\n\n3\n", {"a": [1, None, 3]}),
+        ('a,b\n1,""\n2,\n', {"a": [1, 2], "b": ["", None]}),
+        ('"a","b"\n"1",""\n"","x"\n', {"a": [1, None], "b": [None, "x"]}),
+        ("39,State-gov\n50,Private\n", {"x0": [39, 50], "x1": ["State-gov", "Private"]}),
+        ("when,2019\n2020-01-01,5\n", {"when": [dt.date(2020, 1, 1)], "2019": [5]}),
+        ('"a b","c.d","e""f",ü\n1,2,3,4\n', {"a b": [1], "c.d": [2], 'e"f': [3], "ü": [4]}),
+        ("a,b\n#1,x\n2,y\n", {"a": ["#1", "2"], "b": ["x", "y"]}),
+    ],
+)
+def test_dialects(tmp_path, content, expected):
+    assert rows(tmp_path, content) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path, encoding):
+    content = "näme,größe\nMüller €,1\n".encode(encoding)
+    assert rows(tmp_path, content) == {"näme": ["Müller €"], "größe": [1]}
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["007", "010"], ["007", "010"]),
+        (["1", "NA", "", "3"], [1, None, None, 3]),
+        (["NA", "SE"], ["NA", "SE"]),
+        (["1.5", "?", "-2e3"], [1.5, None, -2000.0]),
+        (["1", "inf"], [1.0, float("inf")]),
+        (["+4912345", "+4812345"], ["+4912345", "+4812345"]),
+        (["1234567890123456789", "1"], ["1234567890123456789", "1"]),
+        (["TRUE", "FALSE"], [True, False]),
+        (["yes", "no"], ["yes", "no"]),
+        (["2020-02-29", "NA"], [dt.date(2020, 2, 29), None]),
+        (["2020-02-30", "2020-01-01"], ["2020-02-30", "2020-01-01"]),
+        (["2020-01-01 10:00:00", ""], [dt.datetime(2020, 1, 1, 10), None]),
+        (["01.02.2020", "x"], ["01.02.2020", "x"]),
+        (["NA", "NA"], ["NA", "NA"]),
+        (["", ""], [None, None]),
+    ],
+)
+def test_types_are_decided_over_the_whole_column(tmp_path, cells, expected):
+    content = "name,c\n" + "".join(f"n{i},{cell}\n" for i, cell in enumerate(cells))
+    assert rows(tmp_path, content)["c"] == expected
+
+
+def test_one_late_text_makes_a_column_text(tmp_path):
+    cells = [str(i % 100) for i in range(50_000)] + ["unknown"]
+    found = rows(tmp_path, "id,c\n" + "".join(f"x{i},{c}\n" for i, c in enumerate(cells)))
+    assert found["c"] == cells
+
+
+def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
+    n = 120_000
+    lines = [f'{i},"a\n{i}"' if i % 7 == 0 else f"{i},b{i}" for i in range(n)]
+    found = read(put(tmp_path, "t.csv", "k,v\n" + "\n".join(lines) + "\n")).arrow
+    assert found.column("k").to_pylist() == list(range(n))
+    assert found.column("v")[7].as_py() == "a\n7"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "", "t.csv is empty"),
+        ("t.csv", "\n\n", "t.csv is empty"),
+        ("t.csv", "a,b\n", "a header but no rows"),
+        ("t.csv", "a,b,a\n1,2,3\n", "more than once: 'a'"),
+        ("t.csv", ",b\nSECRET,2\n", "without a name: number 1"),
+        ("t.csv", "a,b,c\n1,2,3\nSECRET,2\n4,5,6\n1,2,3,4\n",
+         "ragged: line 3 has 2 fields where the first line has 3; 1 more"),
+        ("t.csv", 'a,b\n1,"x\ny"\nSECRET\n', "ragged: line 4 has 1 fields"),
+        ("t.csv", 'a,b\n1,"SECRET\n2,z\n', "cannot be read as CSV"),
+        ("t.csv", bytes(range(256)), "unreadable encoding"),
+        ("t.csv", b"a,b\nSECRET\x81,1\n", "unreadable encoding"),
+        ("t.csv", b"a,b\nSECRET\x00,1\n", "unreadable encoding"),
+        ("t.csv", b"\xef\xbb\xbfa,b\nSECRET\xff,1\n", "unreadable encoding"),
+        ("t.xlsx", "SECRET", "ending that says no known format"),
+        ("t.parquet", "SECRET", "not a Parquet file"),
+        ("t.parquet", "", "t.parquet is empty"),
+        ("t.feather", "ARROW1 SECRET", "not a Arrow or Feather file"),
+        ("t.arrow", "SECRET", "not a Arrow or Feather file"),
+        ("t.jsonl", '{"a":1}\n{"a": SECRET\n', "line 2 is not valid JSON"),
+        ("t.jsonl", '["SECRET"]\n', "line 1 is a list, not an object"),
+        ("t.jsonl", "\n", "not a JSON lines file"),
+        ("t.jsonl", '{"a":1,"a":"SECRET"}\n', "not a JSON lines file"),
+    ],
+)  # fmt: skip
+def test_faults_are_named_without_a_value(tmp_path, name, content, message):
+    path = put(tmp_path, name, content)
+    with pytest.raises(InputError, match=message) as caught:
+        read(path)
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_paths_that_are_no_files(tmp_path):
+    with pytest.raises(InputError, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(InputError, match="there is no file"):
+        read(str(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".arrow"])
+def test_binary_files_keep_their_types(tmp_path, suffix):
+    table = pa.table(
+        {
+            "i": pa.array([1, None], pa.int8()),
+            "d": pa.array([dt.date(2020, 1, 1), None]),
+            "s": pa.array(["ü", None], pa.large_string()),
+            "c": pa.array(["x", "y"]).dictionary_encode(),
+        }
+    )
+    path = tmp_path / f"t{suffix}"
+    write = pq.write_table if suffix == ".parquet" else pyarrow.feather.write_feather
+    write(table, path)
+    found = read(path)
+    assert found.arrow.equals(table)
+    assert found.suffix == {".parquet": ".parquet"}.get(suffix, ".feather")
+    assert isinstance(found.restore({}), pa.Table)
+
+
+def test_a_folder_name_adds_no_column(tmp_path):
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    pq.write_table(pa.table({"a": [1]}), folder / "t.parquet")
+    assert read(folder / "t.parquet").names == ["a"]
+
+
+def test_parquet_without_rows(tmp_path):
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"t\.parquet has no rows"):
+        read(tmp_path / "t.parquet")
+
+
+def test_an_ipc_stream(tmp_path):
+    table = pa.table({"a": [1, 2]})
+    with (
+        pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink,
+        pa.ipc.new_stream(sink, table.schema) as writer,
+    ):
+        writer.write_table(table)
+    assert read(tmp_path / "t.arrow").arrow.equals(table)
+
+
+def test_json_lines(tmp_path):
+    content = (
+        '{"a": 1, "b": "007", "d": "2020-01-01", "t": "2020-01-01T10:00:00", "x": true}\n'
+        '{"a": 2.5, "b": null, "d": null, "t": null}\n'
+        '{"b": "x", "a": null, "d": "2021-01-01", "t": null, "x": false}\n'
+    )
+    assert rows(tmp_path, content, "t.jsonl") == {
+        "a": [1.0, 2.5, None],
+        "b": ["007", None, "x"],
+        "d": [dt.date(2020, 1, 1), None, dt.date(2021, 1, 1)],
+        "t": [dt.datetime(2020, 1, 1, 10), None, None],
+        "x": [True, None, False],
+    }
+
+
+def test_a_large_json_file_keeps_its_order(tmp_path):
+    values = np.random.default_rng(0).permutation(60_000).tolist()
+    content = "".join(f'{{"k":{v}}}\n' for v in values)
+    assert rows(tmp_path, content, "t.jsonl")["k"] == values

@@ -1,0 +1,88 @@
+"""Proposed roles, kinds and reasons."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow import datasets
+from hedgerow.schema import Schema
+from hedgerow.table.profile import profile
+
+N = 60
+
+
+def role(name, values):
+    return {p.name: p.role for p in profile(pa.table({name: values}))}[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("x", [f"text {i}" for i in range(N)], "identifier"),
+        ("contact", [f"a{i % 9}@b.org" for i in range(N)], "identifier"),
+        ("contact", [f"+49 30 {100 + i % 9} 55" for i in range(N)], "identifier"),
+        ("k", [str(uuid.UUID(int=i % 9)) for i in range(N)], "identifier"),
+        ("name", [f"Name {i % 40}" for i in range(N)], "identifier"),
+        ("lastName", [f"Name {i % 40}" for i in range(N)], "identifier"),
+        ("SSN", list(range(1000, 1000 + 3 * N, 3)), "identifier"),
+        ("person_id", list(range(1000, 1000 + 3 * N, 3)), "identifier"),
+        ("row", list(range(N)), "identifier"),
+        ("household_id", [i // 2 for i in range(400)], "identifier"),
+        ("job_name", ["a", "b"] * 30, "quasi"),
+        ("Age", list(range(N)), "quasi"),
+        ("dateOfBirth", [dt.date(1990, 1, 1) + dt.timedelta(i) for i in range(N)], "quasi"),
+        ("marital-status", ["a", "b"] * 30, "quasi"),
+        ("anything", ["a", "b", "c"] * 20, "quasi"),
+        ("few", [1, 2, 3] * 20, "quasi"),
+        ("annual income", [i * 7 for i in range(N)], "sensitive"),
+        ("capital-gain", [0] * 50 + list(range(10)), "sensitive"),
+        ("diagnosis", ["flu", "cold"] * 30, "sensitive"),
+        ("measure", np.linspace(0, 1, 300), "sensitive"),
+        ("fnlwgt", list(range(0, 7 * N, 7)), "other"),
+        ("same", [1] * N, "other"),
+        ("none", pa.nulls(N), "other"),
+        ("nested", [[1]] * N, "other"),
+        ("cover", ["medicaid", "none"] * 30, "quasi"),
+    ],
+)
+def test_roles(name, values, expected):
+    assert role(name, values) == expected
+
+
+def test_kinds_are_given_where_the_type_does_not_tell():
+    table = pa.table(
+        {
+            "zip": [10115, 10117] * 20,
+            "birth": ["2001-02-03", "1999-01-01"] * 20,
+            "age": [1, 2] * 20,
+        }
+    )
+    assert dict(Schema.guess(table).kinds) == {"zip": "categorical", "birth": "date"}
+
+
+def test_a_profile_counts_and_shows_no_value():
+    table = pa.table({"job": ["secret", None, "secret", "hidden"], "age": [1, 2, None, None]})
+    job, age = profile(table)
+    assert (job.n_distinct, job.n_missing, job.share_distinct) == (2, 1, pytest.approx(2 / 3))
+    assert (age.kind, age.n_distinct, age.n_missing, age.share_distinct) == ("numeric", 2, 2, 1.0)
+    assert "secret" not in repr(profile(table))
+
+
+def test_every_column_has_a_role_and_a_reason():
+    schema = Schema.guess(datasets.make_people(500))
+    assert schema.identifiers == ("person_id",)
+    assert schema.sensitive == ("income", "assets", "diagnosis", "smoker")
+    assert len(schema.quasi) == 12
+    assert set(schema.reasons) == {*schema.identifiers, *schema.quasi, *schema.sensitive}
+    assert all(schema.reasons.values())
+
+
+def test_row_order_does_not_matter():
+    people = datasets.make_people(300)
+    order = np.random.default_rng(0).permutation(300)
+    assert profile(people) == profile(people.take(pa.array(order)))

@@ -1,0 +1,233 @@
+"""What is written reads back to the same values, for its owner alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import io
+import json
+import stat
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import OutputError
+from hedgerow.table import read, write
+from hedgerow.table.escape import escape_cells, unescape_cells
+from hedgerow.table.write import write_table
+
+TABLE = pa.table(
+    {
+        "n": [1, 2, None],
+        'odd "name", ü': ["=1+1", 'q"u,o\nte', None],
+        "=name": ["", " s ", "-5"],
+        "day": [dt.date(2020, 1, 1), None, dt.date(1900, 2, 3)],
+        "flag": [True, None, False],
+        "share": [1.5, -2e-7, None],
+        "group": pa.array(["[1-2]", "a+b", None]).dictionary_encode(),
+        "time": pa.array([dt.datetime(2020, 1, 1, 3, 4, 5, 6), None, dt.datetime(1960, 1, 1)]),
+    }
+)
+SUFFIXES = [".csv", ".tsv", ".parquet", ".feather", ".jsonl"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_round_trip_keeps_values_and_order(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    write_table(TABLE, path)
+    found = read(path, unescape_formulas=True)
+    assert found.arrow.to_pylist() == TABLE.to_pylist()
+    assert found.names == TABLE.column_names
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_are_private_even_when_they_stood_there(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    path.touch(0o644)
+    write_table(TABLE, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        ("a;b;c\r\n1,5;x;WAHR\r\n2,25;y;FALSCH\r\n", "utf-8"),
+        ("a,b\n1,TRUE\n2,FALSE\n", "utf-8"),
+        ("a,b\n1,True\n,False\n", "utf-8"),
+        ('"a"\t"b"\n"1"\t"x"\n"2"\t"y"\n', "utf-8"),
+        ("'a'|'b'\n'1'|'it''s'\n", "utf-8"),
+        ("a, b\n1, x\n2, y\n", "utf-8"),
+        ("1,x\n2,y\n", "utf-8"),
+        ('a,b\n1,"x \\"y\\" z"\n2,k\n', "utf-8"),
+        ("name,b\nMüller,1\n", "cp1252"),
+        ('a,b\n1,""\n2,\n', "utf-8"),
+    ],
+)
+def test_the_dialect_that_came_in_goes_out(tmp_path, content, encoding):
+    path = tmp_path / "in.csv"
+    path.write_bytes(content.encode(encoding))
+    table = read(path)
+    write_table(table.restore({}), tmp_path / "out.csv", like=table)
+    assert (tmp_path / "out.csv").read_bytes().decode("utf-8") == content
+
+
+def test_the_ending_decides_the_format_and_like_fills_in(tmp_path):
+    (tmp_path / "in.csv").write_text("a;b\n1;x\n")
+    table = read(tmp_path / "in.csv")
+    write_table(table.arrow, tmp_path / "out.parquet", like=table)
+    assert pq.read_table(tmp_path / "out.parquet").equals(table.arrow)
+    write_table(table.arrow, tmp_path / "release.part", like=table)
+    assert (tmp_path / "release.part").read_text() == "a;b\n1;x\n"
+    write_table(table.arrow, tmp_path / "bare")
+    assert pq.read_table(tmp_path / "bare").equals(table.arrow)
+
+
+def test_parquet_has_plain_text_and_no_notes(tmp_path):
+    frame = pd.DataFrame({"secret": pd.Categorical(["x", "y"]), "a": [1, 2]}, index=[3, 3])
+    table = pa.Table.from_pandas(frame).drop_columns(["secret"])
+    table = table.append_column("g", pa.array(["u", "u"]).dictionary_encode())
+    write_table(table, tmp_path / "t.parquet")
+    found = pq.read_table(tmp_path / "t.parquet")
+    assert found.schema.field("g").type == pa.string()
+    assert b"secret" not in (tmp_path / "t.parquet").read_bytes()
+
+
+def test_parquet_keeps_types_of_its_own_and_of_arrow(tmp_path):
+    table = pa.table(
+        {
+            "s": pa.array(["a"], pa.large_string()),
+            "z": pa.array([dt.datetime(2020, 1, 1)], pa.timestamp("us", "Europe/Oslo")),
+            "d": pa.array([Decimal("1.50")]),
+            "l": pa.array([[1, 2]]),
+            "t": pa.array([dt.timedelta(1)]),
+        }
+    )
+    write_table(table, tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").arrow.equals(table)
+
+
+def test_formulas_are_written_as_text(tmp_path):
+    cells = ["=cmd()", "+1+1", "-x", "@a", "\tq", "\rq", "'=x", "-5", "+3.2", "[1-2]", "cook"]
+    table = pa.table({"c": cells, "g": pa.array(cells).dictionary_encode()})
+    write_table(table, tmp_path / "t.csv")
+    shown = read(tmp_path / "t.csv").arrow.column("c").to_pylist()
+    assert shown == ["'" + c if c[0] in "=@\t\r'" or c in ("+1+1", "-x") else c for c in cells]
+    back = read(tmp_path / "t.csv", unescape_formulas=True).arrow
+    assert back.to_pydict() == {"c": cells, "g": cells}
+    write_table(table, tmp_path / "raw.csv", escape=False)
+    assert read(tmp_path / "raw.csv").arrow.column("c").to_pylist() == cells
+    for suffix in (".parquet", ".jsonl"):
+        write_table(table, tmp_path / f"t{suffix}")
+        assert read(tmp_path / f"t{suffix}").arrow.column("c").to_pylist() == cells
+
+
+@given(st.lists(st.one_of(st.none(), st.text("'=+-@\t\r1a.", max_size=6))))
+def test_escaping_is_undone_exactly(cells):
+    array = pa.array(cells, pa.string())
+    escaped = escape_cells(array)
+    assert unescape_cells(escaped).to_pylist() == cells
+    for text in escaped.drop_null().to_pylist():
+        if text[:1] in ("=", "@", "\t", "\r"):
+            raise AssertionError("a formula was left")
+        if text[:1] in ("+", "-"):
+            float(text)
+
+
+words = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\x7f")
+    | st.sampled_from(list("\",;'\n|\t\\ =+-@")),
+    max_size=8,
+)
+dialects = st.sampled_from(
+    ["a,b,c\nx,1,y\n", "a;b;c\nx;1,5;y\n", '"a"\t"b"\t"c"\n"x"\t"1"\t"y"\n', "'a'|b|c\n'x'|1|y\n"]
+)
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
+@given(st.lists(st.tuples(words, st.integers(-9, 9), words), min_size=1, max_size=6), dialects)
+def test_any_text_survives_any_dialect(tmp_path, records, dialect):
+    (tmp_path / "in.csv").write_text(dialect)
+    like = read(tmp_path / "in.csv")
+    # The first record settles the types and shows the quotes.
+    records = [("plain text", 1, "plain text"), *records]
+    table = pa.table({"a": [r[0] for r in records], "b": [float(r[1]) for r in records],
+                      "c": [r[2] for r in records]})  # fmt: skip
+    write_table(table, tmp_path / "out.csv", like=like)
+    like_again = write.Dialect(**vars(like.layout.dialect))
+    from hedgerow.table.csvfile import _through_duckdb
+
+    read_back = _through_duckdb(
+        tmp_path / "out.csv", tmp_path / "out.csv", ["a", "b", "c"], like_again
+    )
+    empty = None if like_again.quote_all else ""
+    for name in ("a", "c"):
+        expected = [v or empty for v in table.column(name).to_pylist()]
+        assert unescape_cells(read_back.column(name)).to_pylist() == expected
+    numbers = [float(v.replace(",", ".")) for v in read_back.column("b").to_pylist()]
+    assert numbers == table.column("b").to_pylist()
+
+
+class Full(io.RawIOBase):
+    """A file on a disk that has room for a few bytes."""
+
+    def __init__(self) -> None:
+        self.room = 10
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data) -> int:
+        self.room -= len(bytes(data))
+        if self.room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return len(bytes(data))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path, suffix, monkeypatch):
+    path = tmp_path / f"t{suffix}"
+
+    def create(where):
+        where.touch()
+        return Full()
+
+    monkeypatch.setattr(write, "_create", create)
+    with pytest.raises(OutputError, match="No space left on device") as caught:
+        write_table(TABLE, path)
+    assert str(path) in str(caught.value)
+    assert not path.exists()
+
+
+def test_unwritable_places_are_named(tmp_path):
+    with pytest.raises(OutputError, match="No such file or directory"):
+        write_table(TABLE, tmp_path / "none" / "t.csv")
+    with pytest.raises(OutputError, match="Is a directory"):
+        write_table(TABLE, tmp_path)
+
+
+def test_json_has_no_infinities_and_nan_is_missing(tmp_path):
+    with pytest.raises(OutputError, match="'x' holds infinities"):
+        write_table(pa.table({"x": [float("inf")]}), tmp_path / "t.jsonl")
+    write_table(pa.table({"x": [float("nan"), 1.0]}), tmp_path / "t.jsonl")
+    lines = (tmp_path / "t.jsonl").read_text().splitlines()
+    assert [json.loads(line)["x"] for line in lines] == [None, 1]
+
+
+def test_nested_cells_in_csv(tmp_path):
+    write_table(pa.table({"l": [[1, 2], None], "a": [1, 2]}), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == 'l,a\n"[1, 2]",1\n,2\n'
+
+
+def test_many_batches(tmp_path):
+    n = 150_000
+    table = pa.table({"k": range(n), "g": pa.array([f"g{i % 7}" for i in range(n)])})
+    for suffix in SUFFIXES:
+        write_table(table, tmp_path / f"t{suffix}")
+        assert read(tmp_path / f"t{suffix}").arrow.equals(table)

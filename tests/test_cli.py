@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow
+from hedgerow import __version__
+from hedgerow.cli.options import split
+from hedgerow.cli.run import run
+
+SECRET = "Zweifelhaft"
+FLAGS = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name", "-k", "5"]
+
+
+def people(n: int = 300) -> pa.Table:
+    rng = np.random.default_rng(1)
+    return pa.table({
+        "name": [f"{SECRET} {i}" for i in range(n)],
+        "age": rng.integers(18, 90, n),
+        "job": np.array(["nurse", "cook", "smith"])[rng.integers(0, 3, n)],
+        "income": rng.lognormal(10, 1, n).round(2),
+        "town": np.array(["a", "b"])[rng.integers(0, 2, n)],
+    })
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pacsv.write_csv(people(), "people.csv")
+    return tmp_path
+
+
+def left(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()} - {"people.csv"}
+
+
+def test_a_first_release_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["protect", "people.csv", *FLAGS, "--max-disclosure", "1", "--out", "release/"]) == 0
+    out, err = capsys.readouterr()
+    assert {f.name for f in (here / "release").iterdir()} == {"release.csv", "plan.json", "audit.json", "RECIPIENT.md"}
+    for words in ("300 records in", "release/release.csv", "release/plan.json", "release/audit.json",
+                  'Released unchanged as "other": town.'):
+        assert words in out
+    assert SECRET not in out + err
+    assert err == ""
+
+
+def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["protect", "people.csv", *FLAGS, "--out", "release", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["groups"]["smallest"] >= 5
+    assert Path(told["files"]["release"]).exists()
+    assert run(["apply", "release/plan.json", "people.csv", "--out", "again.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"file": "again.csv", "rows": 300, "outside": 0, "dropped": ["name"]}
+    assert Path("again.csv").read_text() == Path("release/release.csv").read_text()
+    assert run(["apply", "release/plan.json", "people.csv", "--out", "again.csv"]) == 2
+    assert "again.csv exists already" in capsys.readouterr().err
+
+
+def test_inspect_proposes_a_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", "people.csv", "--save", "schema.toml"]) == 0
+    out = capsys.readouterr().out
+    assert "300 records, 5 columns" in out
+    assert "hedgerow protect people.csv --quasi" in out
+    assert SECRET not in out
+    assert run(["inspect", "people.csv", "--json"]) == 0
+    told = {c["column"]: c for c in json.loads(capsys.readouterr().out)["columns"]}
+    assert told["name"]["role"] == "identifier"
+    assert told["income"]["kind"] == "numeric"
+    assert run(["protect", "people.csv", "--schema", "schema.toml", "-k", "5", "--out", "release"]) == 0
+
+
+def test_a_config_holds_every_option_and_the_command_line_wins(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("release.toml").write_text("""
+        file = "people.csv"
+        quasi = ["age", "job"]
+        sensitive = "income"
+        identifiers = ["name"]
+        method = "mart"
+        k = 7
+        max-disclosure = 1
+        out = "from_config"
+        [categories]
+        job = ["smith", "nurse", "cook"]
+    """)
+    assert run(["protect", "--config", "release.toml"]) == 0
+    assert json.loads(Path("from_config/plan.json").read_text())["parameters"]["k"] == 7
+    assert run(["protect", "--config", "release.toml", "-k", "9", "--out", "given"]) == 0
+    assert json.loads(Path("given/plan.json").read_text())["parameters"]["k"] == 9
+    capsys.readouterr()
+    Path("release.toml").write_text('quasy = "age"\nk = "ten"\n')
+    assert run(["protect", "--config", "release.toml"]) == 2
+    err = capsys.readouterr().err
+    assert "'quasy' (did you mean 'quasi'?)" in err
+    assert "'k' must be a whole number" in err
+
+
+def test_names_with_commas_and_repeated_options() -> None:
+    assert split(["age,job", "town"]) == ["age", "job", "town"]
+    assert split(['"income, yearly",age']) == ["income, yearly", "age"]
+    assert split("a, b") == ["a", "b"]
+
+
+def test_an_unnamed_identifier_is_warned_of(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["protect", "people.csv", "--quasi", "age", "--sensitive", "income", "-k", "5", "--out", "r"]) == 0
+    assert "warning: released unchanged, but like an identifier: name" in capsys.readouterr().err
+
+
+def csv(text: str, name: str = "bad.csv") -> Any:
+    return lambda: Path(name).write_text(text)
+
+
+def column(name: str, values: Any) -> Any:
+    def make() -> None:
+        table = people()
+        pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(values)), "bad.parquet")
+    return make
+
+
+INF = [float("inf")] + [float(i) for i in range(299)]
+BAD: dict[str, tuple[Any, list[str], str]] = {
+    "no such file": (None, ["none.csv"], "there is no file none.csv"),
+    "empty file": (csv(""), ["bad.csv"], "empty"),
+    "header only": (csv("name,age,job,income\n"), ["bad.csv"], "no rows"),
+    "no rows": (lambda: pq.write_table(people().slice(0, 0), "bad.parquet"), ["bad.parquet"], "no rows"),
+    "doubled names": (csv("age,age,job,income\n1,2,a,3\n4,5,b,6\n"), ["bad.csv"], "more than once: 'age'"),
+    "ragged": (csv("name,age,job,income\na,1,b,2\na,1\n"), ["bad.csv"], "ragged"),
+    "encoding": (lambda: Path("bad.csv").write_bytes(b"name,age\n\x81\x8d\xff\xfe\x00,1\n"), ["bad.csv"], "encoding"),
+    "unknown column": (None, ["people.csv", "--quasi", "agee"], "did you mean 'age'"),
+    "doubled column": (None, ["people.csv", "--quasi", "age", "--quasi", "age"], "twice in quasi"),
+    "two roles": (None, ["people.csv", "--other", "age"], "'age' is"),
+    "constant sensitive": (column("income", [1.0] * 300), ["bad.parquet"], "constant"),
+    "all missing sensitive": (column("income", pa.nulls(300, pa.float64())), ["bad.parquet"], "missing"),
+    "not numeric": (None, ["people.csv", "--schema", "numeric.toml"], "'town' is declared numeric"),
+    "infinite sensitive": (column("income", INF), ["bad.parquet"], "infinit"),
+    "infinite quasi": (column("age", INF), ["bad.parquet"], "infinit"),
+    "k of 1": (None, ["people.csv", "-k", "1"], "k "),
+    "k too large": (None, ["people.csv", "-k", "301"], "k"),
+    "disclosure of 0": (None, ["people.csv", "--max-disclosure", "0"], "max_disclosure"),
+    "disclosure above 1": (None, ["people.csv", "--max-disclosure", "1.5"], "max_disclosure"),
+    "alpha of 1": (None, ["people.csv", "--alpha", "1"], "alpha"),
+    "numeric style": (None, ["people.csv", "--numeric", "sum"], "numeric"),
+    "method": (None, ["people.csv", "--method", "marts"], "did you mean 'mart'"),
+    "foreign option": (None, ["people.csv", "--objective", "loss"], "has no option --objective"),
+    "unwritable": (None, ["people.csv", "--out", "no/such/place"], "there is no folder no/such"),
+    "out is a file": (None, ["people.csv", "--out", "people.csv"], "is not a folder"),
+    "hierarchy": (None, ["people.csv", "--hierarchy", "job"], "COLUMN=FILE.csv"),
+    "no key": (None, ["people.csv", "--pseudonyms"], "--key-file"),
+    "unknown option": (None, ["people.csv", "--aplha", "1"], "--aplha"),
+    "word for a number": (None, ["people.csv", "-k", "ten"], "-k"),
+    "no config": (None, ["people.csv", "--config", "none.toml"], "cannot read the config"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_told_clearly_and_writes_nothing(case: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make, arguments, words = BAD[case]
+    Path("numeric.toml").write_text('sensitive = ["town"]\nquasi = ["age"]\n[kinds]\ntown = "numeric"\n')
+    if make is not None:
+        make()
+    before = left(here)
+    flags = [] if "--schema" in arguments else FLAGS
+    out = [] if "--out" in arguments else ["--out", "release"]
+    assert run(["protect", *flags, *out, *arguments]) == 2
+    told = capsys.readouterr()
+    assert words in told.err
+    assert told.err.startswith("error: ")
+    assert "Traceback" not in told.err
+    assert "unexpected" not in told.err
+    assert SECRET not in told.err + told.out
+    assert left(here) == before
+
+
+def test_a_broken_promise_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPatch,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
+    from hedgerow.release import write
+
+    real = write.write_table
+    monkeypatch.setattr(write, "write_table", lambda table, *a, **k: real(table.slice(1), *a, **k))
+    assert run(["protect", "people.csv", *FLAGS, "--out", "release"]) == 1
+    assert "does not keep" in capsys.readouterr().err
+    assert left(here) == set()
+
+
+@pytest.mark.parametrize(("failure", "code", "words"), [
+    (KeyboardInterrupt(), 130, "interrupted; nothing was written"),
+    (OSError(28, "No space left on device"), 2, "No space left on device"),
+    (MemoryError(), 2, "not enough memory"),
+    (ValueError(SECRET), 2, "unexpected ValueError in"),
+])
+def test_other_failures_are_told_without_values(here: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException,
+                                                code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from hedgerow.release import write
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(write, "write_table", fail)
+    assert run(["protect", "people.csv", *FLAGS, "--out", "release"]) == code
+    told = capsys.readouterr().err
+    assert words in told
+    assert SECRET not in told
+    assert left(here) == set()
+
+
+def test_help_alone_shows_a_first_release(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    for words in ("hedgerow inspect people.csv", "hedgerow protect people.csv --quasi", "--out release/", "Exit codes"):
+        assert words in out
+    assert run([]) == 0
+
+
+ENV = {**os.environ, "PYTHONPATH": str(Path(hedgerow.__file__).parents[1])}
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "hedgerow", *arguments], capture_output=True, text=True, env=ENV)
+
+
+def test_version_starts_fast_and_loads_nothing_heavy() -> None:
+    command("--version")
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = command("--version")
+        times.append(time.perf_counter() - start)
+        assert (done.returncode, done.stdout) == (0, f"hedgerow {__version__}\n")
+    assert min(times) < 0.3
+
+
+def test_a_real_process_says_errors_in_one_line_and_leaves_by_code(here: Path) -> None:
+    done = command("protect", "people.csv", "--quasi", "agee", "--out", "release")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
+    code = ("import sys, time\nfrom hedgerow.release import write\nreal = write.write_table\n"
+            "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    time.sleep(60)\n"
+            "write.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])")
+    process = subprocess.Popen([sys.executable, "-c", code, "protect", "people.csv", *FLAGS, "--out", "release"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    assert len(left(here)) == 1
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "error: interrupted; nothing was written\n"
+    assert left(here) == set()

@@ -1,0 +1,127 @@
+"""Roles and kinds: contradictions named, everything at fault in one error, TOML there and back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.errors import SchemaError
+from hedgerow.hierarchy import Hierarchy
+from hedgerow.schema import KINDS, Schema
+
+
+def test_roles():
+    schema = Schema(quasi=["age", "job"], sensitive="income", identifiers=("name",))
+    assert schema.sensitive == ("income",)
+    roles = [schema.role(n) for n in ("age", "income", "name", "height")]
+    assert roles == ["quasi", "sensitive", "identifier", "other"]
+
+
+def test_contradictions_come_in_one_error():
+    with pytest.raises(SchemaError) as caught:
+        Schema(
+            quasi=["a", "b", "a"],
+            sensitive=["b"],
+            kinds={"c": "number"},
+            categories={"d": ["x", "x"]},
+        )
+    for part in (
+        "'a' is twice in quasi",
+        "'b' is quasi and sensitive",
+        "'c' has the unknown kind 'number'",
+        "'d' declares a category twice",
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"quasi": 5}, {"categories": {"a": "xy"}}, {"categories": {"a": 5}}, {"kinds": ["a"]}],
+)
+def test_fields_of_the_wrong_shape(fields):
+    with pytest.raises(SchemaError):
+        Schema.from_mapping(fields)
+
+
+def test_all_columns_at_fault_with_near_names():
+    schema = Schema(
+        quasi=["agee", "Job", "x9"], sensitive=["incom"], other=["zzz"], kinds={"hight": "numeric"}
+    )
+    with pytest.raises(SchemaError) as caught:
+        schema.check(["age", "job", "income", "height"])
+    message = str(caught.value)
+    for part in (
+        "no column 'agee' (did you mean 'age'?)",
+        "no column 'Job' (did you mean 'job'?)",
+        "no column 'x9';",
+        "no column 'incom' (did you mean 'income'?)",
+        "no column 'zzz'",
+        "no column 'hight' (did you mean 'height'?)",
+        "the table's columns are: age, job, income, height",
+    ):
+        assert part in message
+
+
+def test_check_passes_and_can_leave_roles_out():
+    schema = Schema(quasi=["a"], sensitive=["b"])
+    schema.check(["a", "b", "c"])
+    schema.check(["a"], sensitive=False)
+    schema.check(["b"], quasi=False)
+    with pytest.raises(SchemaError):
+        schema.check(["a"])
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+
+
+@st.composite
+def schemas(draw):
+    columns = draw(st.lists(names, unique=True, max_size=8))
+    roles = [draw(st.sampled_from(["quasi", "sensitive", "identifiers", "other"])) for _ in columns]
+    chosen = {
+        role: [c for c, r in zip(columns, roles, strict=True) if r == role] for role in set(roles)
+    }
+    kinds = {c: draw(st.sampled_from(KINDS)) for c in columns[:3]}
+    categories = {c: draw(st.lists(names, unique=True, max_size=4)) for c in columns[:2]}
+    values = draw(st.lists(names, unique=True, max_size=3))
+    hierarchies = {c: Hierarchy({v: (v, "g", "*") for v in values}) for c in columns[:1] if values}
+    return Schema(**chosen, kinds=kinds, categories=categories, hierarchies=hierarchies)
+
+
+@given(schemas())
+def test_toml_round_trip(schema):
+    assert Schema.from_toml(schema.to_toml()) == schema
+
+
+def test_toml_files_with_a_hierarchy_beside_them(tmp_path):
+    (tmp_path / "job.csv").write_text("nurse;health;*\ncook;service;*\n")
+    (tmp_path / "s.toml").write_text('quasi = ["job"]\n[hierarchies]\njob = "job.csv"\n')
+    schema = Schema.from_toml(tmp_path / "s.toml")
+    assert schema.hierarchies["job"].generalize("cook", 1) == "service"
+    assert Schema.from_toml(str(tmp_path / "s.toml")) == schema
+    assert Schema.from_toml('quasi = ["a"]').quasi == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("quasi = [\n", "not valid TOML"),
+        ('quasy = ["a"]\n', "unknown schema keys: quasy"),
+        ("none.toml", "cannot read the schema none.toml"),
+    ],
+)
+def test_toml_faults(text, message):
+    with pytest.raises(SchemaError, match=message):
+        Schema.from_toml(text)
+
+
+def test_toml_that_is_no_text(tmp_path):
+    (tmp_path / "s.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SchemaError, match="not UTF-8"):
+        Schema.from_toml(tmp_path / "s.toml")
+
+
+def test_replace():
+    schema = Schema(quasi=["a"]).replace(sensitive=["b"])
+    assert (schema.quasi, schema.sensitive) == (("a",), ("b",))
