@@ -37,6 +37,8 @@ PLAIN = {"errors", "hierarchy", "schema", "plan"}
 LATE = {
     ("schema.py", "table"),  # Schema.guess
     ("plan/records.py", "release"),  # Plan.apply
+    ("audit/result.py", "report"),  # Audit.report
+    ("audit/frontier.py", "report"),  # Frontier.picture
     ("__init__.py", "*"),  # the public names, looked up on first use
 }
 

@@ -1,35 +1,23 @@
-"""5 MEASURE: what a release gives away, and what it is still good for.
-
-The module can be called: ``hr.audit(original, released, schema)``.
-"""
+"""5 MEASURE: what a release gives away, and what it is still good for."""
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Audit", "audit", "json_schema"]
+if TYPE_CHECKING:
+    from .frontier import Frontier as Frontier
+    from .result import Audit as Audit
+    from .result import json_schema as json_schema
+    from .run import audit as audit
 
-_HOMES = {"Audit": ".result", "json_schema": ".result", "audit": ".run"}
+__all__ = ["Audit", "Frontier", "audit", "json_schema"]
+
+_HOMES = {"Audit": "result", "json_schema": "result", "audit": "run", "Frontier": "frontier"}
 
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for, and the numeric libraries with it, on first use."""
-    from importlib import import_module
-
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name], __name__), name)
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class _Callable(ModuleType):
-    """The package `hedgerow.audit` and the function `hedgerow.audit` are one name."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        from .run import audit
-
-        return audit(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

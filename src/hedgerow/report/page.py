@@ -65,7 +65,8 @@ def _context(audit: Audit, audience: str, plan: Any, checks: Sequence[Any]) -> d
     }
     if steward:
         context |= {
-            "sizes": pictures.class_sizes(before["classes"]["histogram"], after["classes"]["histogram"]),
+            "sizes": pictures.class_sizes(before["classes"]["histogram"], after["classes"]["histogram"],
+                                          after["classes"]["k"]),
             "columns": {name: pictures.before_after(name, shape)
                         for name, shape in audit.pictures["histograms"].items() if shape["labels"]},
             "scatters": {name: pictures.disclosure_scatter(name, points)

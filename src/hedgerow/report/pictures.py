@@ -63,7 +63,8 @@ def _percent_axis(axis: Any) -> None:
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
-def class_sizes(before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]) -> Picture:
+def class_sizes(before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]],
+                k: int) -> Picture:
     """Share of records by the size of their class, original and release."""
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
     names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
@@ -80,10 +81,9 @@ def class_sizes(before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str
         _percent_axis(axes.yaxis)
         axes.legend()
     alone = sum(r["records"] for r in before if r["from"] == 1) / (sum(r["records"] for r in before) or 1)
-    smallest = min(r["from"] for r in after if r["classes"])
     return Picture(canvas.svg, f"Share of records by class size. In the original {alone:.0%} of the "
-                   f"records are alone in their class; in the release the smallest classes have "
-                   f"{smallest} or more records.")
+                   f"records are alone in their class; in the release every class has "
+                   f"at least {k}.")
 
 
 def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
@@ -107,7 +107,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
         axes.set_ylabel("disclosure")
         _percent_axis(axes.yaxis)
     return Picture(canvas.svg, f"Disclosure of {name} by class size over {n} classes; the highest is "
-                   f"about {worst:.0%}.")
+                   f"{'in the row below ' if 'size_edges' in points else ''}{worst:.0%}.")
 
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
@@ -125,7 +125,8 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
                 (attack["control"], CONTROL, "D", "control"),
                 (public, PUBLIC, "|", "public totals"), (attack["success"], RELEASE, "o", "release"),
             ):
-                if value is None:
+                # linking's control answers another question; it stands in the table
+                if value is None or (label == "control" and attack["attack"] == "linking"):
                     continue
                 axes.plot(value, y, marker=marker, color=colour, linestyle="none",
                           markersize=10 if marker == "|" else 6,
