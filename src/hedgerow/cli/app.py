@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import apply, inspect, protect
+from . import apply, audit, frontier, inspect, protect
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -46,5 +46,5 @@ def _all(version: Annotated[bool, typer.Option("--version", callback=_version, i
     pass
 
 
-for command in (inspect, protect, apply):
+for command in (inspect, protect, apply, audit, frontier):
     command.add(app)
