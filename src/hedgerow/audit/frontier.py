@@ -16,7 +16,7 @@ from ..errors import InfeasibleError, ParameterError
 from ..schema import Schema
 from ..table import Table, read
 from .grouping import count
-from .released import Pair, align
+from .released import Pair, align, recoded
 from .risk import disclosure as categorical
 from .risk import numeric
 from .utility.loss import penalty
@@ -319,15 +319,10 @@ def _set(method: Any, parameters: Mapping[str, Any]) -> Any:
 def _figures(table: Table, schema: Schema, method: Any, measured: dict[Any, dict[str, Any]],
              utility: str, seed: int) -> dict[str, Any]:
     """Fit, recode and measure one setting."""
-    from ..engines.memory import transform
-
     plan = method.fit_table(table, schema).plan_
     if plan.recoding in measured:
         return measured[plan.recoding]
-    arrow = table.arrow
-    for name, column in transform(plan, table).columns.items():
-        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
-    pair = align(table, Table(arrow), schema, allow_outside=True)
+    pair = align(table, recoded(plan, table), schema, allow_outside=True)
     worst, groups, records = [], [], []
     for column in pair.released_sensitive:
         counts = count(pair.classes, column.codes, column.n_values + column.has_missing)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..errors import InputError, SchemaError
 from ..hierarchy import Hierarchy
+from ..plan import Plan
 from ..schema import Schema
 from ..table import Column, Table, read
 from .extents import Extent, duplicates, read_extent
@@ -257,6 +258,16 @@ def _notes(before: Table, after: Table, schema: Schema, sensitive: Sequence[Colu
     if changed:
         notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
     return notes
+
+
+def recoded(plan: Plan, table: Table) -> Table:
+    """A table with its quasi-identifiers as a plan releases them; nothing is said of what falls outside."""
+    from ..engines.memory import transform
+
+    arrow = table.arrow
+    for name, column in transform(plan, table).columns.items():
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
+    return Table(arrow)
 
 
 def same(a: Column, b: Column) -> bool:

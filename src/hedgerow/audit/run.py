@@ -227,10 +227,7 @@ def _attacks(pair: Pair, control: Any, people: int, learners: Sequence[str] | No
 
 def versions() -> dict[str, str]:
     """The versions that made the numbers."""
-    out = {"python": platform.python_version()}
-    for name in ("hedgerow", "numpy", "scipy", "scikit-learn"):
-        try:
-            out[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            out[name] = "not installed"
-    return out
+    from .. import __version__
+
+    out = {"hedgerow": __version__, "python": platform.python_version()}
+    return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}

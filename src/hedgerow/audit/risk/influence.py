@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..features import design_known, design_released, feature_columns, known_rows
-from ..grouping import FloatArray
+from ..grouping import FloatArray, IntArray
 from ..released import Pair
 
 MAX_ROWS = 20_000
@@ -40,7 +40,7 @@ def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
     rows = pair.canonical
     if len(rows) > MAX_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).astype(np.int64)]
-    y = _responses(pair)[rows]
+    y = _responses(pair, rows)
     spread = ((y - y.mean(axis=0)) ** 2).sum()
     if spread <= 0 or len(rows) < 4:
         return []
@@ -57,15 +57,16 @@ def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
     return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))
 
 
-def _responses(pair: Pair) -> FloatArray:
+def _responses(pair: Pair, rows: IntArray) -> FloatArray:
     """Sensitive columns side by side, each with a squared error of 1 a row."""
     parts = []
     for column in pair.sensitive:
         if column.is_number:
-            y = np.append(np.asarray(column.values, np.float64), np.nan)[column.codes]
-            block = np.where(np.isfinite(y), y, np.nanmean(y))[:, None]
+            y = np.append(np.asarray(column.values, np.float64), np.nan)[column.codes[rows]]
+            known = np.isfinite(y)
+            block = np.where(known, y, y[known].mean() if known.any() else 0.0)[:, None]
         else:
-            block = np.eye(column.n_values + 1)[column.codes][:, :column.n_values + column.has_missing]
+            block = np.eye(column.n_values + 1)[column.codes[rows]]
         scale = np.sqrt(((block - block.mean(axis=0)) ** 2).sum(axis=1).mean())
         parts.append(block / scale if scale > 0 else block * 0)
     return np.hstack(parts)
