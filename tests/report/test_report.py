@@ -6,9 +6,11 @@ import base64
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit.shapes import scatter
 from hedgerow.errors import ParameterError
 from hedgerow.report import render
 from tests.audit.conftest import people_of
@@ -102,7 +104,8 @@ def test_the_same_bytes_on_every_run(made, page):
 
 
 def test_it_tells_promises_attacks_and_what_was_not_measured(page):
-    for part in ("Promises, verified", "regression, tree", "What was not measured", "membership", "Formula", "max_disclosure"):
+    for part in ("Promises, verified", "regression, tree", "What was not measured",
+                 "membership", "Formula", "max_disclosure"):
         assert part in page
 
 
@@ -121,10 +124,6 @@ def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
 
 
 def test_scatters_are_binned_above_1000_points(made):
-    from hedgerow.audit.shapes import scatter
-
-    import numpy as np
-
     few = scatter(np.arange(2, 900), np.linspace(0, 1, 898))
     many = scatter(np.arange(2, 3000), np.linspace(0, 1, 2998))
     assert len(few["sizes"]) == 898

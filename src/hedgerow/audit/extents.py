@@ -224,8 +224,8 @@ class _Reader:
         return (float(made[1]), float(made[2])) if made else parse_range(text)
 
     def _moment(self, text: str) -> float:
-        unit = "D" if self.domain.unit == "day" else "us"
-        return float(np.datetime64(text, unit).astype(np.int64))
+        moment = np.datetime64(text, "us").astype(np.int64)
+        return float(moment // 86_400_000_000 if self.domain.unit == "day" else moment)
 
 
 def read_extent(domain: Column, codes: npt.NDArray[Any], labels: list[str | None] | FloatArray,

@@ -126,7 +126,7 @@ class Counts:
 
     def per_group(self, amounts: npt.NDArray[np.floating]) -> FloatArray:
         """The amounts of the cells, summed by class."""
-        return np.bincount(self.groups, amounts, self.n_groups)
+        return np.bincount(self.groups, amounts, self.n_groups).astype(np.float64, copy=False)
 
     def max_per_group(self, amounts: npt.NDArray[np.floating]) -> FloatArray:
         """The largest amount in each class."""

@@ -115,7 +115,7 @@ def audit(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     if attacks:
         found, risk["influence"] = _attacks(pair, control, people, learners, seed, tell)
     tell("utility")
-    utility = {"loss": loss_summary(pair, k), "distributions": distribution_summary(pair),
+    utility: dict[str, Any] = {"loss": loss_summary(pair, k), "distributions": distribution_summary(pair),
                "queries": query_summary(pair, seed=seed), "learning": []}
     if learning and pair.sensitive:
         from .utility.models import learning as learn

@@ -33,7 +33,7 @@ def by_class(rows):
 @settings(max_examples=80, deadline=None)
 @given(labelled)
 def test_diversity_and_closeness_equal_their_definitions(rows):
-    grouping, counts, _ = make(rows)
+    _, counts, _ = make(rows)
     groups = by_class(rows)
     n = len(rows)
     public = [sum(b == v for _, b in rows) / n for v in range(6)]

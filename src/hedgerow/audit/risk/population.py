@@ -84,4 +84,4 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     if bad:
         raise InputError(f"{bad} sampling weights in {weights!r} are missing, infinite or below 1",
                          hint="a weight says how many people a record stands for")
-    return np.bincount(pair.classes.labels, w, pair.classes.n_groups)
+    return np.bincount(pair.classes.labels, w, pair.classes.n_groups).astype(np.float64, copy=False)

@@ -26,7 +26,7 @@ def default_estimators(number: bool, seed: int = 0) -> dict[str, Any]:
     from sklearn.naive_bayes import GaussianNB
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    boost = {"max_iter": 50, "early_stopping": False, "random_state": seed}
+    boost: dict[str, Any] = {"max_iter": 50, "early_stopping": False, "random_state": seed}
     if number:
         # a ridge keeps indicators that a release never shows apart from pulling against each other
         return {"linear": Ridge(alpha=1.0),
