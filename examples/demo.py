@@ -27,15 +27,26 @@ def main(folder: Path) -> None:
         seconds = time.perf_counter() - start
     numbers = release.summary()
     groups, told = numbers["groups"], numbers["disclosure"]
-    print(f"{numbers['rows']:,} made people protected by MART(k=10, max_disclosure=0.5), written and verified "
-          f"in {seconds:.1f} s")
+    print(
+        f"{numbers['rows']:,} made people protected by MART(k=10, max_disclosure=0.5), "
+        "written and verified "
+        f"in {seconds:.1f} s"
+    )
     print(f"  {groups['groups']:,} groups of {groups['smallest']} to {groups['largest']} people")
-    print("  squared error left to an intruder who guesses from a group, as a share of guessing from the public mean:")
-    print(f"  {told['mean_over_groups']:.3f} on average over groups, {told['mean_over_records']:.3f} over people, "
-          f"{told['worst']:.3f} in the worst group")
+    print(
+        "  squared error left to an intruder who guesses from a group, as a share of "
+        "guessing from the public mean:"
+    )
+    print(
+        f"  {told['mean_over_groups']:.3f} on average over groups, "
+        f"{told['mean_over_records']:.3f} over people, "
+        f"{told['worst']:.3f} in the worst group"
+    )
     for check in release.checks:
-        print(f"  {'holds ' if check.holds else 'BROKEN'} {check.name}: required {check.required}, "
-              f"reached {check.reached}")
+        print(
+            f"  {'holds ' if check.holds else 'BROKEN'} {check.name}: required {check.required}, "
+            f"reached {check.reached}"
+        )
     print()
     print(f"release    {folder / 'release.parquet'}")
     print(f"to read    {folder / 'RECIPIENT.md'}")

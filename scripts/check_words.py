@@ -8,8 +8,12 @@ from pathlib import Path
 
 # Claims that no release can keep, and paths that exist on one machine alone.
 FORBIDDEN = {
-    re.compile(r"\b(fully|completely|perfectly)\s+(anonymous|safe|private)\b", re.IGNORECASE): "promises too much",
-    re.compile(r"\b(is|are|becomes?)\s+(now\s+)?(anonymous|safe)\b", re.IGNORECASE): "say which risk was measured",
+    re.compile(
+        r"\b(fully|completely|perfectly)\s+(anonymous|safe|private)\b", re.IGNORECASE
+    ): "promises too much",
+    re.compile(
+        r"\b(is|are|becomes?)\s+(now\s+)?(anonymous|safe)\b", re.IGNORECASE
+    ): "say which risk was measured",
     re.compile(r"(?<![\w./])/(?:home|root|work|Users)/\w"): "a path of one machine",
 }
 PLACES = ("src", "docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -23,8 +27,11 @@ def faults(root: Path) -> list[str]:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in (f for f in files if f.suffix in (".py", ".md", ".html") and f.is_file()):
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-                found += [f"{file.relative_to(root)}:{number}: {why}"
-                          for pattern, why in FORBIDDEN.items() if pattern.search(line)]
+                found += [
+                    f"{file.relative_to(root)}:{number}: {why}"
+                    for pattern, why in FORBIDDEN.items()
+                    if pattern.search(line)
+                ]
     return found
 
 

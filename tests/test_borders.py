@@ -21,15 +21,22 @@ def test_the_words_are_modest() -> None:
     assert check_words.faults(ROOT) == []
 
 
-@pytest.mark.parametrize(("file", "code", "fault"), [
-    ("plan/x.py", "import sklearn_extra", "holds to the standard library"),
-    ("plan/x.py", "def f():\n    from ..release import protect", "plan imports release, which comes after it"),
-    ("criteria.py", "from .methods.mart import MART", "criteria imports methods"),
-    ("criteria.py", "from hedgerow import MART", "public face"),
-    ("audit/x.py", "import duckdb", "only datasets, engines, table import duckdb"),
-    ("cli/x.py", "import pyarrow", "pyarrow is heavy"),
-    ("attic.py", "", "has no place in the order"),
-])
+@pytest.mark.parametrize(
+    ("file", "code", "fault"),
+    [
+        ("plan/x.py", "import sklearn_extra", "holds to the standard library"),
+        (
+            "plan/x.py",
+            "def f():\n    from ..release import protect",
+            "plan imports release, which comes after it",
+        ),
+        ("criteria.py", "from .methods.mart import MART", "criteria imports methods"),
+        ("criteria.py", "from hedgerow import MART", "public face"),
+        ("audit/x.py", "import duckdb", "only datasets, engines, table import duckdb"),
+        ("cli/x.py", "import pyarrow", "pyarrow is heavy"),
+        ("attic.py", "", "has no place in the order"),
+    ],
+)
 def test_every_border_is_watched(tmp_path: Path, file: str, code: str, fault: str) -> None:
     path = tmp_path / "hedgerow" / file
     path.parent.mkdir(parents=True)
@@ -39,10 +46,15 @@ def test_every_border_is_watched(tmp_path: Path, file: str, code: str, fault: st
     assert fault in found[0]
 
 
-@pytest.mark.parametrize("code", [
-    "from ..table import read", "def f():\n    import numpy", "from ..release import protect",
-    "if TYPE_CHECKING:\n    import pyarrow",
-])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from ..table import read",
+        "def f():\n    import numpy",
+        "from ..release import protect",
+        "if TYPE_CHECKING:\n    import pyarrow",
+    ],
+)
 def test_what_a_shell_may_import(tmp_path: Path, code: str) -> None:
     path = tmp_path / "hedgerow" / "cli" / "x.py"
     path.parent.mkdir(parents=True)
@@ -51,16 +63,24 @@ def test_what_a_shell_may_import(tmp_path: Path, code: str) -> None:
 
 
 def test_the_public_face_loads_nothing_heavy() -> None:
-    code = ("import sys, hedgerow, hedgerow.plan, hedgerow.cli.run;"
-            "print(sorted({m.split('.')[0] for m in sys.modules} & set(sys.argv[1].split())))")
-    done = subprocess.run([sys.executable, "-c", code, " ".join(check_borders.HEAVY)], capture_output=True, text=True,
-                          check=True)
+    code = (
+        "import sys, hedgerow, hedgerow.plan, hedgerow.cli.run;"
+        "print(sorted({m.split('.')[0] for m in sys.modules} & set(sys.argv[1].split())))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, " ".join(check_borders.HEAVY)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "[]"
 
 
 def test_every_public_name_is_there_and_stays_a_name_of_the_face() -> None:
-    code = ("import hedgerow.explode, hedgerow.release, hedgerow as hr\n"
-            "for name in hr.__all__: getattr(hr, name)\n"
-            "assert set(dir(hr)) == set(hr.__all__)\n"
-            "assert callable(hr.explode) and callable(hr.protect)")
+    code = (
+        "import hedgerow.explode, hedgerow.release, hedgerow as hr\n"
+        "for name in hr.__all__: getattr(hr, name)\n"
+        "assert set(dir(hr)) == set(hr.__all__)\n"
+        "assert callable(hr.explode) and callable(hr.protect)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

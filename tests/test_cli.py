@@ -26,13 +26,15 @@ FLAGS = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name",
 
 def people(n: int = 300) -> pa.Table:
     rng = np.random.default_rng(1)
-    return pa.table({
-        "name": [f"{SECRET} {i}" for i in range(n)],
-        "age": rng.integers(18, 90, n),
-        "job": np.array(["nurse", "cook", "smith"])[rng.integers(0, 3, n)],
-        "income": rng.lognormal(10, 1, n).round(2),
-        "town": np.array(["a", "b"])[rng.integers(0, 2, n)],
-    })
+    return pa.table(
+        {
+            "name": [f"{SECRET} {i}" for i in range(n)],
+            "age": rng.integers(18, 90, n),
+            "job": np.array(["nurse", "cook", "smith"])[rng.integers(0, 3, n)],
+            "income": rng.lognormal(10, 1, n).round(2),
+            "town": np.array(["a", "b"])[rng.integers(0, 2, n)],
+        }
+    )
 
 
 @pytest.fixture
@@ -46,12 +48,24 @@ def left(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()} - {"people.csv"}
 
 
-def test_a_first_release_from_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_first_release_from_the_command_line(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["protect", "people.csv", *FLAGS, "--max-disclosure", "1", "--out", "release/"]) == 0
     out, err = capsys.readouterr()
-    assert {f.name for f in (here / "release").iterdir()} == {"release.csv", "plan.json", "audit.json", "RECIPIENT.md"}
-    for words in ("300 records in", "release/release.csv", "release/plan.json", "release/audit.json",
-                  'Released unchanged as "other": town.'):
+    assert {f.name for f in (here / "release").iterdir()} == {
+        "release.csv",
+        "plan.json",
+        "audit.json",
+        "RECIPIENT.md",
+    }
+    for words in (
+        "300 records in",
+        "release/release.csv",
+        "release/plan.json",
+        "release/audit.json",
+        'Released unchanged as "other": town.',
+    ):
         assert words in out
     assert SECRET not in out + err
     assert err == ""
@@ -63,7 +77,12 @@ def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told["groups"]["smallest"] >= 5
     assert Path(told["files"]["release"]).exists()
     assert run(["apply", "release/plan.json", "people.csv", "--out", "again.csv", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"file": "again.csv", "rows": 300, "outside": 0, "dropped": ["name"]}
+    assert json.loads(capsys.readouterr().out) == {
+        "file": "again.csv",
+        "rows": 300,
+        "outside": 0,
+        "dropped": ["name"],
+    }
     assert Path("again.csv").read_text() == Path("release/release.csv").read_text()
     assert run(["apply", "release/plan.json", "people.csv", "--out", "again.csv"]) == 2
     assert "again.csv exists already" in capsys.readouterr().err
@@ -79,10 +98,15 @@ def test_inspect_proposes_a_command(here: Path, capsys: pytest.CaptureFixture[st
     told = {c["column"]: c for c in json.loads(capsys.readouterr().out)["columns"]}
     assert told["name"]["role"] == "identifier"
     assert told["income"]["kind"] == "numeric"
-    assert run(["protect", "people.csv", "--schema", "schema.toml", "-k", "5", "--out", "release"]) == 0
+    assert (
+        run(["protect", "people.csv", "--schema", "schema.toml", "-k", "5", "--out", "release"])
+        == 0
+    )
 
 
-def test_a_config_holds_every_option_and_the_command_line_wins(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_config_holds_every_option_and_the_command_line_wins(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("release.toml").write_text("""
         file = "people.csv"
         quasi = ["age", "job"]
@@ -114,7 +138,23 @@ def test_names_with_commas_and_repeated_options() -> None:
 
 
 def test_an_unnamed_identifier_is_warned_of(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["protect", "people.csv", "--quasi", "age", "--sensitive", "income", "-k", "5", "--out", "r"]) == 0
+    assert (
+        run(
+            [
+                "protect",
+                "people.csv",
+                "--quasi",
+                "age",
+                "--sensitive",
+                "income",
+                "-k",
+                "5",
+                "--out",
+                "r",
+            ]
+        )
+        == 0
+    )
     assert "warning: released unchanged, but like an identifier: name" in capsys.readouterr().err
 
 
@@ -125,7 +165,10 @@ def csv(text: str, name: str = "bad.csv") -> Any:
 def column(name: str, values: Any) -> Any:
     def make() -> None:
         table = people()
-        pq.write_table(table.set_column(table.column_names.index(name), name, pa.array(values)), "bad.parquet")
+        pq.write_table(
+            table.set_column(table.column_names.index(name), name, pa.array(values)), "bad.parquet"
+        )
+
     return make
 
 
@@ -134,15 +177,31 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
     "no such file": (None, ["none.csv"], "there is no file none.csv"),
     "empty file": (csv(""), ["bad.csv"], "empty"),
     "header only": (csv("name,age,job,income\n"), ["bad.csv"], "no rows"),
-    "no rows": (lambda: pq.write_table(people().slice(0, 0), "bad.parquet"), ["bad.parquet"], "no rows"),
-    "doubled names": (csv("age,age,job,income\n1,2,a,3\n4,5,b,6\n"), ["bad.csv"], "more than once: 'age'"),
+    "no rows": (
+        lambda: pq.write_table(people().slice(0, 0), "bad.parquet"),
+        ["bad.parquet"],
+        "no rows",
+    ),
+    "doubled names": (
+        csv("age,age,job,income\n1,2,a,3\n4,5,b,6\n"),
+        ["bad.csv"],
+        "more than once: 'age'",
+    ),
     "ragged": (csv("name,age,job,income\na,1,b,2\na,1\n"), ["bad.csv"], "ragged"),
-    "encoding": (lambda: Path("bad.csv").write_bytes(b"name,age\n\x81\x8d\xff\xfe\x00,1\n"), ["bad.csv"], "encoding"),
+    "encoding": (
+        lambda: Path("bad.csv").write_bytes(b"name,age\n\x81\x8d\xff\xfe\x00,1\n"),
+        ["bad.csv"],
+        "encoding",
+    ),
     "unknown column": (None, ["people.csv", "--quasi", "agee"], "did you mean 'age'"),
     "doubled column": (None, ["people.csv", "--quasi", "age", "--quasi", "age"], "twice in quasi"),
     "two roles": (None, ["people.csv", "--other", "age"], "'age' is"),
     "constant sensitive": (column("income", [1.0] * 300), ["bad.parquet"], "constant"),
-    "all missing sensitive": (column("income", pa.nulls(300, pa.float64())), ["bad.parquet"], "missing"),
+    "all missing sensitive": (
+        column("income", pa.nulls(300, pa.float64())),
+        ["bad.parquet"],
+        "missing",
+    ),
     "not numeric": (None, ["people.csv", "--schema", "numeric.toml"], "'town' is declared numeric"),
     "infinite sensitive": (column("income", INF), ["bad.parquet"], "infinit"),
     "infinite quasi": (column("age", INF), ["bad.parquet"], "infinit"),
@@ -165,9 +224,13 @@ BAD: dict[str, tuple[Any, list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_told_clearly_and_writes_nothing(case: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_told_clearly_and_writes_nothing(
+    case: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make, arguments, words = BAD[case]
-    Path("numeric.toml").write_text('sensitive = ["town"]\nquasi = ["age"]\n[kinds]\ntown = "numeric"\n')
+    Path("numeric.toml").write_text(
+        'sensitive = ["town"]\nquasi = ["age"]\n[kinds]\ntown = "numeric"\n'
+    )
     if make is not None:
         make()
     before = left(here)
@@ -183,8 +246,9 @@ def test_bad_input_is_told_clearly_and_writes_nothing(case: str, here: Path, cap
     assert left(here) == before
 
 
-def test_a_broken_promise_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPatch,
-                                       capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_promise_exits_with_1(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from hedgerow.release import write
 
     real = write.write_table
@@ -194,14 +258,23 @@ def test_a_broken_promise_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPat
     assert left(here) == set()
 
 
-@pytest.mark.parametrize(("failure", "code", "words"), [
-    (KeyboardInterrupt(), 130, "interrupted; nothing was written"),
-    (OSError(28, "No space left on device"), 2, "No space left on device"),
-    (MemoryError(), 2, "not enough memory"),
-    (ValueError(SECRET), 2, "unexpected ValueError in"),
-])
-def test_other_failures_are_told_without_values(here: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException,
-                                                code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("failure", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; nothing was written"),
+        (OSError(28, "No space left on device"), 2, "No space left on device"),
+        (MemoryError(), 2, "not enough memory"),
+        (ValueError(SECRET), 2, "unexpected ValueError in"),
+    ],
+)
+def test_other_failures_are_told_without_values(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    code: int,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     from hedgerow.release import write
 
     def fail(*_: Any, **__: Any) -> None:
@@ -218,7 +291,12 @@ def test_other_failures_are_told_without_values(here: Path, monkeypatch: pytest.
 def test_help_alone_shows_a_first_release(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
-    for words in ("hedgerow inspect people.csv", "hedgerow protect people.csv --quasi", "--out release/", "Exit codes"):
+    for words in (
+        "hedgerow inspect people.csv",
+        "hedgerow protect people.csv --quasi",
+        "--out release/",
+        "Exit codes",
+    ):
         assert words in out
     assert run([]) == 0
 
@@ -227,7 +305,9 @@ ENV = {**os.environ, "PYTHONPATH": str(Path(hedgerow.__file__).parents[1])}
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "hedgerow", *arguments], capture_output=True, text=True, env=ENV)
+    return subprocess.run(
+        [sys.executable, "-m", "hedgerow", *arguments], capture_output=True, text=True, env=ENV
+    )
 
 
 def test_version_starts_fast_and_loads_nothing_heavy() -> None:
@@ -250,11 +330,19 @@ def test_a_real_process_says_errors_in_one_line_and_leaves_by_code(here: Path) -
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
-    code = ("import sys, time\nfrom hedgerow.release import write\nreal = write.write_table\n"
-            "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    time.sleep(60)\n"
-            "write.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])")
-    process = subprocess.Popen([sys.executable, "-c", code, "protect", "people.csv", *FLAGS, "--out", "release"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
+    code = (
+        "import sys, time\nfrom hedgerow.release import write\nreal = write.write_table\n"
+        "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    "
+        "time.sleep(60)\n"
+        "write.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "protect", "people.csv", *FLAGS, "--out", "release"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENV,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
     assert len(left(here)) == 1

@@ -1,4 +1,4 @@
-"""What the documents say runs: every Python block, and every hedgerow command of a console block."""
+"""What the documents say runs: every Python block, every hedgerow command of a console block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ def blocks(language: tuple[str, ...]) -> list[object]:
     """(file, blocks) of a language; the blocks of one file share their names."""
     found = []
     for file in FILES:
-        texts = [text for kind, text in FENCE.findall(file.read_text(encoding="utf-8")) if kind in language]
+        texts = [
+            text
+            for kind, text in FENCE.findall(file.read_text(encoding="utf-8"))
+            if kind in language
+        ]
         if texts:
             found.append(pytest.param(texts, id=str(file.relative_to(ROOT))))
     return found
@@ -59,12 +63,17 @@ def test_commands_run(texts: list[str]) -> None:
 
 
 def modules() -> list[str]:
-    return sorted(m.name for m in pkgutil.walk_packages(hedgerow.__path__, "hedgerow.")
-                  if not m.name.endswith("__main__"))
+    return sorted(
+        m.name
+        for m in pkgutil.walk_packages(hedgerow.__path__, "hedgerow.")
+        if not m.name.endswith("__main__")
+    )
 
 
 @pytest.mark.parametrize("name", ["hedgerow", *modules()])
 def test_examples_in_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    failed, _ = doctest.testmod(
+        importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
+    )
     assert failed == 0

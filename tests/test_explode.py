@@ -32,17 +32,25 @@ def rows(table: Any) -> list[dict[str, Any]]:
 def test_joined_cells_become_weighted_records() -> None:
     made = explode(pa.table(RELEASED), ranges="midpoint")
     assert made.column_names == [*RELEASED, "weight"]
-    told = [(r["job"], r["town"], r["age"], r["income"], pytest.approx(r["weight"])) for r in rows(made)]
+    told = [
+        (r["job"], r["town"], r["age"], r["income"], pytest.approx(r["weight"])) for r in rows(made)
+    ]
     assert told == [
-        ("nurse", "x", 25.0, 1.0, 0.4), ("nurse", None, 25.0, 1.0, 0.4),
-        ("cook", "x", 25.0, 1.0, 0.1), ("cook", None, 25.0, 1.0, 0.1),
-        ("a+b", "y", 41.0, 2.0, 0.5), ("cook", "y", 41.0, 2.0, 0.5),
-        (None, "y", None, 3.0, 1.0), ("cook", None, -3.0, 4.0, 1.0),
+        ("nurse", "x", 25.0, 1.0, 0.4),
+        ("nurse", None, 25.0, 1.0, 0.4),
+        ("cook", "x", 25.0, 1.0, 0.1),
+        ("cook", None, 25.0, 1.0, 0.1),
+        ("a+b", "y", 41.0, 2.0, 0.5),
+        ("cook", "y", 41.0, 2.0, 0.5),
+        (None, "y", None, 3.0, 1.0),
+        ("cook", None, -3.0, 4.0, 1.0),
     ]
     assert made.column("language").to_pylist() == ["C++"] * 4 + ["C"] * 2 + ["D", "C"]
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
+)
 def test_the_same_kind_of_frame_comes_back(make: Any) -> None:
     frame = make(RELEASED)
     made = explode(frame)
@@ -66,32 +74,45 @@ def test_a_file_and_no_weights(tmp_path: Any) -> None:
 
 
 def test_a_table_without_joined_cells_gets_weights_of_one() -> None:
-    assert explode(pa.table({"a": ["x", "y"]})).to_pydict() == {"a": ["x", "y"], "weight": [1.0, 1.0]}
+    assert explode(pa.table({"a": ["x", "y"]})).to_pydict() == {
+        "a": ["x", "y"],
+        "weight": [1.0, 1.0],
+    }
 
 
-@pytest.mark.parametrize(("arguments", "error", "words"), [
-    ({"weight": "income"}, ParameterError, "already has a column 'income'"),
-    ({"columns": ["jb"]}, SchemaError, "no column 'jb'"),
-    ({"columns": ["language"]}, ParameterError, "column 'language' holds a cell that is not"),
-    ({"max_rows": 7}, ParameterError, "makes 8 records, more than 7"),
-    ({"ranges": "mean"}, ParameterError, "'keep' or 'midpoint'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"weight": "income"}, ParameterError, "already has a column 'income'"),
+        ({"columns": ["jb"]}, SchemaError, "no column 'jb'"),
+        ({"columns": ["language"]}, ParameterError, "column 'language' holds a cell that is not"),
+        ({"max_rows": 7}, ParameterError, "makes 8 records, more than 7"),
+        ({"ranges": "mean"}, ParameterError, "'keep' or 'midpoint'"),
+    ],
+)
 def test_what_is_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         explode(pa.table(RELEASED), **arguments)
 
 
-names = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6), min_size=1,
-                 max_size=4, unique=True)
-weighted_cells = names.flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(1, 9), min_size=len(n),
-                                                                        max_size=len(n))))
+names = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6),
+    min_size=1,
+    max_size=4,
+    unique=True,
+)
+weighted_cells = names.flatmap(
+    lambda n: st.tuples(st.just(n), st.lists(st.integers(1, 9), min_size=len(n), max_size=len(n)))
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(weighted_cells, weighted_cells), min_size=1, max_size=5))
 def test_weights_are_the_shares_of_the_cells(groups: list[Any]) -> None:
     cells = [[concatenation(n, w) for n, w in group] for group in groups]
-    table = pa.table({"a": [c[0] for c in cells], "b": [c[1] for c in cells], "row": list(range(len(cells)))})
+    table = pa.table(
+        {"a": [c[0] for c in cells], "b": [c[1] for c in cells], "row": list(range(len(cells)))}
+    )
     made = explode(table, columns=["a", "b"])
     want = []
     for row, (a, b) in enumerate(groups):
@@ -103,5 +124,10 @@ def test_weights_are_the_shares_of_the_cells(groups: list[Any]) -> None:
     assert [g[:3] for g in got] == [w[:3] for w in want]
     np.testing.assert_allclose([g[3] for g in got], [w[3] for w in want])
     for text in (c for pair in cells for c in pair):
-        assert concatenation([n or "" for n, _ in split_concatenation(text)],
-                             [w for _, w in split_concatenation(text)]) == text
+        assert (
+            concatenation(
+                [n or "" for n, _ in split_concatenation(text)],
+                [w for _, w in split_concatenation(text)],
+            )
+            == text
+        )

@@ -17,7 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import HedgerowError, OutputError, ParameterError, PlanError, PromiseError, SchemaError
+from hedgerow.errors import (
+    HedgerowError,
+    OutputError,
+    ParameterError,
+    PlanError,
+    PromiseError,
+    SchemaError,
+)
 from hedgerow.release import apply_plan
 from hedgerow.table import read
 
@@ -30,15 +37,17 @@ def people(n: int = N, seed: int = 0) -> pa.Table:
     age = rng.integers(18, 90, n).astype(float)
     age[::17] = np.nan
     job = np.array(["nurse", "cook", 'a+"b', "smith, jr", None], object)[rng.integers(0, 5, n)]
-    return pa.table({
-        "name": [f"person {i}" for i in range(n)],
-        "age": pa.array(age, from_pandas=True),
-        "note": [["=1+1", "@x", "plain", None][i % 4] for i in range(n)],
-        "job": pa.array(job),
-        "born": pa.array(rng.integers(0, 9000, n), pa.int32()).cast(pa.date32()),
-        "income": rng.lognormal(10, 1, n).round(2),
-        "ill": pa.array(np.array(["yes", "no"])[rng.integers(0, 2, n)]),
-    })
+    return pa.table(
+        {
+            "name": [f"person {i}" for i in range(n)],
+            "age": pa.array(age, from_pandas=True),
+            "note": [["=1+1", "@x", "plain", None][i % 4] for i in range(n)],
+            "job": pa.array(job),
+            "born": pa.array(rng.integers(0, 9000, n), pa.int32()).cast(pa.date32()),
+            "income": rng.lognormal(10, 1, n).round(2),
+            "ill": pa.array(np.array(["yes", "no"])[rng.integers(0, 2, n)]),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +62,13 @@ def written(folder: Path) -> list[str]:
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "csv", "parquet"])
 def test_what_came_in_comes_out(kind: str, tmp_path: Path) -> None:
     table = people()
-    source: Any = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "arrow": lambda: table,
-                   "csv": lambda: tmp_path / "p.csv", "parquet": lambda: tmp_path / "p.parquet"}[kind]()
+    source: Any = {
+        "pandas": table.to_pandas,
+        "polars": lambda: pl.from_arrow(table),
+        "arrow": lambda: table,
+        "csv": lambda: tmp_path / "p.csv",
+        "parquet": lambda: tmp_path / "p.parquet",
+    }[kind]()
     if kind == "csv":
         pacsv.write_csv(table, source)
     if kind == "parquet":
@@ -64,9 +78,15 @@ def test_what_came_in_comes_out(kind: str, tmp_path: Path) -> None:
     assert type(release.table) is expected
     assert list(read(release.table).names) == ["age", "note", "job", "born", "income", "ill"]
     folder = release.write(tmp_path / "out")
-    assert written(folder) == ["RECIPIENT.md", "audit.json", "plan.json",
-                               "release.csv" if kind == "csv" else "release.parquet"]
-    assert written(tmp_path) == sorted(["out"] + ([source.name] if isinstance(source, Path) else []))
+    assert written(folder) == [
+        "RECIPIENT.md",
+        "audit.json",
+        "plan.json",
+        "release.csv" if kind == "csv" else "release.parquet",
+    ]
+    assert written(tmp_path) == sorted(
+        ["out"] + ([source.name] if isinstance(source, Path) else [])
+    )
 
 
 def test_groups_have_k_records_by_a_plain_count(release: Any) -> None:
@@ -75,7 +95,10 @@ def test_groups_have_k_records_by_a_plain_count(release: Any) -> None:
     numbers = release.summary()["groups"]
     assert min(sizes.values()) >= 5
     assert (numbers["groups"], numbers["smallest"], numbers["largest"]) == (
-        len(sizes), min(sizes.values()), max(sizes.values()))
+        len(sizes),
+        min(sizes.values()),
+        max(sizes.values()),
+    )
     assert sum(numbers["groups_by_size"].values()) == len(sizes)
 
 
@@ -83,8 +106,11 @@ def test_disclosure_is_formula_10_by_a_plain_sum(release: Any) -> None:
     frame = release.table.to_pandas()
     y = frame["income"].to_numpy()
     group = frame.groupby(list(SCHEMA.quasi), dropna=False, sort=False).ngroup().to_numpy()
-    ratios = [np.sum((y[group == g] - y[group == g].mean()) ** 2) / np.sum((y[group == g] - y.mean()) ** 2)
-              for g in range(group.max() + 1)]
+    ratios = [
+        np.sum((y[group == g] - y[group == g].mean()) ** 2)
+        / np.sum((y[group == g] - y.mean()) ** 2)
+        for g in range(group.max() + 1)
+    ]
     told = release.summary()["disclosure"]["responses"]["income"]
     assert told["mean_over_groups"] == pytest.approx(np.mean(ratios), abs=1e-6)
     assert told["mean_over_records"] == pytest.approx(np.mean([ratios[g] for g in group]), abs=1e-6)
@@ -107,12 +133,15 @@ def change(release: Any, column: str, row: int, value: Any) -> None:
     release.table = release.table.set_column(at, column, pa.array(cells, kind))
 
 
-@pytest.mark.parametrize(("column", "value", "fault"), [
-    ("age", "[1-2]", "mapped"),  # no such cell, and a group of one
-    ("income", 1.0, "unchanged columns: required 0, reached 1 (columns that changed: income)"),
-    ("note", "x", "columns that changed: note"),
-    ("ill", None, "columns that changed: ill"),
-])
+@pytest.mark.parametrize(
+    ("column", "value", "fault"),
+    [
+        ("age", "[1-2]", "mapped"),  # no such cell, and a group of one
+        ("income", 1.0, "unchanged columns: required 0, reached 1 (columns that changed: income)"),
+        ("note", "x", "columns that changed: note"),
+        ("ill", None, "columns that changed: ill"),
+    ],
+)
 def test_one_changed_cell_is_found(column: str, value: Any, fault: str) -> None:
     release = hr.protect(people(), SCHEMA, hr.MART(k=5, max_disclosure=None))
     assert all(check.holds for check in release.verify())
@@ -127,7 +156,9 @@ def test_a_cell_that_does_not_cover_its_original_is_found() -> None:
     ages = release.table.column("age").to_pylist()
     first, second = sorted({a for a in ages if a is not None})[:2]
     change(release, "age", ages.index(first), second)
-    with pytest.raises(PromiseError, match=r"covered: required 0, reached 1 \(.*1 in age\)|k-anonymity"):
+    with pytest.raises(
+        PromiseError, match=r"covered: required 0, reached 1 \(.*1 in age\)|k-anonymity"
+    ):
         release.verify()
 
 
@@ -153,13 +184,24 @@ def test_the_folder_is_private_and_says_what_was_verified(release: Any, tmp_path
     digest = hashlib.sha256((folder / "release.parquet").read_bytes()).hexdigest()
     assert audit["file"]["sha256"] == digest
     assert audit["rows"] == N
-    assert {check["name"] for check in audit["checks"]} >= {"rows", "columns", "mapped", "covered", "k-anonymity"}
+    assert {check["name"] for check in audit["checks"]} >= {
+        "rows",
+        "columns",
+        "mapped",
+        "covered",
+        "k-anonymity",
+    }
     assert all(check["holds"] for check in audit["checks"])
     assert hr.Plan.load(folder / "plan.json") == release.plan
     assert pq.read_table(folder / "release.parquet").equals(release.table)
     text = (folder / "RECIPIENT.md").read_text()
-    for words in ("`release.parquet` holds 400 records", "Left out: name.", "| note | other | unchanged |",
-                  "at least 5 records", "What was not measured"):
+    for words in (
+        "`release.parquet` holds 400 records",
+        "Left out: name.",
+        "| note | other | unchanged |",
+        "at least 5 records",
+        "What was not measured",
+    ):
         assert words in text
     assert "person 1" not in text
 
@@ -168,7 +210,9 @@ def test_no_threshold_of_the_plan_reaches_the_recipient(release: Any) -> None:
     from hedgerow.release.recipient import recipient
 
     text = recipient(release, "release.csv")
-    cells = {c for c in read(release.table).column("age", "categorical").values if c.startswith("[")}
+    cells = {
+        c for c in read(release.table).column("age", "categorical").values if c.startswith("[")
+    }
     assert cells
     assert not any(cell in text for cell in cells)
 
@@ -183,7 +227,9 @@ def test_formulas_are_escaped_in_csv(tmp_path: Path, escape: bool) -> None:
     assert "=1+1" in text
 
 
-def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(release: Any, tmp_path: Path) -> None:
+def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(
+    release: Any, tmp_path: Path
+) -> None:
     folder = tmp_path / "out"
     release.write(folder)
     (folder / "audit.json").write_text("old")
@@ -201,8 +247,12 @@ def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(rele
     assert written(mine) == ["letter.txt"]
 
 
-@pytest.mark.parametrize(("folder", "words"), [("no/such/out", "there is no folder"), ("file", "is not a folder")])
-def test_places_that_cannot_be_written(release: Any, tmp_path: Path, folder: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("folder", "words"), [("no/such/out", "there is no folder"), ("file", "is not a folder")]
+)
+def test_places_that_cannot_be_written(
+    release: Any, tmp_path: Path, folder: str, words: str
+) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=words):
         release.write(tmp_path / folder)
@@ -212,11 +262,23 @@ def test_places_that_cannot_be_written(release: Any, tmp_path: Path, folder: str
 FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(), MemoryError()]
 
 
-@pytest.mark.parametrize("target", ["hedgerow.release.write.write_table", "hedgerow.release.write.dumps",
-                                    "hedgerow.release.write.read", "hedgerow.release.write.os.rename"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "hedgerow.release.write.write_table",
+        "hedgerow.release.write.dumps",
+        "hedgerow.release.write.read",
+        "hedgerow.release.write.os.rename",
+    ],
+)
 @pytest.mark.parametrize("failure", FAILURES, ids=["disk full", "Ctrl-C", "no memory"])
-def test_nothing_is_left_behind(release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str,
-                                failure: BaseException) -> None:
+def test_nothing_is_left_behind(
+    release: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    failure: BaseException,
+) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise failure
 
@@ -228,8 +290,9 @@ def test_nothing_is_left_behind(release: Any, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=["disk full", "Ctrl-C", "no memory"])
-def test_a_failed_replacement_keeps_the_old_release(release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                    failure: BaseException) -> None:
+def test_a_failed_replacement_keeps_the_old_release(
+    release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
     folder = release.write(tmp_path / "out")
     before = (folder / "audit.json").read_bytes()
     rename = os.rename
@@ -246,8 +309,9 @@ def test_a_failed_replacement_keeps_the_old_release(release: Any, tmp_path: Path
     assert (folder / "audit.json").read_bytes() == before
 
 
-def test_a_file_that_does_not_hold_the_release_is_not_kept(release: Any, tmp_path: Path,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_does_not_hold_the_release_is_not_kept(
+    release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from hedgerow.release import write
 
     real = write.write_table
@@ -256,14 +320,19 @@ def test_a_file_that_does_not_hold_the_release_is_not_kept(release: Any, tmp_pat
         real(table.slice(1), *args, **kwargs)
 
     monkeypatch.setattr(write, "write_table", short)
-    with pytest.raises(PromiseError, match=r"the written file release.parquet .* rows: required 400, reached 399"):
+    with pytest.raises(
+        PromiseError, match=r"the written file release.parquet .* rows: required 400, reached 399"
+    ):
         release.write(tmp_path / "out")
     assert written(tmp_path) == []
 
 
 def test_apply_recodes_others_and_counts_what_falls_outside(release: Any, tmp_path: Path) -> None:
     others = people(50, seed=3)
-    assert release.plan.apply(people().to_pandas())["age"].tolist() == release.table.to_pandas()["age"].tolist()
+    assert (
+        release.plan.apply(people().to_pandas())["age"].tolist()
+        == release.table.to_pandas()["age"].tolist()
+    )
     old = others.set_column(1, "age", pa.array([150.0] * 50))
     with pytest.warns(UserWarning, match="fall outside the plan's cells"):
         applied = apply_plan(release.plan, old)
@@ -285,16 +354,41 @@ def test_pseudonyms_link_records_under_one_key_alone() -> None:
     assert made[:N] == made[N:]
     assert len(set(made)) == N
     assert not set(made) & set(table.column("name").to_pylist())
-    other = hr.protect(table, SCHEMA, hr.MART(k=5, max_disclosure=None), pseudonym_key=b"another key of 16 bytes")
+    other = hr.protect(
+        table, SCHEMA, hr.MART(k=5, max_disclosure=None), pseudonym_key=b"another key of 16 bytes"
+    )
     assert not set(other.table.column("name").to_pylist()) & set(made)
     with pytest.raises(ParameterError, match="at least 16"):
         hr.protect(table, SCHEMA, hr.MART(k=5), pseudonym_key=b"short")
 
 
-@pytest.mark.parametrize(("schema", "error", "words"), [
-    (hr.Schema(sensitive=["income"]), ParameterError, "no quasi-identifier"),
-    (hr.Schema(quasi=["agee", "jobb"], sensitive=["income"]), SchemaError, r"(?s)'agee'.*'age'.*'jobb'.*'job'"),
-])
+@pytest.mark.parametrize(
+    ("schema", "error", "words"),
+    [
+        (hr.Schema(sensitive=["income"]), ParameterError, "no quasi-identifier"),
+        (
+            hr.Schema(quasi=["agee", "jobb"], sensitive=["income"]),
+            SchemaError,
+            r"(?s)'agee'.*'age'.*'jobb'.*'job'",
+        ),
+    ],
+)
 def test_schemas_that_do_not_fit(schema: hr.Schema, error: type[HedgerowError], words: str) -> None:
     with pytest.raises(error, match=words):
         hr.protect(people(), schema, hr.MART(k=5))
+
+
+def test_the_plan_as_sql_gives_the_release_in_a_database() -> None:
+    import duckdb
+
+    made = hr.datasets.make_people(2_000, seed=1)
+    quasi = ["age", "sex", "education", "job", "entry_date", "children", "born_abroad"]
+    schema = hr.Schema(quasi=quasi, sensitive=["income"], identifiers=["postcode"])
+    release = hr.protect(made, schema, hr.MART(k=10, max_disclosure=0.5))
+    with duckdb.connect() as connection:
+        connection.register("people", made)
+        table = connection.sql(release.plan.to_sql()).to_arrow_table().sort_by("person_id")
+    ours = release.released.arrow.sort_by("person_id")
+    assert table.column_names == ours.column_names
+    for name in table.column_names:
+        assert table.column(name).to_pylist() == ours.column(name).to_pylist()

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .explode import explode as explode
     from .methods.mart import MART as MART
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.tpp import TreePatternPreserving as TreePatternPreserving
+    from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
     from .release import Release as Release
     from .release import protect as protect
@@ -40,10 +42,12 @@ _HOMES = {
     "Plan": "plan",
     "Release": "release",
     "Schema": "schema",
+    "TreePatternPreserving": "methods.tpp",
     "audit": "audit.run",
     "explode": "explode",
     "frontier": "audit.frontier",
     "protect": "release",
+    "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")
 
@@ -54,6 +58,7 @@ __all__ = [
     "Plan",
     "Release",
     "Schema",
+    "TreePatternPreserving",
     "__version__",
     "audit",
     "datasets",
@@ -61,6 +66,7 @@ __all__ = [
     "explode",
     "frontier",
     "protect",
+    "verify_model",
 ]
 
 

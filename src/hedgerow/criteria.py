@@ -67,7 +67,11 @@ class Classes:
             The sensitive columns, of n values each.
         """
         coded = [encode("quasi", _chunked(c), "categorical") for c in columns]
-        n = len(columns[0]) if columns else (len(next(iter(sensitive.values()))) if sensitive else 0)
+        n = (
+            len(columns[0])
+            if columns
+            else (len(next(iter(sensitive.values()))) if sensitive else 0)
+        )
         group, n_groups = group_rows([c.codes for c in coded], n)
         made = {}
         for name, array in sensitive.items():
@@ -84,7 +88,9 @@ class Classes:
         """The relative squared deviation of one sensitive column in every class."""
         return rsd(self.group, self.n_groups, self.sensitive[name])
 
-    def shares(self, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def shares(
+        self, name: str
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """(class, value code, count) of every value that occurs in a class."""
         return value_counts(self.group, self.sensitive[name].codes)
 
@@ -100,7 +106,11 @@ def value_counts(
     pair, n_pairs = group_rows([group, codes])
     first = np.full(n_pairs, -1, np.int64)
     first[pair[::-1]] = np.arange(len(pair) - 1, -1, -1)
-    return group[first].astype(np.int64), codes[first].astype(np.int64), np.bincount(pair, minlength=n_pairs)
+    return (
+        group[first].astype(np.int64),
+        codes[first].astype(np.int64),
+        np.bincount(pair, minlength=n_pairs),
+    )
 
 
 def rsd(group: npt.NDArray[np.uint32], n_groups: int, column: Column) -> npt.NDArray[np.float64]:
@@ -147,12 +157,19 @@ def rsd(group: npt.NDArray[np.uint32], n_groups: int, column: Column) -> npt.NDA
     n = np.bincount(rows, minlength=n_groups).astype(float)
     public = np.bincount(codes, minlength=column.n_values).astype(float)
     at, code, count = value_counts(rows, codes)
-    square = np.bincount(at, count.astype(float) ** 2, n_groups)  # whole numbers: exact in any order
+    square = np.bincount(
+        at, count.astype(float) ** 2, n_groups
+    )  # whole numbers: exact in any order
     cross = np.bincount(at, count * public[code], n_groups)
     known = max(len(codes), 1)
     inside = n - square / np.maximum(n, 1)
     outside = n - 2 * cross / known + n * math.fsum(public**2) / known**2
-    np.divide(np.maximum(inside, 0), outside, out=ratio, where=(outside > 1e-12 * np.maximum(n, 1)) & (n > 0))
+    np.divide(
+        np.maximum(inside, 0),
+        outside,
+        out=ratio,
+        where=(outside > 1e-12 * np.maximum(n, 1)) & (n > 0),
+    )
     return ratio
 
 
@@ -193,8 +210,15 @@ class KAnonymity(Criterion):
         sizes = classes.sizes
         small = int(np.count_nonzero(sizes < self.k))
         reached = int(sizes.min()) if len(sizes) else 0
-        return Check("k-anonymity", self.k, reached, reached >= self.k,
-                     f"{small:,} of {len(sizes):,} groups are smaller" if small else f"{len(sizes):,} groups")
+        return Check(
+            "k-anonymity",
+            self.k,
+            reached,
+            reached >= self.k,
+            f"{small:,} of {len(sizes):,} groups are smaller"
+            if small
+            else f"{len(sizes):,} groups",
+        )
 
 
 @dataclass(frozen=True)
@@ -218,8 +242,10 @@ class Disclosure(Criterion):
 
     def __post_init__(self) -> None:
         if not 0 < self.maximum <= 1:
-            raise ParameterError("max_disclosure must lie in (0, 1]",
-                                 hint="0.5 leaves an intruder half of the public squared error; 1 switches it off")
+            raise ParameterError(
+                "max_disclosure must lie in (0, 1]",
+                hint="0.5 leaves an intruder half of the public squared error; 1 switches it off",
+            )
 
     def check(self, classes: Classes) -> Check:
         """The largest disclosure of any group and column."""
@@ -229,7 +255,11 @@ class Disclosure(Criterion):
             broken += int(np.count_nonzero(told > self.maximum + SLACK))
             if len(told) and float(told.max()) > worst:
                 worst, where = float(told.max()), name
-        detail = f"{broken:,} groups tell more" if broken else (f"the most in {where!r}" if where else "")
+        detail = (
+            f"{broken:,} groups tell more"
+            if broken
+            else (f"the most in {where!r}" if where else "")
+        )
         return Check("disclosure", self.maximum, worst, broken == 0, detail)
 
 
@@ -298,11 +328,18 @@ class LDiversity(Criterion):
             if self.diversity == "recursive":  # r1 < c * tail, strictly
                 bad, least = reached >= float(limit or 0), -float(reached.max(initial=0))
             else:
-                bad, least = reached < float(limit or 0) - SLACK, float(reached.min(initial=math.inf))
+                bad, least = (
+                    reached < float(limit or 0) - SLACK,
+                    float(reached.min(initial=math.inf)),
+                )
             broken += int(np.count_nonzero(bad))
             if least < worst:
                 worst, where = least, name
-        detail = f"{broken:,} groups are less diverse" if broken else (f"the least in {where!r}" if where else "")
+        detail = (
+            f"{broken:,} groups are less diverse"
+            if broken
+            else (f"the least in {where!r}" if where else "")
+        )
         return Check(f"{self.diversity} l-diversity", limit, abs(worst), broken == 0, detail)
 
 
@@ -334,15 +371,26 @@ class TCloseness(Criterion):
         worst, broken, where = 0.0, 0, ""
         for name in self.columns or tuple(classes.sensitive):
             column = classes.sensitive[name]
-            apart = emd(classes.group, classes.n_groups, column, column.is_number or column.kind == "ordinal")
+            apart = emd(
+                classes.group,
+                classes.n_groups,
+                column,
+                column.is_number or column.kind == "ordinal",
+            )
             broken += int(np.count_nonzero(apart > self.t + SLACK))
             if len(apart) and float(apart.max()) > worst:
                 worst, where = float(apart.max()), name
-        detail = f"{broken:,} groups are farther" if broken else (f"the farthest in {where!r}" if where else "")
+        detail = (
+            f"{broken:,} groups are farther"
+            if broken
+            else (f"the farthest in {where!r}" if where else "")
+        )
         return Check("t-closeness", self.t, worst, broken == 0, detail)
 
 
-def emd(group: npt.NDArray[np.uint32], n_groups: int, column: Column, ordered: bool) -> npt.NDArray[np.float64]:
+def emd(
+    group: npt.NDArray[np.uint32], n_groups: int, column: Column, ordered: bool
+) -> npt.NDArray[np.float64]:
     """Earth mover's distance of every group's distribution from the public one, in [0, 1].
 
     Parameters
@@ -384,8 +432,12 @@ def emd(group: npt.NDArray[np.uint32], n_groups: int, column: Column, ordered: b
     return (apart + np.bincount(at, _flat(below, level, code, after), n_groups)) / (m - 1)
 
 
-def _flat(below: npt.NDArray[np.float64], level: npt.NDArray[np.float64], start: npt.NDArray[np.int64],
-          stop: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _flat(
+    below: npt.NDArray[np.float64],
+    level: npt.NDArray[np.float64],
+    start: npt.NDArray[np.int64],
+    stop: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
     """Sum of |level - F(v)| over the values v in [start, stop), F the public distribution function."""
     f = below[1:]
     sums = np.concatenate([[0.0], np.cumsum(f)])
@@ -395,17 +447,21 @@ def _flat(below: npt.NDArray[np.float64], level: npt.NDArray[np.float64], start:
     return lower + upper
 
 
-_KINDS: dict[str, type[Criterion]] = {c.kind: c for c in (KAnonymity, Disclosure, LDiversity, TCloseness)}
+_KINDS: dict[str, type[Criterion]] = {
+    c.kind: c for c in (KAnonymity, Disclosure, LDiversity, TCloseness)
+}
 
 
 def from_promise(promise: Mapping[str, Any]) -> Criterion:
     """The criterion of a plan's promise; PlanError when it is unknown or malformed."""
     kind = promise.get("kind")
-    if kind not in _KINDS:
-        raise PlanError(f"the plan promises the unknown {kind!r}", hint=f"known: {', '.join(_KINDS)}")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise PlanError(
+            f"the plan promises the unknown {kind!r}", hint=f"known: {', '.join(_KINDS)}"
+        )
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
     try:
-        return _KINDS[str(kind)](**fields)
+        return _KINDS[kind](**fields)
     except (TypeError, ParameterError):
         raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 

@@ -91,7 +91,9 @@ def explode(
     native = read(table).arrow if isinstance(table, (str, Path)) else table
     frame = nw.from_native(native, eager_only=True)
     if weighted and weight in frame.columns:
-        raise ParameterError(f"the table already has a column {weight!r}", hint="choose another name by weight=")
+        raise ParameterError(
+            f"the table already has a column {weight!r}", hint="choose another name by weight="
+        )
     unknown = [name for name in columns or () if name not in frame.columns]
     if unknown:
         raise SchemaError(f"no column {', '.join(map(repr, unknown))} in the table")
@@ -114,9 +116,13 @@ def explode(
     for parts in taken.values():
         n_rows *= parts.count[parts.code]
     if n_rows.sum() > max_rows:
-        widest = sorted(taken, key=lambda name: -float(taken[name].count[taken[name].code].mean()))[:3]
-        raise ParameterError(f"exploding makes {n_rows.sum():,.0f} records, more than {max_rows:,}",
-                             hint=f"name fewer columns by columns=; the widest are {', '.join(widest)}")
+        widest = sorted(taken, key=lambda name: -float(taken[name].count[taken[name].code].mean()))[
+            :3
+        ]
+        raise ParameterError(
+            f"exploding makes {n_rows.sum():,.0f} records, more than {max_rows:,}",
+            hint=f"name fewer columns by columns=; the widest are {', '.join(widest)}",
+        )
 
     rows = np.arange(len(frame))
     chosen: dict[str, npt.NDArray[np.int64]] = {}
@@ -151,13 +157,20 @@ def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> 
 
 def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
     """The distinct cells of a text column, the missing one last, and which one each row holds."""
-    coded = pa.chunked_array([series.to_arrow()]).cast(pa.large_string()).combine_chunks().dictionary_encode()
+    coded = (
+        pa.chunked_array([series.to_arrow()])
+        .cast(pa.large_string())
+        .combine_chunks()
+        .dictionary_encode()
+    )
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
     texts = coded.dictionary.to_pylist()
     return [*texts, None], coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy()
 
 
-def _take_apart(name: str, place: Sequence[str | None], code: npt.NDArray[np.int64], given: bool) -> _Parts | None:
+def _take_apart(
+    name: str, place: Sequence[str | None], code: npt.NDArray[np.int64], given: bool
+) -> _Parts | None:
     """The parts of a column's cells; None when nothing in it is joined or quoted."""
     joined = False
     values: list[str | None] = []
@@ -175,7 +188,9 @@ def _take_apart(name: str, place: Sequence[str | None], code: npt.NDArray[np.int
             except ValueError:
                 if not given:
                     return None
-                raise ParameterError(f"column {name!r} holds a cell that is not a concatenation") from None
+                raise ParameterError(
+                    f"column {name!r} holds a cell that is not a concatenation"
+                ) from None
             joined = True
         total = sum(n for _, n in pairs)
         values += [value for value, _ in pairs]
@@ -184,10 +199,14 @@ def _take_apart(name: str, place: Sequence[str | None], code: npt.NDArray[np.int
     if not joined:
         return None
     count = np.array(counts, np.int64)
-    return _Parts(code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares))
+    return _Parts(
+        code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares)
+    )
 
 
-def _midpoints(cells: Sequence[str | None], code: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
+def _midpoints(
+    cells: Sequence[str | None], code: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64] | None:
     """The middle of every range and number; None when a cell is neither or none is a range."""
     middles = np.empty(len(cells))
     for at, cell in enumerate(cells):
@@ -195,4 +214,6 @@ def _midpoints(cells: Sequence[str | None], code: npt.NDArray[np.int64]) -> npt.
         if ends is None:
             return None
         middles[at] = (ends[0] + ends[1]) / 2
-    return middles[code] if any(cell is not None and cell.startswith("[") for cell in cells) else None
+    return (
+        middles[code] if any(cell is not None and cell.startswith("[") for cell in cells) else None
+    )

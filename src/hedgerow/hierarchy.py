@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+import datetime as dt
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +23,13 @@ class Hierarchy:
     paths : mapping of str to tuple of str
         For every original value its generalisations, from the value itself
         (level 0) to the top (the last level). All paths have the same length.
+
+    Raises
+    ------
+    SchemaError
+        Paths differ in length, do not begin with their own value, hold an empty
+        label, or contradict each other (two values that share a label part again
+        further up, or a value returns to a label it had left).
 
     Examples
     --------
@@ -42,6 +52,36 @@ class Hierarchy:
         for value, path in self.paths.items():
             if not path or path[0] != value:
                 raise SchemaError("a hierarchy path does not begin with its own value")
+        empty = sum(1 for path in self.paths.values() if any(not label for label in path[1:]))
+        if empty:
+            raise SchemaError(
+                f"a hierarchy has {empty:,} values with an empty label on their path",
+                hint="fill every level; repeat a label to skip a level",
+            )
+        self._check_tree()
+
+    def _check_tree(self) -> None:
+        """Levels only merge: the same label at a level has one label at the next."""
+        cycles = sum(1 for path in self.paths.values() if _returns(path))
+        if cycles:
+            raise SchemaError(
+                f"a hierarchy has {cycles:,} values whose path returns to a label it "
+                "had left (a cycle)",
+                hint="a path only goes up",
+            )
+        for level in range(1, self.n_levels - 1):
+            above: dict[str, str] = {}
+            clash = sum(
+                1
+                for path in self.paths.values()
+                if above.setdefault(path[level], path[level + 1]) != path[level + 1]
+            )
+            if clash:
+                raise SchemaError(
+                    f"a hierarchy contradicts itself: {clash:,} values share a label at level "
+                    f"{level} with values that stand under another label at level {level + 1}",
+                    hint="each label has exactly one label above it",
+                )
 
     @property
     def n_levels(self) -> int:
@@ -61,16 +101,253 @@ class Hierarchy:
                 return ancestors.pop()
         return TOP
 
+    def check(self, values: Sequence[str], column: str) -> None:
+        """Raise SchemaError when the hierarchy lacks values of a column.
+
+        Parameters
+        ----------
+        values : sequence of str
+            The column's distinct values, missing ones not counted.
+        column : str
+            Its name, for the message.
+        """
+        lacking = sum(1 for value in values if value not in self.paths)
+        if lacking:
+            raise SchemaError(
+                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
+                hint="add a line for each, or check spelling, blanks and number formats",
+            )
+
+    def topped(self) -> Hierarchy:
+        """The hierarchy with a last level where everything is one label."""
+        if not self.paths or len({path[-1] for path in self.paths.values()}) == 1:
+            return self
+        return Hierarchy({value: (*path, TOP) for value, path in self.paths.items()})
+
     @classmethod
     def from_csv(cls, path: str | Path, separator: str = ";") -> Hierarchy:
-        """Read a hierarchy in ARX's format: one line a value, from the value to the top."""
+        """Read a hierarchy in ARX's format: one line a value, from the value to the top.
+
+        Cells may be quoted with ``"``. A line that stands twice alike counts once.
+
+        Raises
+        ------
+        SchemaError
+            The file cannot be read, is empty, or a value has two different paths.
+        """
+        name = Path(path).name
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except OSError as error:
-            raise SchemaError(f"cannot read the hierarchy {Path(path).name}: {error.strerror}") from None
+            raise SchemaError(f"cannot read the hierarchy {name}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise SchemaError(f"the hierarchy {name} is not UTF-8 text") from None
+        paths: dict[str, tuple[str, ...]] = {}
+        doubled = 0
+        try:
+            for row in csv.reader(io.StringIO(text), delimiter=separator):
+                cells = tuple(cell.strip() for cell in row)
+                if any(cells):
+                    doubled += paths.setdefault(cells[0], cells) != cells
+        except csv.Error:
+            raise SchemaError(f"the hierarchy {name} is not a CSV file") from None
+        if not paths:
+            raise SchemaError(
+                f"the hierarchy {name} is empty",
+                hint=f"one line a value: value{separator}group{separator}*",
+            )
+        if doubled:
+            raise SchemaError(
+                f"the hierarchy {name} gives {doubled:,} values two different paths",
+                hint="one line a value",
+            )
+        try:
+            return cls(paths)
+        except SchemaError as error:
+            raise SchemaError(f"the hierarchy {name}: {error.message}", hint=error.hint) from None
+
+    @classmethod
+    def from_intervals(
+        cls, values: Iterable[float], widths: Sequence[float], origin: float = 0.0
+    ) -> Hierarchy:
+        """Numbers into intervals of growing width, then ``*``.
+
+        Parameters
+        ----------
+        values : iterable of float
+            The numbers of the column.
+        widths : sequence of float
+            Width per level, each a whole multiple of the one before.
+        origin : float
+            Where an interval begins.
+
+        Examples
+        --------
+        >>> Hierarchy.from_intervals([23, 37], [5, 10]).paths["23"]
+        ('23', '[20, 25)', '[20, 30)', '*')
+        """
+        _check_widths(widths)
         paths = {}
-        for line in text.splitlines():
-            if line.strip():
-                cells = tuple(cell.strip() for cell in line.split(separator))
-                paths[cells[0]] = cells
+        for value in sorted({float(v) for v in values if v == v}):
+            labels = [_number(value)]
+            for width in widths:
+                low = origin + ((value - origin) // width) * width
+                labels.append(f"[{_number(low)}, {_number(low + width)})")
+            paths[labels[0]] = (*labels, TOP)
         return cls(paths)
+
+    @classmethod
+    def from_dates(
+        cls,
+        values: Iterable[str],
+        levels: Sequence[str] = ("month", "year", "decade"),
+    ) -> Hierarchy:
+        """ISO dates into months, quarters, years, decades, then ``*``.
+
+        Examples
+        --------
+        >>> Hierarchy.from_dates(["1987-05-03"]).paths["1987-05-03"]
+        ('1987-05-03', '1987-05', '1987', '1980s', '*')
+        """
+        unknown = [level for level in levels if level not in _DATES]
+        order = list(_DATES)
+        if unknown or [order.index(level) for level in levels] != sorted(
+            {order.index(level) for level in levels}
+        ):
+            raise SchemaError("date levels go upwards and are among " + ", ".join(order))
+        if {"week", "month"} <= set(levels) or {"week", "quarter"} <= set(levels):
+            raise SchemaError("a week can lie in two months: leave one of the levels out")
+        paths = {}
+        faults = 0
+        for value in sorted({str(v) for v in values}):
+            try:
+                day = dt.date.fromisoformat(value[:10])
+            except ValueError:
+                faults += 1
+                continue
+            paths[value] = (value, *(_DATES[level](day) for level in levels), TOP)
+        if faults:
+            raise SchemaError(f"{faults:,} values are not ISO dates", hint="write YYYY-MM-DD")
+        return cls(paths)
+
+    @classmethod
+    def from_prefixes(
+        cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
+    ) -> Hierarchy:
+        """Codes cut from the right (postal codes, occupation codes), then ``*``.
+
+        Parameters
+        ----------
+        values : iterable of str
+        keep : sequence of int, optional
+            Characters kept per level, decreasing; by default one less each level.
+
+        Examples
+        --------
+        >>> Hierarchy.from_prefixes(["53715", "53703"], [3, 1]).paths["53715"]
+        ('53715', '537**', '5****', '*')
+        """
+        texts = sorted({str(v) for v in values})
+        longest = max((len(t) for t in texts), default=0)
+        chosen = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
+        if any(not 0 < k < max(longest, 2) for k in chosen) or chosen != sorted(
+            set(chosen), reverse=True
+        ):
+            raise SchemaError("kept lengths decrease and lie between 1 and the longest value")
+        return cls(
+            {t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts}
+        )
+
+    @classmethod
+    def from_values(
+        cls,
+        values: Sequence[str],
+        counts: Sequence[int] | None = None,
+        fanout: int = 2,
+        numbers: bool = False,
+    ) -> Hierarchy:
+        """A hierarchy built from the data when none is given.
+
+        Neighbours in the given order are merged `fanout` at a time, evenly by count, and
+        named by their first and last value; the last level is ``*``. For categories
+        without an order give them sorted: the groups are then alphabetical, no more.
+        With `numbers` a group is named as a range, ``[18-25]``.
+
+        Examples
+        --------
+        >>> Hierarchy.from_values(["a", "b", "c", "d"]).paths["c"]
+        ('c', '{c..d}', '*')
+        """
+        n = len(values)
+        weights = [1] * n if counts is None else [max(int(c), 1) for c in counts]
+        levels: list[list[str]] = [list(values)]
+        groups = -(-n // fanout)
+        edges = [(i, i + 1) for i in range(n)]
+        while groups > 1:
+            edges = _merge(edges, weights, groups)
+            labels = [""] * n
+            for start, end in edges:
+                text = values[start]
+                if end - start > 1:
+                    low, high = values[start], values[end - 1]
+                    text = f"[{low}-{high}]" if numbers else f"{{{low}..{high}}}"
+                labels[start:end] = [text] * (end - start)
+            levels.append(labels)
+            groups = -(-len(edges) // fanout)
+        return cls(
+            {value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)}
+        )
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
+
+
+def _returns(path: Sequence[str]) -> bool:
+    left: set[str] = set()
+    for before, after in zip(path, path[1:], strict=False):
+        if after != before:
+            left.add(before)
+            if after in left:
+                return True
+    return False
+
+
+def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> list[tuple[int, int]]:
+    """Join neighbouring ranges into about `groups` ranges of like weight."""
+    sizes = [sum(weights[a:b]) for a, b in edges]
+    total, before, out = sum(sizes), 0, []
+    place = -1
+    for (a, b), size in zip(edges, sizes, strict=True):
+        here = min((2 * before + size) * groups // (2 * total), groups - 1)
+        if here == place:
+            out[-1] = (out[-1][0], b)
+        else:
+            out.append((a, b))
+        place, before = here, before + size
+    # Uneven weights can leave every range alone: then pairs are joined, so that levels end.
+    if len(out) == len(edges):
+        out = [(edges[i][0], edges[min(i + 1, len(edges) - 1)][1]) for i in range(0, len(edges), 2)]
+    return out
+
+
+def _check_widths(widths: Sequence[float]) -> None:
+    if not widths or any(not w > 0 for w in widths):
+        raise SchemaError("interval widths are above 0")
+    for small, large in zip(widths, widths[1:], strict=False):
+        ratio = large / small
+        if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
+            raise SchemaError(
+                "each interval width is a whole multiple of the one before",
+                hint="for example 5, 10, 20",
+            )
+
+
+_DATES = {
+    "week": lambda d: "{0}-W{1:02d}".format(*d.isocalendar()[:2]),
+    "month": lambda d: f"{d.year:04d}-{d.month:02d}",
+    "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
+    "year": lambda d: f"{d.year:04d}",
+    "decade": lambda d: f"{d.year // 10 * 10:04d}s",
+    "century": lambda d: f"{d.year // 100 * 100:04d}-{d.year // 100 * 100 + 99:04d}",
+}

@@ -26,20 +26,49 @@ def chain(depth: int, name: str = "age") -> Partition:
     split, threshold, right = [*split, -1], [*threshold, 0.0], [*right, -1]
     n = len(split)
     cells = tuple(Cell(str(i), i, i) for i in range(depth + 1))
-    return Partition((Recoded(name, "quasi", "numeric", cells=cells),), tuple(split), tuple(threshold),
-                     (-1,) * n, (False,) * n, tuple(right), (), (tuple(range(depth + 1)),))
+    return Partition(
+        (Recoded(name, "quasi", "numeric", cells=cells),),
+        tuple(split),
+        tuple(threshold),
+        (-1,) * n,
+        (False,) * n,
+        tuple(right),
+        (),
+        (tuple(range(depth + 1)),),
+    )
 
 
 def mixed() -> Partition:
     """age < 40 (missing left); job in {nurse, O'Hara, missing}; born before a half day."""
-    age = Recoded("age", "quasi", "numeric", style="range", cells=(
-        Cell("[20-39]", 20, 39, missing=True), Cell("[40-90]", 40, 90)))
-    job = Recoded("job", "quasi", "categorical", style="concatenate", cells=(
-        Cell("nurse+O'Hara+(missing)", categories=("nurse", "O'Hara"), missing=True),
-        Cell('"a+b"+cook\\', categories=("a+b", "cook\\")), Cell(None, missing=True)))
-    born = Recoded("born", "quasi", "date", unit="day", style="range", cells=(
-        Cell("[1970-01-01/1970-01-11]", 0, 10), Cell("[1970-01-12/1999-12-31]", 11, 10956)))
-    mean = Recoded("height", "quasi", "numeric", style="mean", cells=(Cell(170.25, 150, 180), Cell(0.1, 0, 1)))
+    age = Recoded(
+        "age",
+        "quasi",
+        "numeric",
+        style="range",
+        cells=(Cell("[20-39]", 20, 39, missing=True), Cell("[40-90]", 40, 90)),
+    )
+    job = Recoded(
+        "job",
+        "quasi",
+        "categorical",
+        style="concatenate",
+        cells=(
+            Cell("nurse+O'Hara+(missing)", categories=("nurse", "O'Hara"), missing=True),
+            Cell('"a+b"+cook\\', categories=("a+b", "cook\\")),
+            Cell(None, missing=True),
+        ),
+    )
+    born = Recoded(
+        "born",
+        "quasi",
+        "date",
+        unit="day",
+        style="range",
+        cells=(Cell("[1970-01-01/1970-01-11]", 0, 10), Cell("[1970-01-12/1999-12-31]", 11, 10956)),
+    )
+    mean = Recoded(
+        "height", "quasi", "numeric", style="mean", cells=(Cell(170.25, 150, 180), Cell(0.1, 0, 1))
+    )
     return Partition(
         columns=(age, job, born, mean),
         split=(0, 1, -1, -1, 2, -1, -1),
@@ -71,4 +100,7 @@ def leaf_of(tree: Partition, record: dict[str, Any]) -> int:
 
 def recoded(tree: Partition, record: dict[str, Any]) -> dict[str, Any]:
     leaf = leaf_of(tree, record)
-    return {c.name: c.cells[cells[leaf]].label for c, cells in zip(tree.columns, tree.leaf_cells, strict=True)}
+    return {
+        c.name: c.cells[cells[leaf]].label
+        for c, cells in zip(tree.columns, tree.leaf_cells, strict=True)
+    }

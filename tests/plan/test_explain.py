@@ -6,14 +6,31 @@ from .partitions import chain, mixed, plan_of
 
 
 def test_a_plan_in_words_names_every_column_promise_and_split() -> None:
-    plan = plan_of(mixed(), (Column("name", "identifier", "categorical"), Column("pay", "sensitive", "numeric"),
-                             Column("town", "other", "categorical")),
-                   promises=({"kind": "k_anonymity", "k": 2}, {"kind": "closeness", "t": 0.2}), n_rows=1234)
+    plan = plan_of(
+        mixed(),
+        (
+            Column("name", "identifier", "categorical"),
+            Column("pay", "sensitive", "numeric"),
+            Column("town", "other", "categorical"),
+        ),
+        promises=({"kind": "k_anonymity", "k": 2}, {"kind": "closeness", "t": 0.2}),
+        n_rows=1234,
+    )
     told = plan.explain()
-    for words in ("fitted on 1,234 records", "left out (identifiers): name", "unchanged (sensitive): pay",
-                  "(other: nobody checked what they reveal): town", "at least 2 records", "closeness (t = 0.2)",
-                  "age < 39.5 or missing", "age >= 39.5", "job is nurse, O'Hara, missing", "job is anything else",
-                  "born < 1970-01-12", "4 groups by these splits"):
+    for words in (
+        "fitted on 1,234 records",
+        "left out (identifiers): name",
+        "unchanged (sensitive): pay",
+        "(other: nobody checked what they reveal): town",
+        "at least 2 records",
+        "closeness (t = 0.2)",
+        "age < 39.5 or missing",
+        "age >= 39.5",
+        "job is nurse, O'Hara, missing",
+        "job is anything else",
+        "born < 1970-01-12",
+        "4 groups by these splits",
+    ):
         assert words in told
     assert told.count("one group") == 4
 

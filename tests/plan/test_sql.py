@@ -16,15 +16,17 @@ from hedgerow.plan import Cell, Column, Partition, Plan, Recoded, Recoding
 
 from .partitions import chain, mixed, plan_of, recoded
 
-PEOPLE = pa.table({
-    "name": pa.array([f"person {i}" for i in range(8)]),
-    "age": pa.array([25, None, 39, 40, 90, float("nan"), 20, 41], pa.float64()),
-    "job": ["nurse", "O'Hara", None, "cook\\", "a+b", "a+b", "unheard of", None],
-    "born": pa.array([dt.date(1970, 1, d) for d in (1, 11, 12, 13, 2, 11, 12, 11)]),
-    "height": pa.array([150.0, 160.0, None, 170.0, 1.0, 2.0, 3.0, 4.0]),
-    "key_0": list(range(8)),
-    "leaf": [f"leaf {i}" for i in range(8)],
-})
+PEOPLE = pa.table(
+    {
+        "name": pa.array([f"person {i}" for i in range(8)]),
+        "age": pa.array([25, None, 39, 40, 90, float("nan"), 20, 41], pa.float64()),
+        "job": ["nurse", "O'Hara", None, "cook\\", "a+b", "a+b", "unheard of", None],
+        "born": pa.array([dt.date(1970, 1, d) for d in (1, 11, 12, 13, 2, 11, 12, 11)]),
+        "height": pa.array([150.0, 160.0, None, 170.0, 1.0, 2.0, 3.0, 4.0]),
+        "key_0": list(range(8)),
+        "leaf": [f"leaf {i}" for i in range(8)],
+    }
+)
 EXTRA = (Column("key_0", "sensitive", "numeric"), Column("leaf", "other", "categorical"))
 
 
@@ -37,8 +39,12 @@ def run(statement: str, people: pa.Table) -> pa.Table:
 def test_sql_gives_the_release_of_the_plain_reference() -> None:
     tree = mixed()
     plan = plan_of(tree, EXTRA)
-    plan = Plan(plan.method, plan.parameters, (Column("name", "identifier", "categorical"), *plan.columns),
-                plan.recoding)
+    plan = Plan(
+        plan.method,
+        plan.parameters,
+        (Column("name", "identifier", "categorical"), *plan.columns),
+        plan.recoding,
+    )
     made = run(plan.to_sql(), PEOPLE)
     assert made.column_names == ["age", "job", "born", "height", "key_0", "leaf"]
     rows = sorted(made.to_pylist(), key=lambda row: row["key_0"])
@@ -118,19 +124,32 @@ class Opaque(Recoding):
 def test_recodings_of_single_columns_write_their_own_expressions() -> None:
     columns = (Column("age", "quasi", "numeric"), Column("job", "other", "categorical"))
     people = pa.table({"job": ["a"], "age": [4]})
-    assert run(Plan("X", {}, columns, Doubling()).to_sql(), people).to_pylist() == [{"age": 8, "job": "a"}]
+    assert run(Plan("X", {}, columns, Doubling()).to_sql(), people).to_pylist() == [
+        {"age": 8, "job": "a"}
+    ]
     with pytest.raises(UnsupportedError, match="opaque"):
         Plan("X", {}, columns, Opaque()).to_sql()
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32), st.lists(st.floats(allow_infinity=False, width=64), min_size=1, max_size=20))
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.floats(allow_infinity=False, width=64), min_size=1, max_size=20),
+)
 def test_thresholds_keep_every_bit(seed: int, values: list[float]) -> None:
     rng = random.Random(seed)
     known = sorted({v + 0.0 for v in values if v == v}) or [0.0]
     at = rng.choice(known)
-    tree = Partition((Recoded("x", "quasi", "numeric", cells=(Cell("left"), Cell("right"))),), (0, -1, -1),
-                     (at, 0.0, 0.0), (-1,) * 3, (rng.random() < 0.5, False, False), (2, -1, -1), (), ((0, 1),))
+    tree = Partition(
+        (Recoded("x", "quasi", "numeric", cells=(Cell("left"), Cell("right"))),),
+        (0, -1, -1),
+        (at, 0.0, 0.0),
+        (-1,) * 3,
+        (rng.random() < 0.5, False, False),
+        (2, -1, -1),
+        (),
+        ((0, 1),),
+    )
     people = pa.table({"x": pa.array(values, pa.float64()), "row": list(range(len(values)))})
     made = run(plan_of(tree, (Column("row", "other", "numeric"),)).to_sql(), people).sort_by("row")
     assert made.column("x").to_pylist() == [recoded(tree, {"x": v})["x"] for v in values]

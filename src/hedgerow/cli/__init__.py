@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run `hedgerow` and leave with its exit code: 0 done, 1 a promise does not hold, 2 bad usage or input."""
+    """Run `hedgerow` and leave: 0 done, 1 a promise does not hold, 2 bad usage or input."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given == ["--version"]:  # before anything is loaded
         from hedgerow import __version__

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import apply, audit, frontier, inspect, protect
+from . import apply, audit, frontier, inspect, protect, reproduce, score, verify_model
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -28,8 +28,15 @@ both away), audit.json (what was verified) and plan.json (private: how it was ma
 Exit codes: 0 done, 1 a promise or check does not hold, 2 bad usage or input.
 """
 
-app = typer.Typer(name="hedgerow", help=HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-                  pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    name="hedgerow",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _version(wanted: bool) -> None:
@@ -41,10 +48,13 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _all(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True,
-                                               help="Print the version.")] = False) -> None:
+def _all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     pass
 
 
-for command in (inspect, protect, apply, audit, frontier):
+for command in (inspect, protect, apply, audit, frontier, score, verify_model, reproduce):
     command.add(app)

@@ -15,8 +15,12 @@ from .options import Option, command, merged
 OPTIONS = (
     Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
     Option("force", bool, "Replace an existing file.", switch="--force"),
-    Option("escape", bool, "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
-           switch="--escape/--no-escape"),
+    Option(
+        "escape",
+        bool,
+        "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
+        switch="--escape/--no-escape",
+    ),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
 
@@ -27,10 +31,16 @@ def add(app: typer.Typer) -> None:
 
 
 def apply(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", show_default=False, help="The plan.json of a release.")],
-    source: Annotated[str, typer.Argument(metavar="FILE", show_default=False, help="The people to recode.")],
-    config: Annotated[Path | None, typer.Option("--config", show_default=False, help="TOML file with these options.")
-                      ] = None,
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN", show_default=False, help="The plan.json of a release.")
+    ],
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="The people to recode.")
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", show_default=False, help="TOML file with these options."),
+    ] = None,
     **given: Any,
 ) -> None:
     """Recode other people by the plan of an earlier release.
@@ -50,7 +60,9 @@ def apply(
     if out.is_dir():
         raise OutputError(f"{out} is a folder", hint="name a file: --out recoded.csv")
     if out.exists() and not options.get("force"):
-        raise OutputError(f"{out} exists already", hint="choose another name, or replace it with --force")
+        raise OutputError(
+            f"{out} exists already", hint="choose another name, or replace it with --force"
+        )
     made = Plan.load(plan)
     with working("recoding"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -66,9 +78,18 @@ def apply(
     finally:
         part.unlink(missing_ok=True)
     if options.get("json"):
-        as_json({"file": str(out), "rows": applied.n_rows, "outside": applied.outside,
-                 "dropped": list(applied.dropped)})
+        as_json(
+            {
+                "file": str(out),
+                "rows": applied.n_rows,
+                "outside": applied.outside,
+                "dropped": list(applied.dropped),
+            }
+        )
         return
-    say(f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the plan's cells.")
+    say(
+        f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the "
+        "plan's cells."
+    )
     say("Nothing is promised about these people: verify before you share them.")
     say(f"written    {out}")

@@ -13,7 +13,9 @@ from .console import as_json, say, table, working
 from .options import Option, command, merged
 
 OPTIONS = (
-    Option("save", str, "Write the proposed schema to this TOML file, to correct and use by --schema."),
+    Option(
+        "save", str, "Write the proposed schema to this TOML file, to correct and use by --schema."
+    ),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
 
@@ -24,10 +26,16 @@ def add(app: typer.Typer) -> None:
 
 
 def inspect(
-    source: Annotated[str, typer.Argument(metavar="FILE", show_default=False,
-                                          help="CSV, Parquet, Arrow/Feather or JSON lines.")],
-    config: Annotated[Path | None, typer.Option("--config", show_default=False, help="TOML file with these options.")
-                      ] = None,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather or JSON lines."
+        ),
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", show_default=False, help="TOML file with these options."),
+    ] = None,
     **given: Any,
 ) -> None:
     """Show the columns of a table and propose a role and a kind for each.
@@ -41,12 +49,20 @@ def inspect(
     with working("reading"):
         people = read(source)
         schema = Schema.guess(people)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in people.names:
         column = people.column(name, schema.kinds.get(name))
         missing = int(column.counts()[-1])
-        rows.append({"column": name, "role": schema.role(name), "kind": schema.kinds.get(name, people.kind(name)),
-                     "distinct": column.n_values, "missing": missing, "reason": schema.reasons.get(name, "")})
+        rows.append(
+            {
+                "column": name,
+                "role": schema.role(name),
+                "kind": schema.kinds.get(name, people.kind(name)),
+                "distinct": column.n_values,
+                "missing": missing,
+                "reason": schema.reasons.get(name, ""),
+            }
+        )
     if options.get("save"):
         _save(Path(options["save"]), schema)
     if options.get("json"):
@@ -54,12 +70,30 @@ def inspect(
         return
     say(f"{people.n_rows:,} records, {len(rows)} columns. Proposed roles, to correct:")
     say()
-    table([(r["column"], r["role"], r["kind"], f"{r['distinct']:,}", f"{r['missing']:,}", r["reason"]) for r in rows],
-          ("column", "role", "kind", "distinct", "missing", "why"))
+    table(
+        [
+            (
+                r["column"],
+                r["role"],
+                r["kind"],
+                f"{r['distinct']:,}",
+                f"{r['missing']:,}",
+                r["reason"],
+            )
+            for r in rows
+        ],
+        ("column", "role", "kind", "distinct", "missing", "why"),
+    )
     say()
-    flags = " ".join(f"--{key} {','.join(_quoted(n) for n in names)}" for key, names in
-                     (("quasi", schema.quasi), ("sensitive", schema.sensitive), ("identifiers", schema.identifiers))
-                     if names)
+    flags = " ".join(
+        f"--{key} {','.join(_quoted(n) for n in names)}"
+        for key, names in (
+            ("quasi", schema.quasi),
+            ("sensitive", schema.sensitive),
+            ("identifiers", schema.identifiers),
+        )
+        if names
+    )
     say("If you agree:")
     say(f"  hedgerow protect {source} {flags} --out release/")
 
@@ -67,7 +101,11 @@ def inspect(
 def _quoted(name: str) -> str:
     if "," in name:
         return f"'\"{name}\"'"
-    return f"'{name}'" if not name.replace("-", "").replace("_", "").replace(".", "").isalnum() else name
+    return (
+        f"'{name}'"
+        if not name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        else name
+    )
 
 
 def _save(path: Path, schema: Schema) -> None:

@@ -1,4 +1,4 @@
-"""Options as data: what the command line takes is what the TOML file takes, under the same names."""
+"""Options as data: the command line and the TOML file take the same, under the same names."""
 
 from __future__ import annotations
 
@@ -45,22 +45,33 @@ class Option:
         flag = self.switch or "--" + self.name.replace("_", "-")
         kind: Any = list[str] if self.type is list else self.type
         show = typer.Option(*self.flags, flag, help=self.help, show_default=False)
-        return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=None,
-                                 annotation=Annotated[kind | None, show])
+        return inspect.Parameter(
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[kind | None, show],
+        )
 
 
 def command(function: Callable[..., Any], options: Sequence[Option]) -> Callable[..., Any]:
     """Give a function that takes ``**given`` the signature of its options."""
-    own = [p for p in inspect.signature(function, eval_str=True).parameters.values()
-           if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [
+        p
+        for p in inspect.signature(function, eval_str=True).parameters.values()
+        if p.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     parameters = [*own, *(option.parameter for option in options)]
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__ = {p.name: p.annotation for p in parameters}
     return function
 
 
-def merged(given: Mapping[str, Any], config: Path | None, options: Sequence[Option], extra: Sequence[str] = ()
-           ) -> dict[str, Any]:
+def merged(
+    given: Mapping[str, Any],
+    config: Path | None,
+    options: Sequence[Option],
+    extra: Sequence[str] = (),
+) -> dict[str, Any]:
     """The options of a TOML file, overridden by those of the command line; lists taken apart.
 
     Parameters
@@ -76,8 +87,10 @@ def merged(given: Mapping[str, Any], config: Path | None, options: Sequence[Opti
     known = {option.name: option for option in options}
     values = _config(config, known, extra) if config is not None else {}
     values |= {name: value for name, value in given.items() if value is not None and value != []}
-    return {name: split(value) if name in known and known[name].type is list else value
-            for name, value in values.items()}
+    return {
+        name: split(value) if name in known and known[name].type is list else value
+        for name, value in values.items()
+    }
 
 
 def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> dict[str, Any]:
@@ -101,25 +114,34 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
         else:
             values[name] = value
     if faults:
-        raise ParameterError(f"the config {path} has keys at fault: {', '.join(faults)}",
-                             hint=f"the keys are {', '.join(sorted(names))}")
+        raise ParameterError(
+            f"the config {path} has keys at fault: {', '.join(faults)}",
+            hint=f"the keys are {', '.join(sorted(names))}",
+        )
     return values
 
 
 def _fits(value: Any, kind: type) -> bool:
     if kind is list:
-        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
+        return isinstance(value, str) or (
+            isinstance(value, list) and all(isinstance(v, str) for v in value)
+        )
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _words(kind: type) -> str:
-    return {list: "a list of text", float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "text")
+    return {
+        list: "a list of text",
+        float: "a number",
+        int: "a whole number",
+        bool: "true or false",
+    }.get(kind, "text")
 
 
 def split(value: str | Sequence[str]) -> list[str]:
-    """Names from repeated and comma-separated text; a name that holds a comma stands in double quotes.
+    """Names from repeated and comma-separated text; a name with a comma stands in quotes.
 
     Examples
     --------

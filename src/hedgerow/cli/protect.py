@@ -18,25 +18,45 @@ if TYPE_CHECKING:
     from ..release import Release
 
 SCHEMA = (
-    Option("schema", str, "TOML file with the roles, kinds, categories and hierarchies of the columns."),
-    Option("quasi", list, "Columns an intruder may know; these are recoded. Joined by commas, or repeated."),
+    Option(
+        "schema", str, "TOML file with the roles, kinds, categories and hierarchies of the columns."
+    ),
+    Option(
+        "quasi",
+        list,
+        "Columns an intruder may know; these are recoded. Joined by commas, or repeated.",
+    ),
     Option("sensitive", list, "Columns that must not be inferred; released unchanged."),
     Option("identifiers", list, "Columns that name a person; left out."),
     Option("other", list, "Columns that are none of these; released unchanged."),
-    Option("hierarchy", list, "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'."),
+    Option(
+        "hierarchy",
+        list,
+        "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'.",
+    ),
 )
 OUTPUT = (
     Option("out", str, "Folder to write; it must not exist."),
     Option("force", bool, "Replace an earlier release of that name.", switch="--force"),
-    Option("escape", bool, "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
-           switch="--escape/--no-escape"),
-    Option("pseudonyms", bool, "Replace identifiers by keyed pseudonyms instead of leaving them out.",
-           switch="--pseudonyms"),
+    Option(
+        "escape",
+        bool,
+        "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
+        switch="--escape/--no-escape",
+    ),
+    Option(
+        "pseudonyms",
+        bool,
+        "Replace identifiers by keyed pseudonyms instead of leaving them out.",
+        switch="--pseudonyms",
+    ),
     Option("key_file", str, "File with the secret key of the pseudonyms (16 bytes or more)."),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
-METHOD = (Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
-          Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart."))
+METHOD = (
+    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
+    Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart."),
+)
 OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *OUTPUT)
 TABLES = ("kinds", "categories", "hierarchies")
 
@@ -47,10 +67,22 @@ def add(app: typer.Typer) -> None:
 
 
 def protect(
-    source: Annotated[str | None, typer.Argument(metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather "
-                                                 "or JSON lines: one record per person.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", show_default=False,
-                                                help="TOML file with any of these options under their names.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="CSV, Parquet, Arrow/Feather or JSON lines: one record per person.",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            show_default=False,
+            help="TOML file with any of these options under their names.",
+        ),
+    ] = None,
     **given: Any,
 ) -> None:
     """Protect a table and write it as a verified release folder.
@@ -62,7 +94,9 @@ def protect(
     if source is not None:
         options["file"] = source
     if not options.get("file"):
-        raise ParameterError("no FILE given", hint="hedgerow protect people.csv --quasi ... --out release/")
+        raise ParameterError(
+            "no FILE given", hint="hedgerow protect people.csv --quasi ... --out release/"
+        )
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the folder to write: --out release/")
     from ..release.write import check_target
@@ -70,8 +104,10 @@ def protect(
 
     folder = Path(options["out"])
     check_target(folder, bool(options.get("force")))
-    method = methods.make(options.get("method", "mart"),
-                          {o.name: options[o.name] for o in methods.OPTIONS if o.name in options})
+    method = methods.make(
+        options.get("method", "mart"),
+        {o.name: options[o.name] for o in methods.OPTIONS if o.name in options},
+    )
     schema = schema_of(options, config.parent if config is not None else Path())
     key = _key(options)
     with working("reading"):
@@ -81,20 +117,29 @@ def protect(
     with working(f"protecting {table.n_rows:,} records"):
         release = protect_table(table, schema, method, pseudonym_key=key)
     other = release.plan.names("other")
-    suspects = [name for name in Schema.guess(table).identifiers if name in other and name not in schema.other]
+    suspects = [
+        name
+        for name in Schema.guess(table).identifiers
+        if name in other and name not in schema.other
+    ]
     with working("writing and verifying"):
         release.write(folder, force=bool(options.get("force")), escape=options.get("escape", True))
     if suspects:
-        warn(f"released unchanged, but like an identifier: {', '.join(suspects)}; "
-             "leave it out with --identifiers, or say that it is harmless with --other")
+        warn(
+            f"released unchanged, but like an identifier: {', '.join(suspects)}; "
+            "leave it out with --identifiers, or say that it is harmless with --other"
+        )
     _tell(release, folder, bool(options.get("json")))
 
 
 def schema_of(options: dict[str, Any], folder: Path) -> Schema:
     """The schema of a command line: the schema file, then the config's tables, then the flags."""
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
-    fields: dict[str, Any] = {name: options[name] for name in ("quasi", "sensitive", "identifiers", "other")
-                              if name in options}
+    fields: dict[str, Any] = {
+        name: options[name]
+        for name in ("quasi", "sensitive", "identifiers", "other")
+        if name in options
+    }
     tables = {name: options[name] for name in TABLES if name in options}
     if tables:
         more = Schema.from_mapping(tables, folder)
@@ -103,12 +148,17 @@ def schema_of(options: dict[str, Any], folder: Path) -> Schema:
     for entry in options.get("hierarchy", ()):
         column, equals, path = entry.partition("=")
         if not equals or not column or not path:
-            raise SchemaError("--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv")
+            raise SchemaError(
+                "--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv"
+            )
         hierarchies[column] = Hierarchy.from_csv(path)
     schema = base.replace(**{**fields, "hierarchies": hierarchies})
     if not schema.quasi:
-        raise SchemaError("no quasi-identifiers given, so there is nothing to protect",
-                          hint="name what an intruder may know: --quasi age,education (hedgerow inspect proposes some)")
+        raise SchemaError(
+            "no quasi-identifiers given, so there is nothing to protect",
+            hint="name what an intruder may know: --quasi age,education (hedgerow inspect "
+            "proposes some)",
+        )
     return schema
 
 
@@ -118,31 +168,49 @@ def _key(options: dict[str, Any]) -> bytes | None:
             raise ParameterError("--key-file is given without --pseudonyms")
         return None
     if not options.get("key_file"):
-        raise ParameterError("--pseudonyms needs --key-file",
-                             hint="make one with: head -c 32 /dev/urandom > key.bin")
+        raise ParameterError(
+            "--pseudonyms needs --key-file", hint="make one with: head -c 32 /dev/urandom > key.bin"
+        )
     try:
         return Path(options["key_file"]).read_bytes()
     except OSError as error:
-        raise ParameterError(f"cannot read the key file {options['key_file']}: {error.strerror}") from None
+        raise ParameterError(
+            f"cannot read the key file {options['key_file']}: {error.strerror}"
+        ) from None
 
 
 def _tell(release: Release, folder: Path, json: bool) -> None:
     numbers, other = release.summary(), release.plan.names("other")
-    files = {"release": folder / f"release{release.original.suffix}", "plan": folder / "plan.json",
-             "numbers": folder / "audit.json", "recipient": folder / "RECIPIENT.md"}
+    files = {
+        "release": folder / f"release{release.original.suffix}",
+        "plan": folder / "plan.json",
+        "numbers": folder / "audit.json",
+        "recipient": folder / "RECIPIENT.md",
+    }
     if json:
-        as_json({"files": {name: str(path) for name, path in files.items()}, "other": other, **numbers})
+        as_json(
+            {"files": {name: str(path) for name, path in files.items()}, "other": other, **numbers}
+        )
         return
     groups, told = numbers["groups"], numbers["disclosure"]
-    say(f"{numbers['rows']:,} records in {groups['groups']:,} groups of at least {groups['smallest']:,}; "
-        f"{len(release.checks)} checks hold on the written file.")
+    say(
+        f"{numbers['rows']:,} records in {groups['groups']:,} groups of at least "
+        f"{groups['smallest']:,}; "
+        f"{len(release.checks)} checks hold on the written file."
+    )
     if told is not None:
-        say(f"Error left to an intruder who guesses from a group: {told['mean_over_groups']:.3f} on average over "
-            f"groups, {told['mean_over_records']:.3f} over records, {told['worst']:.3f} in the worst group (1 is all).")
+        say(
+            "Error left to an intruder who guesses from a group: "
+            f"{told['mean_over_groups']:.3f} on average over "
+            f"groups, {told['mean_over_records']:.3f} over records, {told['worst']:.3f} in "
+            "the worst group (1 is all)."
+        )
     if other:
-        say(f"Released unchanged as \"other\": {', '.join(other)}.")
+        say(f'Released unchanged as "other": {", ".join(other)}.')
     say()
     say(f"release    {files['release']}")
     say(f"to read    {files['recipient']}  (give it with the release)")
     say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
     say(f"numbers    {files['numbers']}")
+    for path in sorted(p for p in folder.iterdir() if p not in files.values()):
+        say(f"beside     {path}")

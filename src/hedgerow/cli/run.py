@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -14,7 +15,7 @@ from .app import app
 from .console import complain
 
 # click's UsageError, wherever typer keeps its click
-(UsageError,) = typer.BadParameter.__bases__
+UsageError: Any = typer.BadParameter.__bases__[0]
 DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -57,6 +58,10 @@ def _run(arguments: Sequence[str]) -> int:
         if os.environ.get("HEDGEROW_DEBUG"):
             traceback.print_exc()
         at = traceback.extract_tb(error.__traceback__)[-1]
-        complain(f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
-                 "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)")
+        complain(
+            f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line "
+            f"{at.lineno}",
+            "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote "
+            "the data)",
+        )
         return USAGE

@@ -1,0 +1,5 @@
+"""Where plans are executed; importing the package registers every executor."""
+
+from . import maps, memory, randomize
+
+__all__ = ["maps", "memory", "randomize"]

@@ -35,7 +35,9 @@ class Transformed:
 _EXECUTORS: dict[str, Callable[[Any, Table], Transformed]] = {}
 
 
-def executor(kind: str) -> Callable[[Callable[[Any, Table], Transformed]], Callable[[Any, Table], Transformed]]:
+def executor(
+    kind: str,
+) -> Callable[[Callable[[Any, Table], Transformed]], Callable[[Any, Table], Transformed]]:
     """Decorator: register what executes recodings of one kind."""
 
     def keep(function: Callable[[Any, Table], Transformed]) -> Callable[[Any, Table], Transformed]:
@@ -55,13 +57,17 @@ def transform(plan: Plan, table: Table) -> Transformed:
     """
     recoding: Recoding = plan.recoding
     if recoding.kind not in _EXECUTORS:
-        raise UnsupportedError(f"a plan of the kind {recoding.kind!r} cannot be applied to other people",
-                               hint="protect their table by itself")
+        raise UnsupportedError(
+            f"a plan of the kind {recoding.kind!r} cannot be applied to other people",
+            hint="protect their table by itself",
+        )
     return _EXECUTORS[recoding.kind](recoding, table)
 
 
 @njit(cache=True, nogil=True)
-def _route(codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out):  # type: ignore[no-untyped-def]
+def _route(  # type: ignore[no-untyped-def]
+    codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out
+):
     """Follow each row down the tree to the number of its leaf."""
     for i in range(codes.shape[0]):
         node = 0
@@ -100,21 +106,36 @@ def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
             key = (j, int(subset[node]))
             if key not in placed:
                 chosen = set(recoding.subsets[key[1]])
-                tables.append(np.array([*(v in chosen for v in column.values), None in chosen], bool))
+                tables.append(
+                    np.array([*(v in chosen for v in column.values), None in chosen], bool)
+                )
                 placed[key] = length
                 length += len(tables[-1])
             subset_at[node] = placed[key]
     lut = np.concatenate(tables) if tables else np.zeros(1, bool)
     leaf = np.cumsum(split < 0) - 1
     out = np.empty(n, np.uint32)
-    _route(_stack(columns), split, bar, is_subset, subset_at, lut, np.array(recoding.missing_left, bool),
-           np.array([c.n_values for c in columns], np.int64), right, leaf, out)
+    _route(
+        _stack(columns),
+        split,
+        bar,
+        is_subset,
+        subset_at,
+        lut,
+        np.array(recoding.missing_left, bool),
+        np.array([c.n_values for c in columns], np.int64),
+        right,
+        leaf,
+        out,
+    )
     return out
 
 
 def _stack(columns: list[Column]) -> npt.NDArray[np.unsignedinteger]:
     kind = np.result_type(*(c.codes.dtype for c in columns))
-    return np.ascontiguousarray(np.stack([c.codes for c in columns], axis=1).astype(kind, copy=False))
+    return np.ascontiguousarray(
+        np.stack([c.codes for c in columns], axis=1).astype(kind, copy=False)
+    )
 
 
 @executor("partition")
@@ -141,7 +162,9 @@ def released_column(recoded: Recoded, cell: npt.NDArray[np.int32]) -> pa.Array:
         words = [None if x is None else str(x) for x in labels]
         position = {w: i for i, w in enumerate(dict.fromkeys(w for w in words if w is not None))}
         index = np.array([-1 if w is None else position[w] for w in words], np.int32)[cell]
-        return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), pa.array(list(position), pa.string()))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(index, mask=index < 0), pa.array(list(position), pa.string())
+        )
     numbers = np.array([np.nan if x is None else float(x) for x in labels])[cell]
     return pa.array(numbers, mask=np.isnan(numbers))
 

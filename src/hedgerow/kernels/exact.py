@@ -78,8 +78,12 @@ def _moments(group, codes, units, missing, n, total, high, low):  # type: ignore
         low[g] += (u * u) & ((1 << UNIT_BITS) - 1)
 
 
-def moments(group: npt.NDArray[np.uint32], n_groups: int, codes: npt.NDArray[np.unsignedinteger],
-            units: npt.NDArray[np.int32]) -> Moments:
+def moments(
+    group: npt.NDArray[np.uint32],
+    n_groups: int,
+    codes: npt.NDArray[np.unsignedinteger],
+    units: npt.NDArray[np.int32],
+) -> Moments:
     """Exact moments of a scaled column in every group; the last unit is the missing code's."""
     made = Moments(*(np.zeros(n_groups, np.int64) for _ in range(4)))
     _moments(group, codes, units, len(units) - 1, *made)
@@ -94,8 +98,9 @@ def _cross(group, a, b, high, low):  # type: ignore[no-untyped-def]
         low[group[i]] += product & ((1 << UNIT_BITS) - 1)
 
 
-def cross_products(group: npt.NDArray[np.uint32], n_groups: int, a: npt.NDArray[np.int32],
-                   b: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def cross_products(
+    group: npt.NDArray[np.uint32], n_groups: int, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Exact sums of products per group as (high, low) limbs of 30 bits."""
     high, low = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
     _cross(group, np.ascontiguousarray(a), np.ascontiguousarray(b), high, low)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from ..engines.memory import transform
 from ..errors import ParameterError, PlanError
@@ -15,9 +12,10 @@ from ..plan import Column as PlanColumn
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table, read
+from .estimator import Estimator
 
 
-class Method(TransformerMixin, BaseEstimator):
+class Method(Estimator):
     """Base of all methods: a scikit-learn transformer whose `fit` makes a plan.
 
     Subclasses write `_fit(table, schema) -> Plan`; parameters are checked there,
@@ -56,10 +54,21 @@ class Method(TransformerMixin, BaseEstimator):
                 arrow = arrow.append_column(name, values)
             table = read(arrow)
         given = self.schema or Schema()
-        categories = {n: people.declared(n) for n in quasi if people.declared(n)} | dict(given.categories)
+        categories = {n: people.declared(n) for n in quasi if people.declared(n)} | dict(
+            given.categories
+        )
         kinds = {n: people.kind(n) for n in quasi} | dict(given.kinds)
-        self.fit_table(table, given.replace(quasi=quasi, sensitive=sensitive, identifiers=(), other=(),
-                                            kinds=kinds, categories=categories))
+        self.fit_table(
+            table,
+            given.replace(
+                quasi=quasi,
+                sensitive=sensitive,
+                identifiers=(),
+                other=(),
+                kinds=kinds,
+                categories=categories,
+            ),
+        )
         self.n_features_in_ = len(quasi)
         self.feature_names_in_ = np.array(quasi, dtype=object)
         return self
@@ -67,10 +76,14 @@ class Method(TransformerMixin, BaseEstimator):
     def fit_table(self, table: Table, schema: Schema) -> Method:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
         if not schema.quasi:
-            raise ParameterError("there is no quasi-identifier", hint="name what an intruder may know")
+            raise ParameterError(
+                "there is no quasi-identifier", hint="name what an intruder may know"
+            )
         if self.needs_sensitive and not schema.sensitive:
-            raise ParameterError(f"{type(self).__name__} needs at least one sensitive column",
-                                 hint="name what an intruder wants to know")
+            raise ParameterError(
+                f"{type(self).__name__} needs at least one sensitive column",
+                hint="name what an intruder wants to know",
+            )
         self.plan_ = self._fit(table, schema)
         return self
 
@@ -89,17 +102,23 @@ class Method(TransformerMixin, BaseEstimator):
         -------
         the same kind of frame
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         people = read(X)
         missing = [n for n in self.plan_.names("quasi") if n not in people.names]
         if missing:
-            raise PlanError(f"the table lacks the columns {', '.join(map(repr, missing))}",
-                            hint="the plan recodes " + ", ".join(self.plan_.names("quasi")))
+            raise PlanError(
+                f"the table lacks the columns {', '.join(map(repr, missing))}",
+                hint="the plan recodes " + ", ".join(self.plan_.names("quasi")),
+            )
         return people.restore(transform(self.plan_, people).columns)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """`fit(X, y)`, then `transform(X)`."""
+        return self.fit(X, y).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the released columns: those of the fitted ones."""
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         return np.array(self.plan_.names("quasi"), dtype=object)
 
     def plan_parameters(self) -> dict[str, Any]:
@@ -121,19 +140,7 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 
 def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
     """The columns of y as Arrow arrays, under names that X does not use."""
-    if hasattr(y, "name") and not hasattr(y, "columns") and not isinstance(y, pa.ChunkedArray):
-        name = str(y.name) if y.name is not None and str(y.name) else "y"
-        frame = y.to_frame(name)
-        table = read(frame).arrow
-    elif isinstance(y, (pa.Array, pa.ChunkedArray)):
-        table = pa.table({"y": y})
-    elif isinstance(y, (np.ndarray, list, tuple)):
-        values = np.asarray(y)
-        grid = values.reshape(len(values), -1)
-        names = ["y"] if grid.shape[1] == 1 else [f"y{i}" for i in range(grid.shape[1])]
-        table = pa.table({n: read(grid[:, [i]]).arrow.column(0) for i, n in enumerate(names)})
-    else:
-        table = read(y).arrow
+    table = read(y, prefix="y").arrow
     made = {}
     for name in table.column_names:
         free = name

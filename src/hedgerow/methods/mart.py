@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..criteria import Criterion
+from ..criteria import LDiversity
 from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
@@ -77,15 +76,24 @@ class MART(PartitionMethod):
     >>> import hedgerow as hr
     >>> people = hr.datasets.load_mart_example().to_pandas()
     >>> mart = hr.MART(k=4, max_disclosure=None)
-    >>> released = mart.fit_transform(people[["Age", "YearsEdu", "Occupation"]], people[["Income", "Asset"]])
+    >>> released = mart.fit_transform(people.iloc[:, :3], people[["Income", "Asset"]])
     >>> released["Age"].tolist()[:6]
     ['[27-64]', '[27-64]', '[27-64]', '[27-64]', '[27-64]', '[33-62]']
     """
 
-    def __init__(self, k: int = 10, max_disclosure: float | None = 0.5, alpha: float | None = None,
-                 min_leaf: int | None = None, numeric: str = "range", categorical: str = "concatenate",
-                 criteria: Sequence[Criterion] | None = None, max_depth: int | None = None, max_bins: int = 1024,
-                 schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 10,
+        max_disclosure: float | None = 0.5,
+        alpha: float | None = None,
+        min_leaf: int | None = None,
+        numeric: str = "range",
+        categorical: str = "concatenate",
+        criteria: Sequence[LDiversity] | None = None,
+        max_depth: int | None = None,
+        max_bins: int = 1024,
+        schema: Schema | None = None,
+    ) -> None:
         self.k = k
         self.max_disclosure = max_disclosure
         self.alpha = alpha
@@ -101,11 +109,15 @@ class MART(PartitionMethod):
         super()._check(table, schema)
         d, alpha, m = self.max_disclosure, self.alpha, self.min_leaf
         if d is not None and not (_number(d) and 0 < d <= 1):
-            raise ParameterError("max_disclosure must lie in (0, 1], or be None to switch it off",
-                                 hint="0.5 leaves an intruder half of the public squared error")
+            raise ParameterError(
+                "max_disclosure must lie in (0, 1], or be None to switch it off",
+                hint="0.5 leaves an intruder half of the public squared error",
+            )
         if alpha is not None and not (_number(alpha) and 0 < alpha < 1):
             raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
-        if m is not None and (isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= self.k):
+        if m is not None and (
+            isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= self.k
+        ):
             raise ParameterError(f"min_leaf must be a whole number between 1 and k ({self.k:,})")
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -134,7 +146,7 @@ class MART(PartitionMethod):
             ``path.to_table()`` lists groups, sizes, error and RSD of each step;
             ``path[step]`` is the subtree.
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         return self._full_tree.path()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import Criterion
+from ..criteria import LDiversity
 from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
@@ -65,9 +65,16 @@ class Mondrian(PartitionMethod):
 
     needs_sensitive = False
 
-    def __init__(self, k: int = 10, objective: str = "median", numeric: str = "range",
-                 categorical: str = "concatenate", criteria: Sequence[Criterion] | None = None, max_bins: int = 1024,
-                 schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 10,
+        objective: str = "median",
+        numeric: str = "range",
+        categorical: str = "concatenate",
+        criteria: Sequence[LDiversity] | None = None,
+        max_bins: int = 1024,
+        schema: Schema | None = None,
+    ) -> None:
         self.k = k
         self.objective = objective
         self.numeric = numeric
@@ -84,12 +91,18 @@ class Mondrian(PartitionMethod):
         responses = None
         if self.objective in ("median", "loss"):
             if self.criteria:
-                raise ParameterError(f"the objective {self.objective!r} takes no further criteria",
-                                     hint='use objective="regression" or "information_gain"')
+                raise ParameterError(
+                    f"the objective {self.objective!r} takes no further criteria",
+                    hint='use objective="regression" or "information_gain"',
+                )
             if hasattr(self, "tree_"):
                 del self.tree_
-            grown = grow_spread(quasi.predictors, positions(quasi), int(self.k),
-                                MEDIAN if self.objective == "median" else LOSS)
+            grown = grow_spread(
+                quasi.predictors,
+                positions(quasi),
+                int(self.k),
+                MEDIAN if self.objective == "median" else LOSS,
+            )
         else:
             responses = self._responses(table, schema)
             grown = self._grow_for(responses, quasi)
@@ -97,14 +110,20 @@ class Mondrian(PartitionMethod):
 
     def _grow_for(self, responses: Responses, quasi: Quasi) -> Grown:
         if not responses.responses:
-            raise ParameterError(f"the objective {self.objective!r} needs at least one sensitive column",
-                                 hint="name what an intruder wants to know")
+            raise ParameterError(
+                f"the objective {self.objective!r} needs at least one sensitive column",
+                hint="name what an intruder wants to know",
+            )
         if self.objective == "information_gain" and not responses.categorical:
-            raise ParameterError('the objective "information_gain" needs a categorical sensitive column',
-                                 hint='for numbers use objective="regression"')
+            raise ParameterError(
+                'the objective "information_gain" needs a categorical sensitive column',
+                hint='for numbers use objective="regression"',
+            )
         gain = ENTROPY if self.objective == "information_gain" else SSE
         layout = Layout.of(responses, gain, squares=False)
-        grown = grow(quasi.predictors, responses, layout, self._rules(responses, int(self.k), 1.0, gain))
+        grown = grow(
+            quasi.predictors, responses, layout, self._rules(responses, int(self.k), 1.0, gain)
+        )
         self.tree_ = full_tree(grown, responses, layout, quasi)
         return grown
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import Criterion, Disclosure, KAnonymity, LDiversity, rsd
-from ..errors import ParameterError, UnsupportedError
+from ..criteria import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..plan import Partition, Plan, Recoded
 from ..plan.cells import moment, number
 from ..schema import Schema
@@ -48,9 +48,14 @@ class Quasi:
             raise ParameterError("the table has no rows")
         columns = tuple(
             table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
-            for name in schema.quasi)
-        faults = [f"quasi-identifier {c.name!r} holds infinite values" for c in columns if c.infinite]
-        faults += [f"quasi-identifier {c.name!r} is wholly missing" for c in columns if not c.n_values]
+            for name in schema.quasi
+        )
+        faults = [
+            f"quasi-identifier {c.name!r} holds infinite values" for c in columns if c.infinite
+        ]
+        faults += [
+            f"quasi-identifier {c.name!r} is wholly missing" for c in columns if not c.n_values
+        ]
         if faults:
             raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
         return cls(columns, tuple(binned(c, max_bins) for c in columns))
@@ -59,7 +64,9 @@ class Quasi:
     def predictors(self) -> Predictors:
         """The columns as the grower takes them: row-major codes of the smallest type."""
         n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
-        codes = np.empty((len(self.columns[0].codes), len(self.cuts)), smallest(int(n_codes.max()) + 1))
+        codes = np.empty(
+            (len(self.columns[0].codes), len(self.cuts)), smallest(int(n_codes.max()) + 1)
+        )
         for j, cut in enumerate(self.cuts):
             codes[:, j] = cut.codes
         ordered = np.array([c.is_number or c.kind == "ordinal" for c in self.columns])
@@ -69,41 +76,69 @@ class Quasi:
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
+    k: int
+    numeric: str
+    categorical: str
+    criteria: Sequence[LDiversity] | None
+    max_bins: int
+
     def _check(self, table: Table, schema: Schema) -> None:
         k = self.k
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
             raise ParameterError("k must be a whole number of at least 2")
         if k > table.n_rows:
-            raise ParameterError(f"k is {k:,}, but the table has only {table.n_rows:,} rows",
-                                 hint="ask for smaller groups")
+            raise ParameterError(
+                f"k is {k:,}, but the table has only {table.n_rows:,} rows",
+                hint="ask for smaller groups",
+            )
         if self.numeric not in NUMERIC:
             raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
         if self.categorical not in CATEGORICAL:
             raise ParameterError(f"categorical must be one of {', '.join(CATEGORICAL)}")
-        if isinstance(self.max_bins, bool) or not isinstance(self.max_bins, (int, np.integer)) \
-                or not 2 <= self.max_bins <= 65_000:
+        if (
+            isinstance(self.max_bins, bool)
+            or not isinstance(self.max_bins, (int, np.integer))
+            or not 2 <= self.max_bins <= 65_000
+        ):
             raise ParameterError("max_bins must be a whole number between 2 and 65,000")
         for criterion in self.criteria or ():
-            if not isinstance(criterion, LDiversity) or criterion.diversity not in ("frequency", "entropy"):
-                raise UnsupportedError("the grower admits groups by k, disclosure, and frequency or entropy "
-                                       "l-diversity; other criteria are checked by the audit",
-                                       hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")')
+            if not isinstance(criterion, LDiversity) or criterion.diversity not in (
+                "frequency",
+                "entropy",
+            ):
+                raise UnsupportedError(
+                    "the grower admits groups by k, disclosure, and frequency or entropy "
+                    "l-diversity; other criteria are checked by the audit",
+                    hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
+                )
         if self.categorical == "hierarchy":
-            lacking = [n for n in schema.quasi if n not in schema.hierarchies
-                       and (schema.kinds.get(n) or table.kind(n)) not in ("numeric", "date")]
+            lacking = [
+                n
+                for n in schema.quasi
+                if n not in schema.hierarchies
+                and (schema.kinds.get(n) or table.kind(n)) not in ("numeric", "date")
+            ]
             if lacking:
-                raise ParameterError(f"no hierarchy for {', '.join(map(repr, lacking))}",
-                                     hint="give Schema(hierarchies={...}) or recode by concatenation")
+                raise ParameterError(
+                    f"no hierarchy for {', '.join(map(repr, lacking))}",
+                    hint="give Schema(hierarchies={...}) or recode by concatenation",
+                )
 
     def _responses(self, table: Table, schema: Schema) -> Responses:
-        return Responses.of([
-            table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
-            for name in schema.sensitive])
+        return Responses.of(
+            [
+                table.column(
+                    name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+                )
+                for name in schema.sensitive
+            ]
+        )
 
     def _rules(self, responses: Responses, min_leaf: int, cap: float, gain: int) -> Rules:
         classes = responses.categorical
         share, entropy = np.ones(len(responses.n_classes)), np.zeros(len(responses.n_classes))
         for criterion in self.criteria or ():
+            _check_diversity(criterion, responses)
             for j, response in enumerate(classes):
                 if criterion.columns is None or response.name in criterion.columns:
                     if criterion.diversity == "frequency":
@@ -123,21 +158,72 @@ class PartitionMethod(Method):
             made.append(criterion if criterion.columns else replace(criterion, columns=names))
         return made
 
-    def _plan(self, table: Table, schema: Schema, quasi: Quasi, grown: Grown, promises: Sequence[Criterion]) -> Plan:
+    def _plan(
+        self,
+        table: Table,
+        schema: Schema,
+        quasi: Quasi,
+        grown: Grown,
+        promises: Sequence[Criterion],
+    ) -> Plan:
         """The plan of a finished partition."""
         leaf = grown.column == LEAF
         columns, leaf_cells = [], []
         for column in quasi.columns:
             style = self.numeric if column.is_number else self.categorical
-            cells, index = recode(column, style, grown.rows, grown.start[leaf], schema.hierarchies.get(column.name))
-            columns.append(Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells)))
+            cells, index = recode(
+                column, style, grown.rows, grown.start[leaf], schema.hierarchies.get(column.name)
+            )
+            columns.append(
+                Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells))
+            )
             leaf_cells.append(tuple(index.tolist()))
         threshold, subset, subsets = conditions(grown, quasi)
-        recoding = Partition(tuple(columns), tuple(grown.column.tolist()), tuple(threshold.tolist()),
-                             tuple(subset.tolist()), tuple(grown.missing_left.tolist()),
-                             tuple(grown.right.tolist()), tuple(subsets), tuple(leaf_cells))
-        return Plan(type(self).__name__, self.plan_parameters(), plan_columns(table, schema), recoding,
-                    tuple(p.promise() for p in promises), table.n_rows)
+        recoding = Partition(
+            tuple(columns),
+            tuple(grown.column.tolist()),
+            tuple(threshold.tolist()),
+            tuple(subset.tolist()),
+            tuple(grown.missing_left.tolist()),
+            tuple(grown.right.tolist()),
+            tuple(subsets),
+            tuple(leaf_cells),
+        )
+        return Plan(
+            type(self).__name__,
+            self.plan_parameters(),
+            plan_columns(table, schema),
+            recoding,
+            tuple(p.promise() for p in promises),
+            table.n_rows,
+        )
+
+
+def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
+    """Raise when a criterion names columns that it cannot speak of, or asks for more than the whole table has."""
+    names = [r.name for r in responses.categorical]
+    odd = [n for n in criterion.columns or () if n not in names]
+    if odd or not names:
+        where = f"of {', '.join(map(repr, odd))}" if odd else "of numeric columns only"
+        raise ParameterError(
+            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
+            hint="max_disclosure protects numeric columns",
+        )
+    for j, name in enumerate(names):
+        if criterion.columns is None or name in criterion.columns:
+            p = np.bincount(responses.classes[:, j]) / len(responses.classes)
+            p = p[p > 0]
+            most = (
+                1 / p.max()
+                if criterion.diversity == "frequency"
+                else float(np.exp(-(p * np.log(p)).sum()))
+            )
+            if most < criterion.l - SLACK:
+                raise InfeasibleError(
+                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, "
+                    f"but the whole table has only {most:.4g}",
+                    hint="ask for a smaller l",
+                )
 
 
 def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) -> Tree:
@@ -155,8 +241,9 @@ def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) 
         tree = tree.pruned(np.unique(grown.parent[worst]))
 
 
-def conditions(grown: Grown, quasi: Quasi) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64],
-                                                    list[tuple[str | None, ...]]]:
+def conditions(
+    grown: Grown, quasi: Quasi
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], list[tuple[str | None, ...]]]:
     """Thresholds and left subsets of every node, in the plan's form."""
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
@@ -188,7 +275,11 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
             said.append("")
         elif subset[i] < 0:
             column = quasi.columns[j]
-            at = moment(np.ceil(threshold[i]), column.unit) if column.unit else number(float(threshold[i]))
+            at = (
+                moment(np.ceil(threshold[i]), column.unit)
+                if column.unit
+                else number(float(threshold[i]))
+            )
             said.append(f"{column.name} < {at}")
         else:
             chosen = sorted("(missing)" if c is None else c for c in subsets[subset[i]])
@@ -218,7 +309,9 @@ def information_loss(columns: Sequence[Column], leaf: npt.NDArray[Any], n_leaves
         if column.is_number and column.n_values > 1:
             values = np.append(np.asarray(column.values, float), np.nan)[codes]
             extent = np.fmax.reduceat(values, starts) - np.fmin.reduceat(values, starts)
-            total += float((np.nan_to_num(extent) * sizes).sum()) / float(column.values[-1] - column.values[0])
+            total += float((np.nan_to_num(extent) * sizes).sum()) / float(
+                column.values[-1] - column.values[0]
+            )
         elif not column.is_number:
             domain = column.n_values + (1 if column.has_missing else 0)
             if domain > 1:

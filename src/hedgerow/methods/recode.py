@@ -17,8 +17,13 @@ from ..table import Column
 Ints = npt.NDArray[np.int64]
 
 
-def recode(column: Column, style: str, rows: npt.NDArray[np.uint32], starts: Ints,
-           hierarchy: Hierarchy | None = None) -> tuple[list[Cell], Ints]:
+def recode(
+    column: Column,
+    style: str,
+    rows: npt.NDArray[np.uint32],
+    starts: Ints,
+    hierarchy: Hierarchy | None = None,
+) -> tuple[list[Cell], Ints]:
     """The distinct cells of a column, and which of them each group gets.
 
     Parameters
@@ -48,8 +53,9 @@ def recode(column: Column, style: str, rows: npt.NDArray[np.uint32], starts: Int
     return _sets(column, codes, starts, _concatenated)
 
 
-def _numbers(column: Column, style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints
-             ) -> tuple[list[Cell], Ints]:
+def _numbers(
+    column: Column, style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints
+) -> tuple[list[Cell], Ints]:
     """Ranges of true extent, or means and medians with the extent kept beside them."""
     values = np.asarray(column.values, float)
     n = np.diff(np.append(starts, len(codes)))
@@ -63,7 +69,9 @@ def _numbers(column: Column, style: str, codes: npt.NDArray[np.unsignedinteger],
         absent = np.zeros(len(starts), np.int64)
     if style == "range":
         cells, index = [], np.empty(len(starts), np.int64)
-        key, n_keys = group_rows([first.astype(np.uint32), (last + 1).astype(np.uint32), (absent > 0).astype(np.uint8)])
+        key, n_keys = group_rows(
+            [first.astype(np.uint32), (last + 1).astype(np.uint32), (absent > 0).astype(np.uint8)]
+        )
         at = _first_of(key, n_keys)
         index = key.astype(np.int64)
         for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
@@ -85,9 +93,14 @@ def _numbers(column: Column, style: str, codes: npt.NDArray[np.unsignedinteger],
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
 
-def _centres(values: npt.NDArray[np.float64], style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints,
-             known: Ints) -> npt.NDArray[np.float64]:
-    """Mean or median of each group's known values, from values in ascending order: the same in any row order."""
+def _centres(
+    values: npt.NDArray[np.float64],
+    style: str,
+    codes: npt.NDArray[np.unsignedinteger],
+    starts: Ints,
+    known: Ints,
+) -> npt.NDArray[np.float64]:
+    """Mean or median of each group's known values, summed in ascending order."""
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
     order = np.lexsort((codes, group))
     ordered = np.append(values, 0.0)[codes[order]]  # missing values come last and count 0
@@ -103,8 +116,12 @@ def _first_of(key: npt.NDArray[np.unsignedinteger], n_keys: int) -> Ints:
     return at
 
 
-def _sets(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints,
-          label: Callable[[list[str], bool], Cell]) -> tuple[list[Cell], Ints]:
+def _sets(
+    column: Column,
+    codes: npt.NDArray[np.unsignedinteger],
+    starts: Ints,
+    label: Callable[[list[str], bool], Cell],
+) -> tuple[list[Cell], Ints]:
     """Cells that depend only on which categories a group holds: one bit a category."""
     words = []
     for low in range(0, column.n_values + 1, 32):
@@ -116,7 +133,12 @@ def _sets(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints,
     at = _first_of(key, n_keys)
     cells = []
     for i in at:
-        present = [low * 32 + b for low, word in enumerate(words) for b in range(32) if int(word[i]) >> b & 1]
+        present = [
+            low * 32 + b
+            for low, word in enumerate(words)
+            for b in range(32)
+            if int(word[i]) >> b & 1
+        ]
         names = [column.values[c] for c in present if c < column.n_values]
         cells.append(label(names, present[-1] == column.n_values))
     return cells, key.astype(np.int64)
@@ -125,14 +147,18 @@ def _sets(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints,
 def _concatenated(names: list[str], missing: bool) -> Cell:
     if not names:
         return Cell(None, missing=True)
-    return Cell(concatenation(names, missing=int(missing)), categories=tuple(names), missing=missing)
+    return Cell(
+        concatenation(names, missing=int(missing)), categories=tuple(names), missing=missing
+    )
 
 
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[str], bool], Cell]:
     lacking = sum(v not in hierarchy.paths for v in column.values)
     if lacking:
-        raise SchemaError(f"the hierarchy of {column.name!r} lacks {lacking:,} of the column's categories",
-                          hint="add a line for every category")
+        raise SchemaError(
+            f"the hierarchy of {column.name!r} lacks {lacking:,} of the column's categories",
+            hint="add a line for every category",
+        )
 
     def label(names: list[str], missing: bool) -> Cell:
         if not names:
@@ -146,9 +172,13 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[str], bool
     return label
 
 
-def _weighted(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints) -> tuple[list[Cell], Ints]:
+def _weighted(
+    column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
+) -> tuple[list[Cell], Ints]:
     """Concatenations with counts, ``a:4+b:1``."""
-    group = np.repeat(np.arange(len(starts), dtype=np.uint32), np.diff(np.append(starts, len(codes))))
+    group = np.repeat(
+        np.arange(len(starts), dtype=np.uint32), np.diff(np.append(starts, len(codes)))
+    )
     at, code, count = value_counts(group, codes)
     order = np.lexsort((code, at))
     at, code, count = at[order], code[order], count[order]
@@ -162,6 +192,10 @@ def _weighted(column: Column, codes: npt.NDArray[np.unsignedinteger], starts: In
             cells.append(Cell(None, missing=True))
             continue
         weights = count[part][: len(names)].tolist()
-        cells.append(Cell(concatenation(names, weights, missing), categories=tuple(names), missing=missing > 0))
+        cells.append(
+            Cell(
+                concatenation(names, weights, missing), categories=tuple(names), missing=missing > 0
+            )
+        )
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)

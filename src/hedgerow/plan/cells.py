@@ -53,7 +53,9 @@ class Cell:
 
 def number(value: float) -> str:
     """A number as the shortest text that reads back to the same double; whole numbers bare."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
+    return (
+        str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
+    )
 
 
 def moment(value: float, unit: str) -> str:
@@ -79,11 +81,17 @@ def interval(lo: float, hi: float, unit: str = "") -> str:
 
 def quote(category: str) -> str:
     """A category as it stands in a cell: quoted when it could be misread."""
-    risky = category in ("", MISSING, TOP) or any(c in category for c in '+":[]') or category != category.strip()
+    risky = (
+        category in ("", MISSING, TOP)
+        or any(c in category for c in '+":[]')
+        or category != category.strip()
+    )
     return '"' + category.replace('"', '""') + '"' if risky else category
 
 
-def concatenation(categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0) -> str:
+def concatenation(
+    categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0
+) -> str:
     """Categories joined in the given order, with counts when weighted.
 
     Examples

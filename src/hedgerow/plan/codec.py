@@ -28,9 +28,15 @@ register(Partition)
 def dumps(plan: Plan) -> str:
     """The plan as JSON text."""
     columns = [dataclasses.asdict(c) for c in plan.columns]
-    data = {"hedgerow_plan": plan.version, "method": plan.method, "parameters": plan.parameters,
-            "n_rows": plan.n_rows, "columns": columns, "promises": list(plan.promises),
-            "recoding": {"kind": plan.recoding.kind, **plan.recoding.to_json()}}
+    data = {
+        "hedgerow_plan": plan.version,
+        "method": plan.method,
+        "parameters": plan.parameters,
+        "n_rows": plan.n_rows,
+        "columns": columns,
+        "promises": list(plan.promises),
+        "recoding": {"kind": plan.recoding.kind, **plan.recoding.to_json()},
+    }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -41,20 +47,30 @@ def loads(text: str, where: str = "the plan") -> Plan:
     except ValueError:
         raise PlanError(f"{where} is not valid JSON") from None
     if not isinstance(data, dict) or "hedgerow_plan" not in data:
-        raise PlanError(f"{where} is not a Hedgerow plan",
-                        hint="a plan is the plan.json that `hedgerow protect` writes")
+        raise PlanError(
+            f"{where} is not a Hedgerow plan",
+            hint="a plan is the plan.json that `hedgerow protect` writes",
+        )
     if data["hedgerow_plan"] != VERSION:
-        raise PlanError(f"{where} has version {data['hedgerow_plan']!r}; this Hedgerow reads version {VERSION}")
+        raise PlanError(
+            f"{where} has version {data['hedgerow_plan']!r}; this Hedgerow reads version {VERSION}"
+        )
     try:
         recoding = dict(data["recoding"])
         kind = recoding.pop("kind")
         if kind not in _KINDS:
-            raise PlanError(f"{where} has a recoding of the unknown kind {kind!r}",
-                            hint=f"known kinds: {', '.join(sorted(_KINDS))}")
-        return Plan(method=str(data["method"]), parameters=dict(data["parameters"]),
-                    columns=tuple(Column(**c) for c in data["columns"]),
-                    recoding=_KINDS[kind].from_json(recoding),
-                    promises=tuple(dict(p) for p in data["promises"]), n_rows=int(data["n_rows"]))
+            raise PlanError(
+                f"{where} has a recoding of the unknown kind {kind!r}",
+                hint=f"known kinds: {', '.join(sorted(_KINDS))}",
+            )
+        return Plan(
+            method=str(data["method"]),
+            parameters=dict(data["parameters"]),
+            columns=tuple(Column(**c) for c in data["columns"]),
+            recoding=_KINDS[kind].from_json(recoding),
+            promises=tuple(dict(p) for p in data["promises"]),
+            n_rows=int(data["n_rows"]),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
 

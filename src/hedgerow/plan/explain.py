@@ -53,16 +53,28 @@ def promise_in_words(promise: Mapping[str, Any]) -> str:
     """One promise of a plan as a sentence; a kind without words of its own is spelled out."""
     kind = promise.get("kind")
     if kind == "k_anonymity" and "k" in promise:
-        return f"every combination of released quasi-identifier values is shared by at least {promise['k']} records"
+        return (
+            "every combination of released quasi-identifier values is shared by at "
+            f"least {promise['k']} records"
+        )
     if kind == "disclosure" and "maximum" in promise:
         share = f"{100 * (1 - promise['maximum']):g}%"
-        return (f"in every released group, and for {_columns(promise)}, guessing from the group leaves an "
-                f"intruder at least {share} of the squared error of guessing from the whole table")
+        return (
+            f"in every released group, and for {_columns(promise)}, guessing from the group "
+            "leaves an "
+            f"intruder at least {share} of the squared error of guessing from the whole table"
+        )
     if kind == "l_diversity" and "l" in promise:
-        return f"every released group is {promise['l']:g}-diverse ({promise.get('diversity')}) in {_columns(promise)}"
+        return (
+            f"every released group is {promise['l']:g}-diverse "
+            f"({promise.get('diversity')}) in {_columns(promise)}"
+        )
     if kind == "t_closeness" and "t" in promise:
-        return (f"in every released group the values of {_columns(promise)} are distributed as in the whole table, "
-                f"up to an earth mover's distance of {promise['t']:g}")
+        return (
+            f"in every released group the values of {_columns(promise)} are distributed as "
+            "in the whole table, "
+            f"up to an earth mover's distance of {promise['t']:g}"
+        )
     told = ", ".join(f"{key} = {value}" for key, value in promise.items() if key != "kind")
     return f"{str(kind).replace('_', ' ')}" + (f" ({told})" if told else "")
 
@@ -73,7 +85,10 @@ def _columns(promise: Mapping[str, Any]) -> str:
 
 def explain_partition(tree: Partition) -> str:
     """The groups of a partition: the splits as an indented tree, cut off where it grows long."""
-    lines = ["Recoding", *(f"  {column.name}: {_STYLES.get(column.style, column.style)}" for column in tree.columns)]
+    lines = [
+        "Recoding",
+        *(f"  {column.name}: {_STYLES.get(column.style, column.style)}" for column in tree.columns),
+    ]
     lines += ["", f"{tree.n_leaves:,} groups by these splits"]
     leaves, levels = _leaves_below(tree), _levels(tree)
     deepest = max(levels)
@@ -81,9 +96,11 @@ def explain_partition(tree: Partition) -> str:
     if tree.n_leaves > _SHOWN:
         # down to the level where the tree still has no more than _SHOWN branches
         shown = 0
-        while shown < _DEEPEST and sum(
-            _ends_at(tree, levels, node, shown + 1) for node in range(len(levels))
-        ) <= _SHOWN:
+        while (
+            shown < _DEEPEST
+            and sum(_ends_at(tree, levels, node, shown + 1) for node in range(len(levels)))
+            <= _SHOWN
+        ):
             shown += 1
         lines[-1] += f" (the first {shown} of {deepest} levels)"
     stack = [(0, "")]
@@ -127,11 +144,16 @@ def _conditions(tree: Partition, node: int) -> tuple[str, str]:
     column = tree.columns[tree.split[node]]
     if column.kind in ("numeric", "date"):
         at = _shown_value(column, tree.threshold[node])
-        return (f"{column.name} < {at}{' or missing' if tree.missing_left[node] else ''}",
-                f"{column.name} >= {at}{'' if tree.missing_left[node] or not _has_missing(column) else ' or missing'}")
+        return (
+            f"{column.name} < {at}{' or missing' if tree.missing_left[node] else ''}",
+            f"{column.name} >= "
+            f"{at}{'' if tree.missing_left[node] or not _has_missing(column) else ' or missing'}",
+        )
     subset = tree.subsets[tree.subset[node]]
     known = ["missing" if category is None else category for category in subset]
-    listed = ", ".join(known[:_LISTED]) + (f" and {len(known) - _LISTED} more" if len(known) > _LISTED else "")
+    listed = ", ".join(known[:_LISTED]) + (
+        f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    )
     return f"{column.name} is {listed}", f"{column.name} is anything else"
 
 

@@ -89,26 +89,57 @@ class Partition(Recoding):
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
         columns = [
-            {"name": c.name, "role": c.role, "kind": c.kind, "unit": c.unit, "style": c.style,
-             "cells": [[x.label, x.lo, x.hi, list(x.categories), x.missing, x.anything] for x in c.cells]}
+            {
+                "name": c.name,
+                "role": c.role,
+                "kind": c.kind,
+                "unit": c.unit,
+                "style": c.style,
+                "cells": [
+                    [x.label, x.lo, x.hi, list(x.categories), x.missing, x.anything]
+                    for x in c.cells
+                ],
+            }
             for c in self.columns
         ]
-        return {"columns": columns, "split": self.split, "threshold": self.threshold,
-                "subset": self.subset, "missing_left": self.missing_left, "right": self.right,
-                "subsets": self.subsets, "leaf_cells": self.leaf_cells}
+        return {
+            "columns": columns,
+            "split": self.split,
+            "threshold": self.threshold,
+            "subset": self.subset,
+            "missing_left": self.missing_left,
+            "right": self.right,
+            "subsets": self.subsets,
+            "leaf_cells": self.leaf_cells,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Partition:
         """The record of plain JSON data."""
         columns = tuple(
-            Recoded(c["name"], c["role"], c["kind"], c["unit"], c["style"],
-                    tuple(Cell(label, lo, hi, tuple(categories), bool(missing), bool(anything))
-                          for label, lo, hi, categories, missing, anything in c["cells"]))
+            Recoded(
+                c["name"],
+                c["role"],
+                c["kind"],
+                c["unit"],
+                c["style"],
+                tuple(
+                    Cell(label, lo, hi, tuple(categories), bool(missing), bool(anything))
+                    for label, lo, hi, categories, missing, anything in c["cells"]
+                ),
+            )
             for c in data["columns"]
         )
-        made = cls(columns, tuple(data["split"]), tuple(data["threshold"]), tuple(data["subset"]),
-                   tuple(map(bool, data["missing_left"])), tuple(data["right"]),
-                   tuple(tuple(s) for s in data["subsets"]), tuple(tuple(c) for c in data["leaf_cells"]))
+        made = cls(
+            columns,
+            tuple(data["split"]),
+            tuple(data["threshold"]),
+            tuple(data["subset"]),
+            tuple(map(bool, data["missing_left"])),
+            tuple(data["right"]),
+            tuple(tuple(s) for s in data["subsets"]),
+            tuple(tuple(c) for c in data["leaf_cells"]),
+        )
         made.check()
         return made
 
@@ -118,7 +149,9 @@ class Partition(Recoding):
         arrays = (self.threshold, self.subset, self.missing_left, self.right)
         if n == 0 or any(len(a) != n for a in arrays):
             raise ValueError("the node arrays differ in length")
-        if len(self.leaf_cells) != len(self.columns) or any(len(c) != self.n_leaves for c in self.leaf_cells):
+        if len(self.leaf_cells) != len(self.columns) or any(
+            len(c) != self.n_leaves for c in self.leaf_cells
+        ):
             raise ValueError("the leaf cells do not match the leaves")
         for i, column in enumerate(self.split):
             if column >= 0 and not (column < len(self.columns) and i + 1 < self.right[i] < n):

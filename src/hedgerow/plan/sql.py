@@ -79,8 +79,10 @@ def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
         columns = (f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in kept)
         statement = f"SELECT {', '.join(columns)}\nFROM {source}"
     else:
-        raise UnsupportedError(f"a plan of the kind {plan.recoding.kind!r} cannot be written as SQL",
-                               hint="apply it with `Plan.apply` or `hedgerow apply`")
+        raise UnsupportedError(
+            f"a plan of the kind {plan.recoding.kind!r} cannot be written as SQL",
+            hint="apply it with `Plan.apply` or `hedgerow apply`",
+        )
     return statement + "\n" if dialect == NATIVE else _translate(statement, dialect)
 
 
@@ -89,7 +91,9 @@ def _check_dialect(dialect: str) -> None:
 
     known = sorted(d.value for d in Dialects if d.value)
     if dialect not in known:
-        raise PlanError(f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(known)}")
+        raise PlanError(
+            f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(known)}"
+        )
 
 
 def _translate(statement: str, dialect: str) -> str:
@@ -115,15 +119,24 @@ def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], di
     prefix = _fresh("step", [source.strip('"')])
     carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
 
-    known = [f"{_key(column, dialect)} AS {identifier(key)}"
-             for column, key in zip(tree.columns, keys, strict=True)]
-    steps = [f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  FROM {source}\n)"]
+    known = [
+        f"{_key(column, dialect)} AS {identifier(key)}"
+        for column, key in zip(tree.columns, keys, strict=True)
+    ]
+    steps = [
+        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  "
+        f"FROM {source}\n)"
+    ]
     for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
-        steps.append(f"{prefix}_{number_} AS (\n  SELECT {carried},\n    {case} AS {identifier(leaf)}\n"
-                     f"  FROM {prefix}_{number_ - 1}\n)")
+        steps.append(
+            f"{prefix}_{number_} AS (\n  SELECT {carried},\n    {case} AS {identifier(leaf)}\n"
+            f"  FROM {prefix}_{number_ - 1}\n)"
+        )
     routed, cells = f"{prefix}_{len(steps) - 1}", f"{prefix}_cells"
-    steps.append(f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({identifier(leaf)}, "
-                 f"{', '.join(f'cell_{i}' for i in range(len(tree.columns)))})\n)")
+    steps.append(
+        f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({identifier(leaf)}, "
+        f"{', '.join(f'cell_{i}' for i in range(len(tree.columns)))})\n)"
+    )
 
     place = {column.name: i for i, column in enumerate(tree.columns)}
     chosen = []
@@ -133,8 +146,14 @@ def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], di
             chosen.append(f"  CAST({cells}.cell_{place[name]} AS {kind}) AS {identifier(name)}")
         else:
             chosen.append(f"  {routed}.{identifier(name)}")
-    return ("WITH " + ",\n".join(steps) + "\nSELECT\n" + ",\n".join(chosen)
-            + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = {cells}.{identifier(leaf)}")
+    return (
+        "WITH "
+        + ",\n".join(steps)
+        + "\nSELECT\n"
+        + ",\n".join(chosen)
+        + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = "
+        f"{cells}.{identifier(leaf)}"
+    )
 
 
 def _key(column: Recoded, dialect: str) -> str:
@@ -160,7 +179,9 @@ def _test(tree: Partition, node: int, keys: Sequence[str]) -> str:
         return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
     subset = tree.subsets[tree.subset[node]]
     listed = ", ".join(text(category) for category in subset if category is not None)
-    parts = ([f"{key} IN ({listed})"] if listed else []) + ([f"{key} IS NULL"] if None in subset else [])
+    parts = ([f"{key} IN ({listed})"] if listed else []) + (
+        [f"{key} IS NULL"] if None in subset else []
+    )
     return f"({' OR '.join(parts)})" if parts else "1 = 0"
 
 
@@ -174,7 +195,7 @@ def _bound(column: Recoded, threshold: float) -> str:
 
 def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list[str]:
     """One CASE per step; between steps a row carries -1 - node, once arrived its leaf number."""
-    leaf_of = {}
+    leaf_of: dict[int, int] = {}
     for node, column in enumerate(tree.split):
         if column < 0:
             leaf_of[node] = len(leaf_of)
@@ -192,8 +213,14 @@ def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list
     return cases
 
 
-def _branch(tree: Partition, tests: Sequence[str], leaf_of: dict[int, int], root: int, depth: int,
-            ends: list[int]) -> str:
+def _branch(
+    tree: Partition,
+    tests: Sequence[str],
+    leaf_of: dict[int, int],
+    root: int,
+    depth: int,
+    ends: list[int],
+) -> str:
     """The nested CASE of at most `depth` levels below `root`; cut nodes are added to `ends`."""
     pieces: list[str] = []
     waiting: list[tuple[int, int] | str] = [(root, depth)]

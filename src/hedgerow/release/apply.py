@@ -60,11 +60,18 @@ def apply_plan(plan: Plan, people: Any) -> Applied:
     strangers = [name for name in table.names if name not in known]
     dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]
     if made.outside:
-        warnings.warn(f"{made.outside:,} cells fall outside the plan's cells; the plan promises nothing about them",
-                      stacklevel=2)
+        warnings.warn(
+            f"{made.outside:,} cells fall outside the plan's cells; the plan promises "
+            "nothing about them",
+            stacklevel=2,
+        )
     if strangers:
-        warnings.warn(f"left out columns that the plan does not know: {', '.join(strangers)}", stacklevel=2)
-    return Applied(table.restore(made.columns, drop=dropped), made.outside, table.n_rows, tuple(dropped))
+        warnings.warn(
+            f"left out columns that the plan does not know: {', '.join(strangers)}", stacklevel=2
+        )
+    return Applied(
+        table.restore(made.columns, drop=dropped), made.outside, table.n_rows, tuple(dropped)
+    )
 
 
 def check_columns(plan: Plan, table: Table) -> None:
@@ -75,5 +82,7 @@ def check_columns(plan: Plan, table: Table) -> None:
             near = difflib.get_close_matches(name, table.names, n=1)
             faults.append(f"{name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
     if faults:
-        raise PlanError(f"the table lacks quasi-identifiers of the plan: {', '.join(faults)}",
-                        hint="the table's columns are: " + ", ".join(table.names))
+        raise PlanError(
+            f"the table lacks quasi-identifiers of the plan: {', '.join(faults)}",
+            hint="the table's columns are: " + ", ".join(table.names),
+        )

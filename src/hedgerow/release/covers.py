@@ -30,7 +30,9 @@ def coverage(recoded: Recoded, original: Table, released: Table) -> Coverage:
     A released value stands for all cells of the plan with that label: their
     extents, categories and missing values together.
     """
-    numeric = any(not isinstance(cell.label, str) for cell in recoded.cells if cell.label is not None)
+    numeric = any(
+        not isinstance(cell.label, str) for cell in recoded.cells if cell.label is not None
+    )
     numeric = numeric and not any(isinstance(cell.label, str) for cell in recoded.cells)
     new = released.column(recoded.name, kind="numeric" if numeric else "categorical")
     old = original.column(recoded.name, kind=recoded.kind, unit=recoded.unit or None)
@@ -62,7 +64,9 @@ def _matches(old: Column, cells: Sequence[Sequence[Cell]]) -> Any:
     missing = anything | np.array([any(c.missing for c in group) for group in cells])
     if old.is_number:
         low = np.array([min((c.lo for c in g if c.lo is not None), default=np.inf) for g in cells])
-        high = np.array([max((c.hi for c in g if c.hi is not None), default=-np.inf) for g in cells])
+        high = np.array(
+            [max((c.hi for c in g if c.hi is not None), default=-np.inf) for g in cells]
+        )
         low[anything], high[anything] = -np.inf, np.inf
         values = np.append(old.values, np.nan)
 
@@ -82,8 +86,14 @@ def _matches(old: Column, cells: Sequence[Sequence[Cell]]) -> Any:
             table[i, [place[name] for c in group for name in c.categories if name in place]] = True
         flat = table.ravel()
         return lambda new, was: flat[new.astype(np.int64) * width + was]
-    pairs = [i * width + place[n] for i, g in enumerate(cells) for c in g for n in c.categories if n in place]
-    pairs += [i * width + width - 1 for i in np.flatnonzero(missing)]
+    pairs = [
+        i * width + place[n]
+        for i, g in enumerate(cells)
+        for c in g
+        for n in c.categories
+        if n in place
+    ]
+    pairs += [i * width + width - 1 for i in np.flatnonzero(missing).tolist()]
     allowed = np.unique(np.array(pairs, np.int64))
     return lambda new, was: np.isin(new.astype(np.int64) * width + was, allowed) | anything[new]
 
@@ -99,5 +109,3 @@ def unchanged(name: str, original: Table, released: Table) -> bool:
         return False
     same = np.array_equal(a.values, b.values) if a.is_number else list(a.values) == list(b.values)
     return bool(same and np.array_equal(a.codes, b.codes))
-
-

@@ -34,13 +34,18 @@ class Disclosure:
 
     def to_json(self) -> dict[str, float]:
         """Plain data."""
-        return {"mean_over_groups": self.mean_over_groups, "mean_over_records": self.mean_over_records,
-                "worst": self.worst}
+        return {
+            "mean_over_groups": self.mean_over_groups,
+            "mean_over_records": self.mean_over_records,
+            "worst": self.worst,
+        }
 
 
 def sizes(count: npt.NDArray[np.int64]) -> dict[str, Any]:
     """How large the groups are: extremes, quartiles and how many groups have each size class."""
-    low, first, middle, third, high = (float(q) for q in np.quantile(count, [0, 0.25, 0.5, 0.75, 1]))
+    low, first, middle, third, high = (
+        float(q) for q in np.quantile(count, [0, 0.25, 0.5, 0.75, 1])
+    )
     edges = [1, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000]
     bins = {}
     for at, edge in enumerate(edges):
@@ -49,9 +54,16 @@ def sizes(count: npt.NDArray[np.int64]) -> dict[str, Any]:
         if inside:
             label = f"{edge}" if last == edge else f"{edge}-{last}" if last else f"{edge} or more"
             bins[label] = inside
-    return {"groups": len(count), "smallest": int(low), "lower_quartile": first, "median": middle,
-            "mean": float(count.mean()), "upper_quartile": third, "largest": int(high),
-            "groups_by_size": bins}
+    return {
+        "groups": len(count),
+        "smallest": int(low),
+        "lower_quartile": first,
+        "median": middle,
+        "mean": float(count.mean()),
+        "upper_quartile": third,
+        "largest": int(high),
+        "groups_by_size": bins,
+    }
 
 
 def disclosure(classes: Classes) -> dict[str, Disclosure]:
@@ -59,8 +71,9 @@ def disclosure(classes: Classes) -> dict[str, Disclosure]:
     told = {}
     for name in classes.sensitive:
         ratio = classes.rsd(name)
-        told[name] = Disclosure(float(ratio.mean()), float(np.average(ratio, weights=classes.sizes)),
-                                float(ratio.min()))
+        told[name] = Disclosure(
+            float(ratio.mean()), float(np.average(ratio, weights=classes.sizes)), float(ratio.min())
+        )
     return told
 
 
@@ -69,5 +82,8 @@ def over_responses(told: Mapping[str, Disclosure]) -> Disclosure | None:
     if not told:
         return None
     each = list(told.values())
-    return Disclosure(float(np.mean([d.mean_over_groups for d in each])),
-                      float(np.mean([d.mean_over_records for d in each])), min(d.worst for d in each))
+    return Disclosure(
+        float(np.mean([d.mean_over_groups for d in each])),
+        float(np.mean([d.mean_over_records for d in each])),
+        min(d.worst for d in each),
+    )

@@ -1,4 +1,4 @@
-"""RECIPIENT.md: what the reader of a released table must know, and nothing from the plan's private part."""
+"""RECIPIENT.md: what the reader of a released table must know, and nothing private."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from ..plan import Partition, Recoded
 from ..plan.explain import promise_in_words
 
 if TYPE_CHECKING:
-    from .protect import Release
+    from .release import Release
 
 _NOTATION = {
     "range": "`[27-39]` says that the value lies between 27 and 39, both included "
-             "(dates: `[2001-05-01/2003-01-31]`); a single value, `16`, is shared by the whole group",
+    "(dates: `[2001-05-01/2003-01-31]`); a single value, `16`, is shared by the whole group",
     "mean": "the mean of the group in place of each value",
     "median": "the median of the group in place of each value",
-    "concatenate": "`nurse+cook` says that the value is one of these, each of which occurs in the group",
-    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are nurses and one is a cook",
+    "concatenate": "`nurse+cook` says that the value is one of these, each of which occurs "
+    "in the group",
+    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are "
+    "nurses and one is a cook",
     "hierarchy": "a more general value that covers every record of the group; `*` covers any value",
     "suppress": "`*` can be any value; other values are shared by the whole group",
 }
@@ -28,46 +30,93 @@ def recipient(release: Release, file: str) -> str:
     sizes, told = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
     styles = {c.name: c for c in recoding.columns} if isinstance(recoding, Partition) else {}
-    lines = ["# About this table", "",
-             f"`{file}` holds {numbers['rows']:,} records about people. Some columns were recoded to protect them.",
-             "", "## Columns", "", "| column | role | what stands in it |", "|---|---|---|"]
+    lines = [
+        "# About this table",
+        "",
+        f"`{file}` holds {numbers['rows']:,} records about people. Some columns were recoded "
+        "to protect them.",
+        "",
+        "## Columns",
+        "",
+        "| column | role | what stands in it |",
+        "|---|---|---|",
+    ]
     for column in plan.columns:
         if column.role == "identifier" and column.name not in release.pseudonyms:
             continue
-        lines.append(f"| {_cell(column.name)} | {column.role} | {_said(column.name, column.role, styles)} |")
+        lines.append(
+            f"| {_cell(column.name)} | {column.role} | {_said(column.name, column.role, styles)} |"
+        )
     gone = [n for n in plan.names("identifier") if n not in release.pseudonyms]
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     used = {c.style for c in styles.values()}
     if styles:
-        lines += ["", "## How to read the recoded cells", "",
-                  "Records that share all recoded values form a group; within it they cannot be told apart "
-                  "by these columns.", ""]
+        lines += [
+            "",
+            "## How to read the recoded cells",
+            "",
+            "Records that share all recoded values form a group; within it they cannot be "
+            "told apart "
+            "by these columns.",
+            "",
+        ]
         lines += [f"- *{style}*: {words}." for style, words in _NOTATION.items() if style in used]
-        lines += ["- `(missing)` beside other values: some records of the group have no value there. "
-                  "An empty cell: none has.",
-                  '- A value that itself holds one of these signs stands in quotes: `"a+b"`.']
+        lines += [
+            "- `(missing)` beside other values: some records of the group have no value there. "
+            "An empty cell: none has.",
+            '- A value that itself holds one of these signs stands in quotes: `"a+b"`.',
+        ]
         if used & {"concatenate", "weighted"}:
-            lines += ["", "To use joined values with a learner that takes sample weights:", "",
-                      "    import hedgerow as hr",
-                      f"    records = hr.explode({file!r})   # one value a cell, and a column `weight`", "",
-                      "Every record becomes its combinations, whose weights sum to 1."]
+            lines += [
+                "",
+                "To use joined values with a learner that takes sample weights:",
+                "",
+                "    import hedgerow as hr",
+                f"    records = hr.explode({file!r})   # one value a cell, and a column `weight`",
+                "",
+                "Every record becomes its combinations, whose weights sum to 1.",
+            ]
     lines += ["", "## What was promised, and verified on this very file", ""]
     lines += [f"- {promise_in_words(promise)}." for promise in plan.promises] or ["- Nothing."]
     if plan.names("quasi"):
-        lines += ["", f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to {sizes['largest']:,} records "
-                      f"(median {sizes['median']:g})."]
+        lines += [
+            "",
+            f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to "
+            f"{sizes['largest']:,} records "
+            f"(median {sizes['median']:g}).",
+        ]
     if told is not None:
-        lines += ["", "Guessing a sensitive value from the group's mean or shares leaves this part of the squared error "
-                      "of guessing it from the whole table (1: the group gives nothing away; 0: everything):", "",
-                  "| sensitive column | mean over groups | mean over records | worst group |", "|---|---|---|---|"]
-        lines += [f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | {r['worst']:.3f} |"
-                  for name, r in told["responses"].items()]
-    lines += ["", "## What was not measured", "",
-              "- An intruder who knows a column that is marked *other* or *sensitive* above: those are unchanged.",
-              "- Linking with other releases about the same people, and background knowledge about one of them.",
-              "- Conclusions about groups of people: what the table shows of a group holds for its members too.", "",
-              "Do not try to find out who a record is about.", ""]
+        lines += [
+            "",
+            "Guessing a sensitive value from the group's mean or shares leaves this part of "
+            "the squared error "
+            "of guessing it from the whole table (1: the group gives nothing away; 0: everything):",
+            "",
+            "| sensitive column | mean over groups | mean over records | worst group |",
+            "|---|---|---|---|",
+        ]
+        lines += [
+            f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
+            f"{r['worst']:.3f} |"
+            for name, r in told["responses"].items()
+        ]
+    more = getattr(release.method, "recipient", None)
+    lines += more(file) if more is not None else []
+    lines += [
+        "",
+        "## What was not measured",
+        "",
+        "- An intruder who knows a column that is marked *other* or *sensitive* above: those "
+        "are unchanged.",
+        "- Linking with other releases about the same people, and background knowledge about "
+        "one of them.",
+        "- Conclusions about groups of people: what the table shows of a group holds for its "
+        "members too.",
+        "",
+        "Do not try to find out who a record is about.",
+        "",
+    ]
     return "\n".join(lines)
 
 

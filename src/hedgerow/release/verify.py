@@ -13,8 +13,13 @@ from ..table import Table
 from .covers import coverage, unchanged
 
 
-def verify(plan: Plan, original: Table, released: Table, recoded: Iterable[str], pseudonyms: Iterable[str] = ()
-           ) -> list[Check]:
+def verify(
+    plan: Plan,
+    original: Table,
+    released: Table,
+    recoded: Iterable[str],
+    pseudonyms: Iterable[str] = (),
+) -> list[Check]:
     """All checks of a release; none is skipped because an earlier one failed.
 
     Parameters
@@ -33,19 +38,29 @@ def verify(plan: Plan, original: Table, released: Table, recoded: Iterable[str],
     kept = [name for name in original.names if name not in identifiers - replaced]
     checks = [
         _equal("rows", original.n_rows, released.n_rows, "as many records as came in"),
-        _equal("columns", kept, released.names, "the original columns in order, identifiers left out"),
+        _equal(
+            "columns", kept, released.names, "the original columns in order, identifiers left out"
+        ),
     ]
     if not all(check.holds for check in checks):
         return checks
-    changed = [n for n in kept if n not in recoded | replaced and not unchanged(n, original, released)]
-    checks.append(_none("unchanged columns", len(changed), f"columns that changed: {', '.join(changed)}"))
+    changed = [
+        n for n in kept if n not in recoded | replaced and not unchanged(n, original, released)
+    ]
+    checks.append(
+        _none("unchanged columns", len(changed), f"columns that changed: {', '.join(changed)}")
+    )
     same = [n for n in replaced & set(kept) if unchanged(n, original, released)]
     if replaced:
-        checks.append(_none("pseudonyms", len(same), f"identifiers that were not replaced: {', '.join(same)}"))
+        checks.append(
+            _none("pseudonyms", len(same), f"identifiers that were not replaced: {', '.join(same)}")
+        )
     if isinstance(plan.recoding, Partition):
         found = {c.name: coverage(c, original, released) for c in plan.recoding.columns}
-        for title, attribute, words in (("mapped", "unmapped", "cells that the plan does not make"),
-                                        ("covered", "uncovered", "cells that do not cover their original")):
+        for title, attribute, words in (
+            ("mapped", "unmapped", "cells that the plan does not make"),
+            ("covered", "uncovered", "cells that do not cover their original"),
+        ):
             faults = {n: getattr(c, attribute) for n, c in found.items() if getattr(c, attribute)}
             told = ", ".join(f"{count:,} in {name}" for name, count in faults.items())
             checks.append(_none(title, sum(faults.values()), f"{words}: {told}"))
@@ -57,9 +72,12 @@ def verify(plan: Plan, original: Table, released: Table, recoded: Iterable[str],
 
 def classes(plan: Plan, released: Table) -> Classes:
     """The released groups: records that share all released quasi-identifier values."""
-    group, n_groups = group_rows([released.column(n, kind="categorical").codes for n in plan.names("quasi")],
-                                 released.n_rows)
-    sensitive = {c.name: released.column(c.name, kind=c.kind) for c in plan.columns if c.role == "sensitive"}
+    group, n_groups = group_rows(
+        [released.column(n, kind="categorical").codes for n in plan.names("quasi")], released.n_rows
+    )
+    sensitive = {
+        c.name: released.column(c.name, kind=c.kind) for c in plan.columns if c.role == "sensitive"
+    }
     return Classes(group, n_groups, sensitive)
 
 
@@ -68,10 +86,15 @@ def require(checks: Iterable[Check], where: str = "the released table") -> list[
     listed = list(checks)
     broken = [check for check in listed if not check.holds]
     if broken:
-        told = "; ".join(f"{c.name}: required {c.required}, reached {c.reached}"
-                         + (f" ({c.detail})" if c.detail else "") for c in broken)
-        raise PromiseError(f"{where} does not keep {len(broken)} of {len(listed)} checks: {told}",
-                           hint="nothing was written; this is a fault in the method or its plan")
+        told = "; ".join(
+            f"{c.name}: required {c.required}, reached {c.reached}"
+            + (f" ({c.detail})" if c.detail else "")
+            for c in broken
+        )
+        raise PromiseError(
+            f"{where} does not keep {len(broken)} of {len(listed)} checks: {told}",
+            hint="nothing was written; this is a fault in the method or its plan",
+        )
     return listed
 
 
@@ -86,5 +109,3 @@ def _equal(name: str, required: Any, reached: Any, words: str) -> Check:
 
 def _none(name: str, count: int, words: str) -> Check:
     return Check(name, 0, count, count == 0, words if count else "")
-
-

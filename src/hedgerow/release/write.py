@@ -21,7 +21,7 @@ from .recipient import recipient
 from .verify import require
 
 if TYPE_CHECKING:
-    from .protect import Release
+    from .release import Release
 
 PLAN, AUDIT, RECIPIENT = "plan.json", "audit.json", "RECIPIENT.md"
 
@@ -30,7 +30,9 @@ def write(release: Release, folder: Path, *, force: bool, escape: bool) -> Path:
     """Write, read back, verify, and only then give the folder its name."""
     check_target(folder, force)
     try:
-        hidden = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))  # mode 0700
+        hidden = Path(
+            tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent)
+        )  # mode 0700
     except OSError as error:
         raise _cannot(folder, error) from None
     try:
@@ -48,18 +50,24 @@ def check_target(folder: Path, force: bool = False) -> None:
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
     if not folder.parent.is_dir():
-        raise OutputError(f"there is no folder {folder.parent} to write the release {folder.name} in",
-                          hint="make it first, or choose another --out")
+        raise OutputError(
+            f"there is no folder {folder.parent} to write the release {folder.name} in",
+            hint="make it first, or choose another --out",
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
     if folder.exists():
         if not force:
-            raise OutputError(f"{folder} exists already", hint="choose another name, or replace it with --force")
+            raise OutputError(
+                f"{folder} exists already", hint="choose another name, or replace it with --force"
+            )
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
         if inside and not {PLAN, AUDIT} <= inside:
-            raise OutputError(f"{folder} is not a release folder, so it is not replaced",
-                              hint="choose another name, or remove it yourself")
+            raise OutputError(
+                f"{folder} is not a release folder, so it is not replaced",
+                hint="choose another name, or remove it yourself",
+            )
 
 
 def _fill(release: Release, folder: Path, escape: bool) -> None:
@@ -68,8 +76,11 @@ def _fill(release: Release, folder: Path, escape: bool) -> None:
     back = read(file, unescape_formulas=escape)
     checks = release.checks if _identical(release.released, back) else release.verify_table(back)
     require(checks, where=f"the written file {file.name}")
-    texts = {PLAN: dumps(release.plan), AUDIT: json.dumps(audit(release, file), indent=2, allow_nan=False) + "\n",
-             RECIPIENT: recipient(release, file.name)}
+    texts = {
+        PLAN: dumps(release.plan),
+        AUDIT: json.dumps(audit(release, file), indent=2, allow_nan=False) + "\n",
+        RECIPIENT: recipient(release, file.name),
+    }
     more = getattr(release.method, "files", None)
     for name, text in {**texts, **(more(release) if more is not None else {})}.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -79,9 +90,15 @@ def _fill(release: Release, folder: Path, escape: bool) -> None:
 
 def _identical(released: Table, back: Table) -> bool:
     """Whether the file holds exactly the table that was verified, column by column."""
-    return released.names == back.names and released.n_rows == back.n_rows and all(
-        released.arrow.column(n).type == back.arrow.column(n).type and unchanged(n, released, back)
-        for n in back.names)
+    return (
+        released.names == back.names
+        and released.n_rows == back.n_rows
+        and all(
+            released.arrow.column(n).type == back.arrow.column(n).type
+            and unchanged(n, released, back)
+            for n in back.names
+        )
+    )
 
 
 def _put(hidden: Path, folder: Path, force: bool) -> None:
@@ -102,8 +119,10 @@ def _put(hidden: Path, folder: Path, force: bool) -> None:
 
 
 def _cannot(folder: Path, error: OSError) -> OutputError:
-    return OutputError(f"cannot write {folder}: {error.strerror or 'the file system refused it'}",
-                       hint="nothing was left behind; choose another place, or make room there")
+    return OutputError(
+        f"cannot write {folder}: {error.strerror or 'the file system refused it'}",
+        hint="nothing was left behind; choose another place, or make room there",
+    )
 
 
 def audit(release: Release, file: Path) -> dict[str, Any]:
@@ -116,7 +135,9 @@ def audit(release: Release, file: Path) -> dict[str, Any]:
         "hedgerow": hedgerow.__version__,
         "libraries": _versions("numpy", "pyarrow", "scikit-learn", "numba"),
         "parameters": dict(plan.parameters),
-        "columns": {role: plan.names(role) for role in ("quasi", "sensitive", "other", "identifier")},
+        "columns": {
+            role: plan.names(role) for role in ("quasi", "sensitive", "other", "identifier")
+        },
         "pseudonyms": list(release.pseudonyms),
         "file": {"name": file.name, "sha256": digest, "bytes": file.stat().st_size},
         **release.summary(),

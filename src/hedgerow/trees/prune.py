@@ -63,8 +63,12 @@ def scatters(tree: Grown, responses: Responses) -> Floats:
     for j in range(r):
         for k in range(j, r):
             high, low = cross_products(group, len(starts), responses.z[:, j], responses.z[:, k])
-            sums = [np.concatenate([[0], np.cumsum(part)]) for part in (high, low)]  # exact: integers
-            product = (sums[0][last] - sums[0][first]) / unit + (sums[1][last] - sums[1][first]) / unit**2
+            sums = [
+                np.concatenate([[0], np.cumsum(part)]) for part in (high, low)
+            ]  # exact: integers
+            product = (sums[0][last] - sums[0][first]) / unit + (
+                sums[1][last] - sums[1][first]
+            ) / unit**2
             means = tree.stats[:, 1 + j] / unit * (tree.stats[:, 1 + k] / unit) / n
             made[:, j, k] = made[:, k, j] = product - means
     return made
@@ -80,25 +84,38 @@ def measure(tree: Grown, responses: Responses, layout: Layout) -> NodeMeasures:
     for j in range(q_classes):
         counts = tree.stats[:, layout.starts[j] : layout.starts[j + 1]].astype(float)
         gini[:, j] = n - (counts**2).sum(axis=1) / n
-    error = np.einsum("tjj,j->t", scatter, layout.weight[:r] * unit**2) if r else np.zeros(tree.n_nodes)
+    error = (
+        np.einsum("tjj,j->t", scatter, layout.weight[:r] * unit**2) if r else np.zeros(tree.n_nodes)
+    )
     error = error + gini @ layout.weight[r : r + q_classes]
     digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
     digression = digression * np.prod(gini[0] - gini, axis=1)
     branch_error, branch_digression = _branch_sums(tree.column, tree.right, error, digression)
     internal = tree.column != LEAF
     q = np.where(internal, ratio(error, digression, branch_error, branch_digression), np.nan)
-    return NodeMeasures(error, digression, branch_error, branch_digression, q,
-                        _p_values(tree, responses, layout, scatter), node_rsd(tree, responses, layout, scatter))
+    return NodeMeasures(
+        error,
+        digression,
+        branch_error,
+        branch_digression,
+        q,
+        _p_values(tree, responses, layout, scatter),
+        node_rsd(tree, responses, layout, scatter),
+    )
 
 
-def ratio(error: Floats, digression: Floats, branch_error: Floats, branch_digression: Floats) -> Floats:
+def ratio(
+    error: Floats, digression: Floats, branch_error: Floats, branch_digression: Floats
+) -> Floats:
     """Equation (8); infinite where the digression does not grow."""
     top, bottom = error - branch_error, branch_digression - digression
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
 
 
-def node_rsd(tree: Grown, responses: Responses, layout: Layout, scatter: Floats | None = None) -> Floats:
+def node_rsd(
+    tree: Grown, responses: Responses, layout: Layout, scatter: Floats | None = None
+) -> Floats:
     """RSD of every node and response, numeric ones first."""
     scatter = scatters(tree, responses) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
@@ -114,7 +131,9 @@ def node_rsd(tree: Grown, responses: Responses, layout: Layout, scatter: Floats 
         square = scatter[:, j, j] + total * total / n
         outside = square - 2 * center * total + known * center**2
         inside = outside - apart**2 / np.maximum(known, 1)
-        columns.append(np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0))
+        columns.append(
+            np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
+        )
     for j, response in enumerate(responses.categorical):
         a, b = int(layout.starts[j]), int(layout.starts[j]) + len(response.classes)
         counts = tree.stats[:, a : b - (1 if response.n_missing else 0)].astype(float)
@@ -140,8 +159,14 @@ def _p_values(tree: Grown, responses: Responses, layout: Layout, scatter: Floats
         sign, size = np.linalg.slogdet(whole)
         signs, sizes = np.linalg.slogdet(part)
         # a determinant that is only rounding, against the product of the variances, is singular
-        flat = (signs <= 0) | (np.exp(np.minimum(sizes, 700)) <= 1e-12 * np.prod(
-            np.maximum(np.einsum("tjj->tj", part), 0), axis=1)) | (n < 2)
+        flat = (
+            (signs <= 0)
+            | (
+                np.exp(np.minimum(sizes, 700))
+                <= 1e-12 * np.prod(np.maximum(np.einsum("tjj->tj", part), 0), axis=1)
+            )
+            | (n < 2)
+        )
         if sign > 0:
             trace = np.einsum("tjk,kj->t", part, np.linalg.inv(whole))
             statistic = np.where(flat, np.inf, (n - 1) * (size - sizes + trace - r))
@@ -200,8 +225,10 @@ def _sift(heap, place, i, size, q, depth):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _prune(column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression):  # type: ignore[no-untyped-def]
-    """Prune the violating node of smallest q until none violates; the nodes in that order, and their q.
+def _prune(  # type: ignore[no-untyped-def]
+    column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
+):
+    """Prune the violating node of smallest q until none violates; nodes and q in that order.
 
     `violates` marks nodes that violate by their own records; a child leaf with
     fewer than k records makes its parent violate as well.
@@ -268,8 +295,9 @@ def _prune(column, right, parent, depth, n, k, violates, error, digression, bran
     return order[:n_pruned], found[:n_pruned]
 
 
-def prune_order(tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
-                ) -> tuple[npt.NDArray[np.int64], Floats]:
+def prune_order(
+    tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], Floats]:
     """The nodes that error-digression pruning turns into leaves, in order, and their q then.
 
     Parameters
@@ -282,12 +310,24 @@ def prune_order(tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArr
         Nodes that must go whatever their children are, such as p_value < alpha.
     """
     order, q = _prune(
-        tree.column, tree.right, tree.parent, tree.depth, tree.end - tree.start, k, violates, measures.error,
-        measures.digression, measures.branch_error.copy(), measures.branch_digression.copy())
+        tree.column,
+        tree.right,
+        tree.parent,
+        tree.depth,
+        tree.end - tree.start,
+        k,
+        violates,
+        measures.error,
+        measures.digression,
+        measures.branch_error.copy(),
+        measures.branch_digression.copy(),
+    )
     return order, q
 
 
-def lifetimes(tree: Grown, order: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def lifetimes(
+    tree: Grown, order: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The steps [born, gone) during which each node is a leaf while `order` is pruned.
 
     Step 0 is the tree before pruning; internal nodes that stay so are never born.
@@ -318,10 +358,21 @@ def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[
     new[kept] = np.arange(len(kept))
     column = np.where(leaves[kept], LEAF, tree.column[kept])
     parent = tree.parent[kept]
-    return Grown(tree.start[kept], tree.end[kept], np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
-                 np.where(column >= 0, new[tree.right[kept]], 0), column, tree.last_left[kept],
-                 tree.first_right[kept], tree.missing_left[kept], tree.depth[kept], tree.stats[kept],
-                 tree.subset_at[kept], tree.subset_codes, tree.rows), kept
+    return Grown(
+        tree.start[kept],
+        tree.end[kept],
+        np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
+        np.where(column >= 0, new[tree.right[kept]], 0),
+        column,
+        tree.last_left[kept],
+        tree.first_right[kept],
+        tree.missing_left[kept],
+        tree.depth[kept],
+        tree.stats[kept],
+        tree.subset_at[kept],
+        tree.subset_codes,
+        tree.rows,
+    ), kept
 
 
 @njit(cache=True, nogil=True)

@@ -77,8 +77,9 @@ class Responses:
         """
         faults = [f for f in map(_fault, columns) if f]
         if faults:
-            raise ParameterError("; ".join(faults),
-                                 hint="drop the column from the sensitive ones or repair it")
+            raise ParameterError(
+                "; ".join(faults), hint="drop the column from the sensitive ones or repair it"
+            )
         z: list[npt.NDArray[np.int32]] = []
         classes: list[npt.NDArray[np.uint16]] = []
         indicators: list[npt.NDArray[np.uint16]] = []
@@ -100,17 +101,27 @@ class Responses:
             else:
                 labels = [str(v) for v in column.values] + ([""] if absent else [])
                 if len(labels) > np.iinfo(np.uint16).max:
-                    raise ParameterError(f"sensitive column {column.name!r} has {len(labels):,} categories",
-                                         hint="coarsen it to at most 65,535")
+                    raise ParameterError(
+                        f"sensitive column {column.name!r} has {len(labels):,} categories",
+                        hint="coarsen it to at most 65,535",
+                    )
                 classes.append(column.codes.astype(np.uint16))
                 sizes.append(len(labels))
                 made.append(Response(column.name, "categorical", tuple(labels), n_missing=absent))
         n = len(columns[0].codes) if columns else 0
         stacked = np.ascontiguousarray(np.stack(z, axis=1)) if z else np.zeros((n, 0), np.int32)
         codes = classes + indicators
-        table = np.ascontiguousarray(np.stack(codes, axis=1)) if codes else np.zeros((n, 0), np.uint16)
-        return cls(tuple(made), stacked, table, (*sizes, *([2] * len(indicators))), tuple(missing),
-                   np.array(center, np.int64))
+        table = (
+            np.ascontiguousarray(np.stack(codes, axis=1)) if codes else np.zeros((n, 0), np.uint16)
+        )
+        return cls(
+            tuple(made),
+            stacked,
+            table,
+            (*sizes, *([2] * len(indicators))),
+            tuple(missing),
+            np.array(center, np.int64),
+        )
 
 
 def _fault(column: Column) -> str:

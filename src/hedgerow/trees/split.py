@@ -104,7 +104,10 @@ def plain_numeric_split(hist, present, m, total, best, t, choice, winner):  # ty
             if capped and not (
                 a * a <= ca * fl * float(ls2)
                 and b * b <= ca * fr * float(fs - ls2)
-                and (not two or (c * c <= cb * fl * float(lu2) and d * d <= cb * fr * float(fu - lu2)))
+                and (
+                    not two
+                    or (c * c <= cb * fl * float(lu2) and d * d <= cb * fr * float(fu - lu2))
+                )
             ):
                 continue
             best = top / bottom

@@ -19,7 +19,9 @@ from .grow import LEAF, Grown, Predictors, _visit
 MEDIAN, LOSS = 0, 1
 
 
-def grow_spread(predictors: Predictors, positions: npt.NDArray[np.float64], min_leaf: int, objective: int) -> Grown:
+def grow_spread(
+    predictors: Predictors, positions: npt.NDArray[np.float64], min_leaf: int, objective: int
+) -> Grown:
     """Grow a tree by extents.
 
     Parameters
@@ -36,14 +38,27 @@ def grow_spread(predictors: Predictors, positions: npt.NDArray[np.float64], min_
     n, p = codes.shape
     widths = predictors.n_codes + 1
     offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    word_at = np.concatenate([[0], np.cumsum(np.where(predictors.ordered, 0, (widths + 63) // 64))]).astype(np.int64)
+    word_at = np.concatenate(
+        [[0], np.cumsum(np.where(predictors.ordered, 0, (widths + 63) // 64))]
+    ).astype(np.int64)
     domain = np.array([max(len(np.unique(codes[:, c])) - 1, 1) for c in range(p)], float)
     limit = max(1, 2 * (n // min_leaf))
     whole = [np.zeros(limit, np.int64) for _ in range(9)]
     missing_left = np.zeros(limit, np.bool_)
     rows = np.arange(n, dtype=np.uint32)
-    n_nodes, subset_codes = _grow(codes.copy(), rows, predictors.n_codes.astype(np.int64), predictors.ordered, offsets,
-                                  positions, word_at, domain, min_leaf, objective, *whole)
+    n_nodes, subset_codes = _grow(
+        codes.copy(),
+        rows,
+        predictors.n_codes.astype(np.int64),
+        predictors.ordered,
+        offsets,
+        positions,
+        word_at,
+        domain,
+        min_leaf,
+        objective,
+        *whole,
+    )
     start, end, parent, left, right, column, lo, hi, depth = (part[:n_nodes] for part in whole)
     order = _visit(column, left, right)
     new = np.empty(n_nodes, np.int64)
@@ -52,10 +67,21 @@ def grow_spread(predictors: Predictors, positions: npt.NDArray[np.float64], min_
     above = parent[order]
     # subsets were stored with their place in `hi`
     categorical = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
-    return Grown(start[order], end[order], np.where(above >= 0, new[np.maximum(above, 0)], -1),
-                 np.where(column >= 0, new[right[order]], 0), column, lo[order], hi[order], missing_left[:n_nodes],
-                 depth[order], (end - start)[order][:, None].copy(), np.where(categorical, hi[order], 0),
-                 subset_codes, rows)
+    return Grown(
+        start[order],
+        end[order],
+        np.where(above >= 0, new[np.maximum(above, 0)], -1),
+        np.where(column >= 0, new[right[order]], 0),
+        column,
+        lo[order],
+        hi[order],
+        missing_left[:n_nodes],
+        depth[order],
+        (end - start)[order][:, None].copy(),
+        np.where(categorical, hi[order], 0),
+        subset_codes,
+        rows,
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -80,9 +106,9 @@ def _summarise(codes, a, b, c, offsets, ordered, n_codes, word_at, present, coun
             else:
                 bits[v, word_at[j] + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
     m = 0
-    for v in range(n_codes[c] + 1):
-        if count[v] > 0:
-            present[m] = v
+    for value in range(n_codes[c] + 1):
+        if count[value] > 0:
+            present[m] = value
             m += 1
     return m
 
@@ -101,8 +127,24 @@ def _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain):  # t
 
 
 @njit(cache=True, nogil=True)
-def _sweep(sequence, m, count, lo, hi, bits, run_lo, run_hi, run_bits, out, ordered, offsets, positions, word_at,
-           domain, n_codes):  # type: ignore[no-untyped-def]
+def _sweep(  # type: ignore[no-untyped-def]
+    sequence,
+    m,
+    count,
+    lo,
+    hi,
+    bits,
+    run_lo,
+    run_hi,
+    run_bits,
+    out,
+    ordered,
+    offsets,
+    positions,
+    word_at,
+    domain,
+    n_codes,
+):
     """Records times summed extents of the first 1, 2, ... m codes of a sequence."""
     p = ordered.shape[0]
     for j in range(p):
@@ -120,13 +162,34 @@ def _sweep(sequence, m, count, lo, hi, bits, run_lo, run_hi, run_bits, out, orde
         for w in range(run_bits.shape[0]):
             run_bits[w] |= bits[v, w]
         for j in range(p):
-            total += _extent(run_lo, run_hi, run_bits, j, ordered, offsets, positions, word_at, domain)
+            total += _extent(
+                run_lo, run_hi, run_bits, j, ordered, offsets, positions, word_at, domain
+            )
         out[k] = n * total
 
 
 @njit(cache=True, nogil=True)
-def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, min_leaf, objective, start, end, parent,
-          left, right, column, lo_out, hi_out, depth):  # type: ignore[no-untyped-def]
+def _grow(  # type: ignore[no-untyped-def]
+    codes,
+    rows,
+    n_codes,
+    ordered,
+    offsets,
+    positions,
+    word_at,
+    domain,
+    min_leaf,
+    objective,
+    start,
+    end,
+    parent,
+    left,
+    right,
+    column,
+    lo_out,
+    hi_out,
+    depth,
+):
     n, p = codes.shape
     widest = 1
     for c in range(p):
@@ -135,8 +198,16 @@ def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, mi
     count = np.zeros(widest, np.int64)
     lo, hi = np.zeros((widest, p), np.int64), np.zeros((widest, p), np.int64)
     bits = np.zeros((widest, n_words), np.uint64)
-    run_lo, run_hi, run_bits = np.zeros(p, np.int64), np.zeros(p, np.int64), np.zeros(n_words, np.uint64)
-    present, sequence, backward = np.empty(widest, np.int64), np.empty(widest, np.int64), np.empty(widest, np.int64)
+    run_lo, run_hi, run_bits = (
+        np.zeros(p, np.int64),
+        np.zeros(p, np.int64),
+        np.zeros(n_words, np.uint64),
+    )
+    present, sequence, backward = (
+        np.empty(widest, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest, np.int64),
+    )
     best_sequence = np.empty(widest, np.int64)
     ahead, behind = np.empty(widest), np.empty(widest)
     key = np.empty(widest)
@@ -158,10 +229,23 @@ def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, mi
         best_k, best_m = -1, 0
         if b - a >= 2 * min_leaf:
             if objective == MEDIAN:
-                _node_extents(codes, a, b, offsets, ordered, n_codes, word_at, positions, domain, run_lo, run_hi,
-                              run_bits, extents)
-            for _ in range(p):
-                c = _
+                _node_extents(
+                    codes,
+                    a,
+                    b,
+                    offsets,
+                    ordered,
+                    n_codes,
+                    word_at,
+                    positions,
+                    domain,
+                    run_lo,
+                    run_hi,
+                    run_bits,
+                    extents,
+                )
+            for attempt in range(p):
+                c = attempt
                 if objective == MEDIAN:  # the widest column that can be cut; ties by column order
                     c = 0
                     for j in range(1, p):
@@ -170,7 +254,9 @@ def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, mi
                     if extents[c] <= 0.0:
                         break
                     extents[c] = -1.0
-                m = _summarise(codes, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits)
+                m = _summarise(
+                    codes, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits
+                )
                 values = m
                 if ordered[c] and m > 0 and present[m - 1] == n_codes[c]:
                     values = m - 1  # missing values follow the right side
@@ -198,10 +284,42 @@ def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, mi
                             _ordered(key, present, m, sequence)
                         for k in range(m):
                             backward[k] = sequence[m - 1 - k]
-                        _sweep(sequence, m, count, lo, hi, bits, run_lo, run_hi, run_bits, ahead, ordered, offsets,
-                               positions, word_at, domain, n_codes)
-                        _sweep(backward, m, count, lo, hi, bits, run_lo, run_hi, run_bits, behind, ordered, offsets,
-                               positions, word_at, domain, n_codes)
+                        _sweep(
+                            sequence,
+                            m,
+                            count,
+                            lo,
+                            hi,
+                            bits,
+                            run_lo,
+                            run_hi,
+                            run_bits,
+                            ahead,
+                            ordered,
+                            offsets,
+                            positions,
+                            word_at,
+                            domain,
+                            n_codes,
+                        )
+                        _sweep(
+                            backward,
+                            m,
+                            count,
+                            lo,
+                            hi,
+                            bits,
+                            run_lo,
+                            run_hi,
+                            run_bits,
+                            behind,
+                            ordered,
+                            offsets,
+                            positions,
+                            word_at,
+                            domain,
+                            n_codes,
+                        )
                         nl = 0
                         for k in range(values - 1):
                             nl += count[sequence[k]]
@@ -226,12 +344,12 @@ def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, mi
         else:
             lo_out[node], hi_out[node] = best_k + 1, n_subset
             chosen = np.sort(best_sequence[: best_k + 1])
-            for code in chosen:
+            for at in range(chosen.shape[0]):
                 if n_subset == subset_codes.shape[0]:
                     wider = np.empty(2 * n_subset, np.int64)
                     wider[:n_subset] = subset_codes
                     subset_codes = wider
-                subset_codes[n_subset] = code
+                subset_codes[n_subset] = chosen[at]
                 n_subset += 1
         middle = _part(codes, rows, a, b, c, goes_left)
         left[node], right[node] = n_nodes, n_nodes + 1
@@ -251,7 +369,9 @@ def _grow(codes, rows, n_codes, ordered, offsets, positions, word_at, domain, mi
 
 
 @njit(cache=True, nogil=True)
-def _node_extents(codes, a, b, offsets, ordered, n_codes, word_at, positions, domain, lo, hi, bits, extents):  # type: ignore[no-untyped-def]
+def _node_extents(  # type: ignore[no-untyped-def]
+    codes, a, b, offsets, ordered, n_codes, word_at, positions, domain, lo, hi, bits, extents
+):
     for j in range(codes.shape[1]):
         lo[j], hi[j] = n_codes[j] + 1, -1
     bits[:] = 0

@@ -80,7 +80,9 @@ class Layout:
         """
         n, r = responses.z.shape
         sizes = responses.n_classes
-        starts = np.concatenate([[1 + r], 1 + r + np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        starts = np.concatenate([[1 + r], 1 + r + np.cumsum(sizes, dtype=np.int64)]).astype(
+            np.int64
+        )
         missing = np.array([starts[m] if m >= 0 else 0 for m in responses.missing_of], np.int64)
         public = np.zeros(int(starts[-1]))
         n_categorical = len(responses.categorical)
@@ -89,7 +91,11 @@ class Layout:
             counts = np.bincount(responses.classes[:, j], minlength=sizes[j])
             public[starts[j] : starts[j + 1]] = counts / max(n, 1)
             if j < n_categorical:
-                weight[r + j] = 1.0 if gain == ENTROPY else 1.0 / max(n - (counts.astype(float) ** 2).sum() / n, 1.0)
+                weight[r + j] = (
+                    1.0
+                    if gain == ENTROPY
+                    else 1.0 / max(n - (counts.astype(float) ** 2).sum() / n, 1.0)
+                )
         unit = float(1 << UNIT_BITS)
         for j in range(r):
             weight[j] = 1.0 / unit**2
@@ -126,9 +132,21 @@ class Terms(NamedTuple):
         """Bundle rules and layout for a table of n rows."""
         counts = np.arange(n + 1 if rules.gain == ENTROPY else 1, dtype=np.float64)
         xlogx = counts * np.log(np.maximum(counts, 1.0))
-        return cls(rules.gain, rules.min_leaf, rules.cap, rules.share, rules.entropy, layout.r, layout.starts,
-                   layout.missing_at, layout.weight, layout.public,
-                   int(layout.starts[-1]) if layout.squares else -1, layout.shift, xlogx)
+        return cls(
+            rules.gain,
+            rules.min_leaf,
+            rules.cap,
+            rules.share,
+            rules.entropy,
+            layout.r,
+            layout.starts,
+            layout.missing_at,
+            layout.weight,
+            layout.public,
+            int(layout.starts[-1]) if layout.squares else -1,
+            layout.shift,
+            xlogx,
+        )
 
 
 @njit(cache=True, nogil=True)

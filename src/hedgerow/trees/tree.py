@@ -76,28 +76,32 @@ class Tree:
         parent = np.where(g.parent >= 0, self.numbers[np.maximum(g.parent, 0)], 0)
         leaf = g.column == LEAF
         told = 1 - m.rsd.min(axis=1) if m.rsd.shape[1] else np.zeros(g.n_nodes)
-        return pa.table({
-            "node": self.numbers,
-            "parent": pa.array(parent, mask=g.parent < 0),
-            "depth": g.depth,
-            "split": pa.array([s or None for s in self.splits], pa.string()),
-            "n": g.end - g.start,
-            "leaf": leaf,
-            "error": m.error,
-            "branch_error": m.branch_error,
-            "digression": m.digression,
-            "branch_digression": m.branch_digression,
-            "q": pa.array(m.q, mask=leaf),
-            "p_value": m.p_value,
-            "disclosure": told,
-        })
+        return pa.table(
+            {
+                "node": self.numbers,
+                "parent": pa.array(parent, mask=g.parent < 0),
+                "depth": g.depth,
+                "split": pa.array([s or None for s in self.splits], pa.string()),
+                "n": g.end - g.start,
+                "leaf": leaf,
+                "error": m.error,
+                "branch_error": m.branch_error,
+                "digression": m.digression,
+                "branch_digression": m.branch_digression,
+                "q": pa.array(m.q, mask=leaf),
+                "p_value": m.p_value,
+                "disclosure": told,
+            }
+        )
 
     def pruned(self, nodes: npt.NDArray[np.int64]) -> Tree:
         """The subtree in which the given nodes (0-based) are leaves."""
         leaves = self.grown.column == LEAF
         leaves[nodes] = True
         grown, kept = cut(self.grown, leaves)
-        splits = tuple("" if grown.column[i] == LEAF else self.splits[old] for i, old in enumerate(kept))
+        splits = tuple(
+            "" if grown.column[i] == LEAF else self.splits[old] for i, old in enumerate(kept)
+        )
         return Tree(grown, self.responses, self.layout, splits, self.numbers[kept])
 
     def error_digression_pruned(self, k: int, alpha: float | None) -> Tree:
@@ -165,22 +169,31 @@ class Path:
         seen = born < steps
         each = m.rsd.mean(axis=1) if m.rsd.shape[1] else np.ones(g.n_nodes)
         worst = m.rsd.min(axis=1) if m.rsd.shape[1] else np.ones(g.n_nodes)
-        sums = {name: self._over_time(value, born, gone, seen) for name, value in
-                (("groups", np.ones(g.n_nodes)), ("error", m.error), ("rsd", each), ("weighted", each * n))}
+        sums = {
+            name: self._over_time(value, born, gone, seen)
+            for name, value in (
+                ("groups", np.ones(g.n_nodes)),
+                ("error", m.error),
+                ("rsd", each),
+                ("weighted", each * n),
+            )
+        }
         groups = np.rint(sums["groups"])
         root = max(float(m.error[0]), 1e-300)
-        return pa.table({
-            "step": np.arange(steps),
-            "node": pa.array([None, *self.tree.numbers[self.order].tolist()], pa.int64()),
-            "q": pa.array([None, *self.q.tolist()], pa.float64()),
-            "groups": groups.astype(np.int64),
-            "smallest": self._least(n, born, gone).astype(np.int64),
-            "error": np.maximum(sums["error"], 0),
-            "r2": 1 - np.maximum(sums["error"], 0) / root,
-            "rsd_groups": sums["rsd"] / groups,
-            "rsd_records": sums["weighted"] / n[0],
-            "rsd_worst": self._least(worst, born, gone),
-        })
+        return pa.table(
+            {
+                "step": np.arange(steps),
+                "node": pa.array([None, *self.tree.numbers[self.order].tolist()], pa.int64()),
+                "q": pa.array([None, *self.q.tolist()], pa.float64()),
+                "groups": groups.astype(np.int64),
+                "smallest": self._least(n, born, gone).astype(np.int64),
+                "error": np.maximum(sums["error"], 0),
+                "r2": 1 - np.maximum(sums["error"], 0) / root,
+                "rsd_groups": sums["rsd"] / groups,
+                "rsd_records": sums["weighted"] / n[0],
+                "rsd_worst": self._least(worst, born, gone),
+            }
+        )
 
     def _over_time(self, value: Any, born: Any, gone: Any, seen: Any) -> npt.NDArray[np.float64]:
         """Sum of a node value over the leaves at every step."""

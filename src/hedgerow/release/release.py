@@ -33,8 +33,17 @@ class Release:
         What was verified on the released table.
     """
 
-    def __init__(self, *, plan: Plan, schema: Schema, method: Any, original: Table, table: Any,
-                 recoded: tuple[str, ...], pseudonyms: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        schema: Schema,
+        method: Any,
+        original: Table,
+        table: Any,
+        recoded: tuple[str, ...],
+        pseudonyms: tuple[str, ...] = (),
+    ) -> None:
         self.table = table
         self.plan = plan
         self.schema = schema
@@ -48,7 +57,10 @@ class Release:
         self.checks: list[Check] = []
 
     def __repr__(self) -> str:
-        return f"Release({self.plan.method}, {self.released.n_rows:,} rows, {len(self.checks)} checks hold)"
+        return (
+            f"Release({self.plan.method}, {self.released.n_rows:,} rows, "
+            f"{len(self.checks)} checks hold)"
+        )
 
     def verify(self) -> list[Check]:
         """Derive every promise again from the released table as it stands now.
@@ -95,8 +107,12 @@ class Release:
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
                 "groups": sizes(made.sizes),
-                "disclosure": None if overall is None else {
-                    **overall.to_json(), "responses": {name: d.to_json() for name, d in told.items()}},
+                "disclosure": None
+                if overall is None
+                else {
+                    **overall.to_json(),
+                    "responses": {name: d.to_json() for name, d in told.items()},
+                },
                 "checks": [check_to_json(check) for check in self.checks],
             }
         return self._summary
@@ -139,11 +155,18 @@ class Release:
 
 def check_to_json(check: Check) -> dict[str, Any]:
     """A check as plain data."""
-    return {"name": check.name, "required": check.required, "reached": check.reached, "holds": bool(check.holds),
-            "detail": check.detail}
+    return {
+        "name": check.name,
+        "required": check.required,
+        "reached": check.reached,
+        "holds": bool(check.holds),
+        "detail": check.detail,
+    }
 
 
-def protect(people: Any, schema: Schema, method: Any, *, pseudonym_key: bytes | None = None) -> Release:
+def protect(
+    people: Any, schema: Schema, method: Any, *, pseudonym_key: bytes | None = None
+) -> Release:
     """Protect a table of people by a method, and verify what comes out.
 
     Parameters
@@ -178,23 +201,31 @@ def protect(people: Any, schema: Schema, method: Any, *, pseudonym_key: bytes | 
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
-    from sklearn.base import clone
-
     table = read(people)
     schema.check(table.names)
     if not schema.quasi:
-        raise ParameterError("the schema names no quasi-identifier, so there is nothing to protect",
-                             hint="name what an intruder may know: Schema(quasi=[...])")
-    fitted: Method = clone(method).fit_table(table, schema)
+        raise ParameterError(
+            "the schema names no quasi-identifier, so there is nothing to protect",
+            hint="name what an intruder may know: Schema(quasi=[...])",
+        )
+    fitted: Method = method.copy().fit_table(table, schema)
     plan: Plan = fitted.plan_
-    made = transform(plan, table)
+    recode = getattr(fitted, "recode", None)  # a method that draws at random holds the key itself
+    made = transform(plan, table) if recode is None else recode(table)
     replaced = dict(made.columns)
     kept: tuple[str, ...] = ()
     if pseudonym_key is not None:
         kept = tuple(schema.identifiers)
         replaced |= {name: pseudonyms(table, name, pseudonym_key) for name in kept}
     dropped = [name for name in schema.identifiers if name not in kept]
-    release = Release(plan=plan, schema=schema, method=fitted, original=table,
-                      table=table.restore(replaced, drop=dropped), recoded=tuple(made.columns), pseudonyms=kept)
+    release = Release(
+        plan=plan,
+        schema=schema,
+        method=fitted,
+        original=table,
+        table=table.restore(replaced, drop=dropped),
+        recoded=tuple(made.columns),
+        pseudonyms=kept,
+    )
     release.verify()
     return release

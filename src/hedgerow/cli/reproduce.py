@@ -1,0 +1,110 @@
+"""hedgerow reproduce: a published experiment, run again beside its printed figures.
+
+An experiment is a function in `papers/` that returns plain data, and one row of
+`EXPERIMENTS`. Lists of records print as tables, other values as lines;
+``pictures`` (file name to SVG) are written to the folder that was asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OutputError, ParameterError
+from .console import as_json, say, table, working
+
+# name on the command line: (module, function)
+EXPERIMENTS: dict[str, tuple[str, str]] = {
+    "porop-table1": ("hedgerow.papers.porop", "table1"),
+    "porop-table2": ("hedgerow.papers.porop", "table2"),
+    "porop-figures": ("hedgerow.papers.porop", "figures"),
+    "tpp-table1": ("hedgerow.papers.tpp", "table1"),
+    "tpp-figures": ("hedgerow.papers.tpp", "figures"),
+}
+
+
+def add(app: typer.Typer) -> None:
+    """Put the command into the app."""
+    app.command(name="reproduce")(reproduce)
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", show_default=False)] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", show_default=False, help="Folder for the pictures, if any."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Run a published experiment again and print its figures beside the paper's.
+
+    Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
+    """
+    if not name:
+        for each in EXPERIMENTS:
+            say(each)
+        return
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
+        raise ParameterError(
+            f"unknown experiment {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
+            hint=f"the experiments are {', '.join(EXPERIMENTS)}",
+        )
+    module, function = EXPERIMENTS[name]
+    with working(f"running {name}"):
+        found = dict(getattr(import_module(module), function)())
+    pictures: dict[str, str] = found.pop("pictures", {})
+    if out is not None and pictures:
+        found["pictures"] = [str(path) for path in _save(pictures, out)]
+    elif pictures:
+        found["pictures"] = f"{len(pictures)} pictures; --out FOLDER writes them"
+    if json:
+        as_json(found)
+    else:
+        _print(found)
+
+
+def _save(pictures: Mapping[str, str], folder: Path) -> list[Path]:
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, svg in pictures.items():
+            path = folder / (file if file.endswith(".svg") else f"{file}.svg")
+            path.write_text(svg, encoding="utf-8")
+            written.append(path)
+    except OSError as error:
+        raise OutputError(f"cannot write pictures to {folder}: {error.strerror}") from None
+    return written
+
+
+def _print(found: Mapping[str, Any], prefix: str = "") -> None:
+    """Scalars as lines, lists of records as tables, mappings one level down."""
+    for key, value in found.items():
+        title = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            heads = list(dict.fromkeys(k for row in value for k in row))
+            say()
+            say(title)
+            table(
+                [tuple(_cell(row.get(h, "")) for h in heads) for row in value],
+                tuple(h.replace("_", " ") for h in heads),
+            )
+        elif isinstance(value, Mapping):
+            _print(value, f"{title}: ")
+        else:
+            say(f"{title}: {_cell(value)}")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_cell(v) for v in value)
+    return "" if value is None else str(value)

@@ -1,0 +1,139 @@
+"""Keyed draws: SipHash-2-4 of the row's id under a key of its own for every column."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_C0, _C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
+_C2, _C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
+_13, _16, _17, _21, _32 = np.uint64(13), np.uint64(16), np.uint64(17), np.uint64(21), np.uint64(32)
+_64, _8, _11, _56 = np.uint64(64), np.uint64(8), np.uint64(11), np.uint64(56)
+_FF = np.uint64(0xFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rotate(x, b):  # type: ignore[no-untyped-def]
+    return (x << b) | (x >> (_64 - b))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _round(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
+    v0 += v1
+    v1 = _rotate(v1, _13) ^ v0
+    v0 = _rotate(v0, _32)
+    v2 += v3
+    v3 = _rotate(v3, _16) ^ v2
+    v0 += v3
+    v3 = _rotate(v3, _21) ^ v0
+    v2 += v1
+    v1 = _rotate(v1, _17) ^ v2
+    v2 = _rotate(v2, _32)
+    return v0, v1, v2, v3
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
+    v3 ^= m
+    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+    return v0 ^ m, v1, v2, v3
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
+    v2 ^= _FF
+    for _ in range(4):
+        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
+    return v0 ^ v1 ^ v2 ^ v3
+
+
+@njit(cache=True, nogil=True)
+def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
+    out = np.empty(words.shape[0], np.uint64)
+    last = _8 << _56
+    for i in range(words.shape[0]):
+        v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
+        v0, v1, v2, v3 = _block(v0, v1, v2, v3, words[i])
+        v0, v1, v2, v3 = _block(v0, v1, v2, v3, last)
+        out[i] = _finish(v0, v1, v2, v3)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def siphash_bytes(data, offsets, k0, k1):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of the byte strings ``data[offsets[i]:offsets[i + 1]]``."""
+    n = offsets.shape[0] - 1
+    out = np.empty(n, np.uint64)
+    for i in range(n):
+        start, end = offsets[i], offsets[i + 1]
+        v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
+        at = start
+        while at + 8 <= end:
+            m = np.uint64(0)
+            for j in range(8):
+                m |= np.uint64(data[at + j]) << np.uint64(8 * j)
+            v0, v1, v2, v3 = _block(v0, v1, v2, v3, m)
+            at += 8
+        m = (np.uint64(end - start) & _FF) << _56
+        for j in range(end - at):
+            m |= np.uint64(data[at + j]) << np.uint64(8 * j)
+        v0, v1, v2, v3 = _block(v0, v1, v2, v3, m)
+        out[i] = _finish(v0, v1, v2, v3)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
+    """Keep a code with probability p, else move to each other of the d codes alike.
+
+    One draw in [0, 1) per row decides both: below p the code stays, the rest of the
+    interval is shared evenly by the others. A code outside 0 .. d - 1 (a value that the
+    plan does not know) becomes any of the d codes alike.
+    """
+    last = _8 << _56
+    unit = 1.0 / 9007199254740992.0
+    for i in range(codes.shape[0]):
+        v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
+        v0, v1, v2, v3 = _block(v0, v1, v2, v3, ids[i])
+        v0, v1, v2, v3 = _block(v0, v1, v2, v3, last)
+        draw = float(_finish(v0, v1, v2, v3) >> _11) * unit
+        code = np.int64(codes[i])
+        if code >= d:
+            out[i] = min(np.int64(draw * d), d - 1)
+        elif draw < p:
+            out[i] = code
+        else:
+            other = min(np.int64((draw - p) / (1.0 - p) * (d - 1)), d - 2)
+            out[i] = other + 1 if other >= code else other
+
+
+def draw(
+    codes: NDArray[np.unsignedinteger],
+    ids: NDArray[np.uint64],
+    key: tuple[int, int],
+    p: float,
+    d: int,
+) -> NDArray[np.unsignedinteger]:
+    """Randomized codes, of the type of `codes`.
+
+    Parameters
+    ----------
+    codes : unsigned integer array of shape (n,)
+        Values 0 .. d - 1; larger ones are unknown values.
+    ids : uint64 array of shape (n,)
+        Row ids: the same id and key give the same draw.
+    key : pair of 64-bit integers
+        The column's own key.
+    p : float
+        Probability of keeping the code, in [1/d, 1].
+    d : int
+        Number of categories, at least 1.
+    """
+    out = np.empty_like(codes)
+    keep_or_move(
+        np.ascontiguousarray(codes), ids, np.uint64(key[0]), np.uint64(key[1]), float(p), d, out
+    )
+    return out

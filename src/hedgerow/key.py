@@ -1,0 +1,105 @@
+"""The steward's secret key: made, kept in a file of its own, never shown."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError, OutputError
+
+_SIZE = 32
+_HEAD = "hedgerow-key-1 "
+
+
+class Key:
+    """A secret from which draws and pseudonyms are derived.
+
+    The key never enters a plan, a log or a report, and its text form hides it.
+    Keep it: with the same key and row ids a release can be repeated draw by draw;
+    releasing the same people under a second key lets a reader average the noise away.
+
+    Parameters
+    ----------
+    secret : bytes
+        32 bytes. Use `Key.new` or `Key.file` instead of making one by hand.
+
+    Examples
+    --------
+    >>> Key.new()
+    Key(hidden)
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        if not isinstance(secret, bytes) or len(secret) != _SIZE:
+            raise InputError(f"a key is {_SIZE} bytes", hint="make one with hedgerow.key.Key.new()")
+        self._secret = secret
+
+    @classmethod
+    def new(cls) -> Key:
+        """A fresh random key."""
+        return cls(secrets.token_bytes(_SIZE))
+
+    @classmethod
+    def file(cls, path: str | Path) -> Key:
+        """The key of a file; a file that does not exist is made, readable by its owner alone.
+
+        Raises
+        ------
+        InputError
+            The file is not a key, cannot be read, or others may read it.
+        OutputError
+            The file cannot be made.
+        """
+        path = Path(path)
+        key = cls.new()
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return cls._read(path)
+        except OSError as error:
+            raise OutputError(f"cannot make the key file {path}: {error.strerror}") from None
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(_HEAD + key._secret.hex() + "\n")
+        return key
+
+    @classmethod
+    def _read(cls, path: Path) -> Key:
+        try:
+            mode = path.stat().st_mode
+            text = path.read_bytes()[:200].decode("ascii", "replace").strip()
+        except OSError as error:
+            raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
+        if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise InputError(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
+        try:
+            if not text.startswith(_HEAD):
+                raise ValueError
+            return cls(bytes.fromhex(text[len(_HEAD) :]))
+        except (ValueError, InputError):
+            raise InputError(f"{path} is not a Hedgerow key file") from None
+
+    def words(self, purpose: str) -> tuple[int, int]:
+        """Two 64-bit integers for one purpose (a column's draws, the row ids)."""
+        digest = hashlib.blake2b(purpose.encode(), key=self._secret, digest_size=16).digest()
+        return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
+
+    def __repr__(self) -> str:
+        return "Key(hidden)"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Key) and secrets.compare_digest(self._secret, other._secret)
+
+    def __hash__(self) -> int:
+        return hash(self._secret)
+
+    def __copy__(self) -> Key:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Key:
+        return self

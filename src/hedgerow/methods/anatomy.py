@@ -1,0 +1,352 @@
+"""Anatomy (Xiao and Tao): quasi-identifiers and sensitive values in two tables."""
+
+from __future__ import annotations
+
+import heapq
+import io
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..criteria import Check
+from ..engines.memory import Transformed
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..kernels.draws import siphash_words
+from ..kernels.group import group_rows
+from ..plan import Anatomize, Plan
+from ..schema import Schema
+from ..table import Table
+from .base import Method, plan_columns
+
+Ints = NDArray[np.int64]
+
+GROUP = "group"
+COUNT = "count"
+
+
+class Anatomy(Method):
+    """Put records into groups whose sensitive values differ, and release values per group.
+
+    Parameters
+    ----------
+    l : int
+        At least 2: the records of a group differ in their sensitive value, at least l of
+        them, so that no value has a share above 1/l.
+    seed : int
+        Which of the records with a value go together. The groups do not depend on the
+        order of the rows.
+
+    Attributes
+    ----------
+    group_ : int array of shape (n,)
+        Group of every row, 1 and up.
+    st_ : pyarrow.Table
+        The sensitive table: group, value, count. The first table (QIT) is the released
+        one, with the group in place of the sensitive column.
+
+    Raises
+    ------
+    InfeasibleError
+        A value has more than n/l records, so no such groups exist.
+    UnsupportedError
+        There are several sensitive columns.
+
+    References
+    ----------
+    X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006),
+    algorithm Anatomize.
+
+    Notes
+    -----
+    The quasi-identifiers are released as they are: whoever knows a person's finds the
+    person's group. Only the sensitive value is hidden, among l.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [30, 40, 50, 60], "ill": ["a", "b", "a", "b"]})
+    >>> method = Anatomy(l=2).fit_table(Table(people), Schema(quasi=["age"], sensitive=["ill"]))
+    >>> sorted(method.st_.column("count").to_pylist())
+    [1, 1, 1, 1]
+    """
+
+    def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:  # noqa: E741
+        self.l = l
+        self.seed = seed
+        self.schema = schema
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        if isinstance(self.l, bool) or not isinstance(self.l, (int, np.integer)) or self.l < 2:
+            raise ParameterError(f"l is a whole number of at least 2, not {self.l!r}")
+        if len(schema.sensitive) != 1:
+            raise UnsupportedError(
+                "anatomy protects one sensitive column",
+                hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
+            )
+        name = schema.sensitive[0]
+        column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
+        codes = column.codes.astype(np.int64)
+        counts = np.bincount(codes)
+        if counts.max() * self.l > table.n_rows:
+            raise InfeasibleError(
+                f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} records, more than "
+                f"1/{self.l}",
+                hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
+            )
+        rank = ranks(
+            [column.codes, *(table.column(n, "categorical").codes for n in schema.quasi)], self.seed
+        )
+        group = bucketize(codes, rank, int(self.l))
+        self.group_ = group + 1
+        values = pa.array([*(column.values.tolist() if column.is_number else column.values), None])
+        self.st_ = sensitive_table(self.group_, codes, values, name)
+        self._sensitive = name
+        parameters = {"l": int(self.l), "seed": int(self.seed)}
+        return Plan(
+            "Anatomy",
+            parameters,
+            plan_columns(table, schema),
+            Anatomize(name, float(self.l), int(group.max()) + 1),
+            (),
+            table.n_rows,
+        )
+
+    def recode(self, table: Table) -> Transformed:
+        """The group numbers in place of the sensitive column of the table that was fitted."""
+        if table.n_rows != len(self.group_):
+            raise UnsupportedError(
+                "anatomy holds for the table it was fitted on only",
+                hint="protect the other table by itself",
+            )
+        return Transformed({self._sensitive: pa.array(self.group_)}, 0)
+
+    def transform(self, X: Any) -> Any:
+        """Refused: groups of other people would have no sensitive table."""
+        raise UnsupportedError(
+            "anatomy holds for the table it was fitted on only",
+            hint="use hedgerow.protect, which releases both tables",
+        )
+
+    def verify_release(self, original: Table, released: Table) -> list[Check]:
+        """Both tables against the original: counts, shares, and the same rows."""
+        group = np.asarray(released.arrow.column(self._sensitive).to_numpy(), dtype=np.int64)
+        true = original.column(self._sensitive).codes.astype(np.int64)
+        width = int(true.max()) + 1
+        table = np.bincount(group * width + true, minlength=(int(group.max()) + 1) * width).reshape(
+            -1, width
+        )[1:]
+        sizes = table.sum(axis=1)
+        share = float((table.max(axis=1) / np.maximum(sizes, 1)).max())
+        told = self.st_.column(COUNT).to_numpy()
+        agree = np.array_equal(np.sort(told), np.sort(table[table > 0])) and int(told.sum()) == len(
+            true
+        )
+        return [
+            Check(
+                "largest share of a value in a group",
+                1 / self.l,
+                share,
+                share <= 1 / self.l + 1e-12,
+                f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records",
+            ),
+            Check(
+                "sensitive table",
+                int(np.count_nonzero(table)),
+                len(told),
+                bool(agree),
+                "one row per group and value, counts as in the original",
+            ),
+        ]
+
+    def files(self, release: Any) -> dict[str, str]:
+        """``sensitive.csv`` (ST) and RECIPIENT.md."""
+        import pyarrow.csv as csv
+
+        buffer = io.BytesIO()
+        csv.write_csv(self.st_, buffer)
+        name = self._sensitive
+        text = "\n".join(
+            [
+                "# About these tables",
+                "",
+                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} records about people. In the "
+                f"column `{name}` stands the number of a group in place of the value.",
+                "`sensitive.csv` (ST) gives, per group, the values of that column and how many records have each.",
+                "",
+                f"No value has a share above 1/{self.l} in any group.",
+                "",
+                "    from hedgerow.methods.anatomy import join",
+                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the expected counts',
+                "",
+                "Within a group every record is taken to have each value with its share.",
+                "",
+                "## What was not measured",
+                "",
+                "- The quasi-identifiers are unchanged: people can be found in this table by them.",
+                "- An intruder who can exclude values for a person, or knows others of the group.",
+                "",
+                "Do not try to find out who a record is about.",
+                "",
+            ]
+        )
+        return {"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text}
+
+
+def ranks(columns: list[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
+    """A pseudo-random number per row from its values and the seed, not from its place.
+
+    Rows that are alike in all columns are numbered, so that they too are scattered;
+    which of them has which number makes no difference.
+    """
+    group, n = group_rows(columns)
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group, minlength=n)
+    number = np.empty(len(group), dtype=np.uint64)
+    number[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    k0, k1 = np.uint64(seed & (2**64 - 1)), np.uint64(len(columns))
+    mixed = siphash_words(number, k0, k1)
+    for codes in columns:
+        mixed = siphash_words(mixed ^ codes.astype(np.uint64), k0, k1)
+    return mixed
+
+
+def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:  # noqa: E741
+    """Groups of at least l records whose values differ: always from the l fullest buckets.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        Sensitive values; none has more than n/l records.
+    rank : uint64 array of shape (n,)
+        Order in which the records of a bucket are taken.
+    l : int
+
+    Returns
+    -------
+    int array of shape (n,)
+        Group of each record, 0 and up.
+    """
+    order = np.lexsort((rank, codes))
+    counts = np.bincount(codes)
+    start = np.cumsum(counts) - counts
+    heap = [(-int(c), u) for u, c in enumerate(counts) if c]
+    heapq.heapify(heap)
+    used = np.zeros(len(counts), dtype=np.int64)
+    group = np.full(len(codes), -1, dtype=np.int64)
+    has: list[set[int]] = []
+    while len(heap) >= l:
+        taken = [heapq.heappop(heap) for _ in range(l)]
+        for left, u in taken:
+            group[order[start[u] + used[u]]] = len(has)
+            used[u] += 1
+            if left + 1 < 0:
+                heapq.heappush(heap, (left + 1, u))
+        has.append({u for _, u in taken})
+    # What is left over, at most one record a bucket, joins groups without its value.
+    for left, u in sorted(heap, key=lambda item: item[1]):
+        for _ in range(-left):
+            row = order[start[u] + used[u]]
+            used[u] += 1
+            first = int(rank[row] % np.uint64(len(has)))
+            at = next(
+                (first + step) % len(has)
+                for step in range(len(has))
+                if u not in has[(first + step) % len(has)]
+            )
+            group[row] = at
+            has[at].add(u)
+    return group
+
+
+def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa.Table:
+    """ST: group, value, count, sorted by both."""
+    width = int(codes.max()) + 1
+    pair, count = np.unique(group * width + codes, return_counts=True)
+    return pa.table(
+        {
+            GROUP: pa.array(pair // width),
+            name: values.take(pa.array(pair % width)),
+            COUNT: pa.array(count),
+        }
+    )
+
+
+def expected(
+    cell: Ints,
+    cells: int,
+    group: Ints,
+    st_group: Ints,
+    st_codes: Ints,
+    d: int,
+) -> NDArray[np.float64]:
+    """The recipient's join: expected counts (cells x values).
+
+    Parameters
+    ----------
+    cell, group : int arrays of shape (n,)
+        Cell and group of every row of the QIT.
+    cells : int
+    st_group, st_codes : int arrays
+        Group and value of every record behind the ST.
+    d : int
+        Sensitive values.
+    """
+    width = max(int(group.max()), int(st_group.max())) + 1
+    share = (
+        np.bincount(st_group * d + st_codes, minlength=width * d).reshape(width, d).astype(float)
+    )
+    share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
+    out = np.zeros((cells, d))
+    pairs, n = np.unique(cell * width + group, return_counts=True)
+    np.add.at(out, pairs // width, n[:, None] * share[pairs % width])
+    return out
+
+
+def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
+    """The recipient's estimate: counts of columns of the QIT with the sensitive values.
+
+    Parameters
+    ----------
+    qit, st : path or frame
+        The two released tables.
+    sensitive : str
+        The sensitive column: group numbers in `qit`, values in `st`.
+    columns : list of str
+        Columns of `qit` to count by.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns, the sensitive column, ``count`` (expected, not whole numbers).
+    """
+    from ..table import read
+
+    first, second = read(qit), read(st)
+    for name, table in ((sensitive, first), (sensitive, second), (GROUP, second), (COUNT, second)):
+        table.kind(name)
+    coded = [first.column(n, "categorical") for n in columns]
+    dims = [c.n_values + int(c.has_missing) for c in coded]
+    if math.prod(dims) > 2**26:
+        raise ParameterError(f"these columns span {math.prod(dims):,} cells", hint="count by fewer")
+    cell = np.zeros(first.n_rows, dtype=np.int64)
+    for column, d in zip(coded, dims, strict=True):
+        cell = cell * d + column.codes
+    group = first.arrow.column(sensitive).to_numpy().astype(np.int64)
+    value = second.column(sensitive, "categorical")
+    d = value.n_values + int(value.has_missing)
+    repeated = second.arrow.column(COUNT).to_numpy().astype(np.int64)
+    groups = np.repeat(second.arrow.column(GROUP).to_numpy().astype(np.int64), repeated)
+    codes = np.repeat(value.codes.astype(np.int64), repeated)
+    table = expected(cell, math.prod(dims), group, groups, codes, d)
+    at, u = np.nonzero(table)
+    places = np.unravel_index(at, dims) if columns else []
+    made = {
+        n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
+        for n, c, p in zip(columns, coded, places, strict=True)
+    }
+    return pa.table(
+        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: table[at, u]}
+    )

@@ -1,0 +1,198 @@
+"""From a table and hierarchies to the lattice of its full-domain generalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..hierarchy import TOP, Hierarchy
+from ..kernels.group import group_rows
+from ..plan import ColumnMap, Maps
+from ..schema import Schema
+from ..table import Table
+from ..table.encode import Column
+from .diversity import Sensitive
+from .lattice import Axis, Classes, Lattice, Node
+
+Ints = NDArray[np.int64]
+
+_MOST_COUNTS = 1 << 26
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The coded table: distinct combinations, their counts, labels per level.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The quasi-identifiers, encoded as categories.
+    kinds : tuple of str
+        Their kinds in the schema.
+    axes : tuple of Axis
+    labels : per column and level the labels, in code order; a missing value is None
+        until the top level.
+    codes, size, hist : arrays
+        As in `Lattice`.
+    sensitive : tuple of Sensitive
+    """
+
+    columns: tuple[Column, ...]
+    kinds: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    labels: tuple[tuple[tuple[str | None, ...], ...], ...]
+    codes: NDArray[np.uint32]
+    size: Ints
+    hist: Ints
+    sensitive: tuple[Sensitive, ...]
+
+    def recoding(
+        self, node: Node, lattice: Lattice, classes: Classes, out: NDArray[np.bool_]
+    ) -> Maps:
+        """The plan's record of releasing one node."""
+        maps = []
+        for i, (column, level) in enumerate(zip(self.columns, node, strict=True)):
+            axis, labels = self.axes[i], self.labels[i][level]
+            released = [labels[axis.levels[level][code]] for code in range(column.n_values)]
+            top = level == len(axis.levels) - 1
+            maps.append(
+                ColumnMap(
+                    column.name,
+                    "quasi",
+                    self.kinds[i],
+                    categories=tuple(column.values),
+                    labels=tuple(released),
+                    default=TOP,
+                    missing=TOP if top else None,
+                )
+            )
+        keys = lattice.labels(node, classes.row[out])
+        hidden = sorted(
+            (
+                tuple(self.labels[i][node[i]][label] for i, label in enumerate(key))
+                for key in keys.tolist()
+            ),
+            key=lambda key: tuple((label is None, label or "") for label in key),
+        )
+        return Maps(tuple(maps), tuple(hidden))
+
+
+def build(
+    table: Table, schema: Schema, hierarchies: Mapping[str, Hierarchy], diverse: bool
+) -> Domain:
+    """Encode the quasi-identifiers with their hierarchies and count the sensitive values.
+
+    Parameters
+    ----------
+    table, schema
+        The table and its roles.
+    hierarchies : mapping of str to Hierarchy
+        Where none is given one is built from the data.
+    diverse : bool
+        Whether the sensitive columns are counted.
+
+    Raises
+    ------
+    SchemaError
+        A hierarchy lacks values of its column.
+    """
+    columns, kinds, axes, labels = [], [], [], []
+    for name in schema.quasi:
+        kind = schema.kinds.get(name) or table.kind(name)
+        column = table.column(name, "categorical", schema.categories.get(name))
+        given = hierarchies.get(name)
+        if given is None:
+            given = Hierarchy.from_values(
+                column.values,
+                column.counts()[: column.n_values].tolist(),
+                numbers=kind == "numeric",
+            )
+        given.check(column.values, name)
+        axis, names = _axis(column, given.topped())
+        columns.append(column)
+        kinds.append(kind)
+        axes.append(axis)
+        labels.append(names)
+    group, n = group_rows([c.codes for c in columns], table.n_rows)
+    first = np.full(n, -1, dtype=np.int64)
+    first[group[::-1]] = np.arange(table.n_rows)[::-1]
+    codes = np.stack([c.codes[first].astype(np.uint32) for c in columns], axis=1)
+    size = np.bincount(group, minlength=n).astype(np.int64)
+    hist, sensitive = (
+        _counts(table, schema, group, n) if diverse else (np.zeros((n, 0), np.int64), ())
+    )
+    # Groups in the order of their codes: nothing depends on the order of the rows.
+    order = np.lexsort(tuple(codes.T[::-1]))
+    return Domain(
+        tuple(columns),
+        tuple(kinds),
+        tuple(axes),
+        tuple(labels),
+        np.ascontiguousarray(codes[order]),
+        size[order],
+        hist[order],
+        sensitive,
+    )
+
+
+def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
+    levels, shares, names = [], [], []
+    leaves = len(hierarchy.paths)
+    for level in range(hierarchy.n_levels):
+        weight: dict[str, int] = {}
+        for path in hierarchy.paths.values():
+            weight[path[level]] = weight.get(path[level], 0) + 1
+        released: list[str | None] = [hierarchy.paths[v][level] for v in column.values]
+        share = [(weight[str(label)] - 1) / max(leaves - 1, 1) for label in released]
+        if column.has_missing:
+            top = level == hierarchy.n_levels - 1 and hierarchy.n_levels > 1
+            released.append(next(iter(weight)) if top else None)
+            share.append(1.0 if top else 0.0)
+        distinct = list(dict.fromkeys(released))
+        place = {label: i for i, label in enumerate(distinct)}
+        levels.append(np.array([place[label] for label in released], dtype=np.int64))
+        shares.append(np.array(share))
+        names.append(tuple(distinct))
+    return Axis(levels, shares), tuple(names)
+
+
+def _counts(
+    table: Table, schema: Schema, group: NDArray[Any], n: int
+) -> tuple[Ints, tuple[Sensitive, ...]]:
+    parts, sensitive, start = [], [], 0
+    for name in schema.sensitive:
+        column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
+        codes, d = column.codes.astype(np.int64), column.n_values
+        d += int(column.has_missing)
+        if n * d > _MOST_COUNTS:
+            raise ParameterError(
+                f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, "
+                "more than can be counted",
+                hint="group its values, for example into bins",
+            )
+        counts = np.bincount(group.astype(np.int64) * d + codes, minlength=n * d).reshape(n, d)
+        ordered = column.is_number or column.kind == "ordinal"
+        parts.append(counts)
+        sensitive.append(
+            Sensitive(slice(start, start + d), ordered, counts.sum(axis=0) / len(codes))
+        )
+        start += d
+    return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
+
+
+def hierarchies_of(
+    given: Mapping[str, Hierarchy] | None, schema: Schema, names: Sequence[str]
+) -> dict[str, Hierarchy]:
+    """The method's hierarchies over those of the schema."""
+    unknown = [name for name in (given or {}) if name not in names]
+    if unknown:
+        raise ParameterError(
+            "hierarchies are given for columns that are no quasi-identifiers: "
+            + ", ".join(map(repr, unknown))
+        )
+    return {**{n: h for n, h in schema.hierarchies.items() if n in names}, **(given or {})}

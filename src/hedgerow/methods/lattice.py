@@ -1,0 +1,392 @@
+"""The lattice of full-domain generalisations: classes by roll-up, search with pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.rollup import merge_groups
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Node = tuple[int, ...]
+
+_SNAPSHOT_GROUPS = 4_000_000
+_SNAPSHOTS = 1000
+LOSSES = ("loss", "precision", "height", "discernibility", "average_class")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One quasi-identifier.
+
+    Parameters
+    ----------
+    levels : list of int arrays of shape (codes,)
+        Per level the label of every original code, 0 .. labels - 1.
+    share : list of float arrays of shape (codes,)
+        Per level the loss of every original code in [0, 1]: the part of the domain
+        that its label covers, (leaves - 1)/(domain - 1).
+    """
+
+    levels: list[Ints]
+    share: list[Floats]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The equivalence classes of a node.
+
+    Parameters
+    ----------
+    row : int array of shape (g,)
+        One base group of each class.
+    size : int array of shape (g,)
+        Records per class.
+    hist : int array of shape (g, u)
+        Counts of the sensitive values, all sensitive attributes side by side.
+    """
+
+    row: Ints
+    size: Ints
+    hist: Ints
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A node with what releasing it means.
+
+    Parameters
+    ----------
+    node : tuple of int
+        Level per quasi-identifier.
+    loss : float
+        The chosen loss, suppressed records included.
+    suppressed : int
+        Records suppressed.
+    classes : int
+        Released classes, the suppressed one not counted.
+    """
+
+    node: Node
+    loss: float
+    suppressed: int
+    classes: int
+
+    @property
+    def rank(self) -> tuple[float, int, Node]:
+        """Order of preference: least loss, then lowest, then by level."""
+        return round(self.loss, 12), sum(self.node), self.node
+
+
+Accept = Callable[[Ints, Ints], Bools]
+"""(sizes, counts) of classes -> which of them may be released."""
+
+
+@dataclass
+class Lattice:
+    """Full-domain generalisations of a table and the search among them.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+    codes : array of shape (groups, m)
+        Distinct combinations of original codes.
+    size : int array of shape (groups,)
+        Records of each combination.
+    hist : int array of shape (groups, u)
+        Their sensitive values.
+    k : int
+        Smallest class.
+    accept : callable
+        The further criteria on the classes.
+    limit : int
+        Most records that may be suppressed.
+    loss : str
+        One of `LOSSES`.
+    monotone : bool
+        Whether merging accepted classes gives accepted classes and no record needs
+        suppression; else only the class size prunes.
+    """
+
+    axes: Sequence[Axis]
+    codes: NDArray[np.uint32]
+    size: Ints
+    hist: Ints
+    k: int
+    accept: Accept
+    limit: int = 0
+    loss: str = "loss"
+    monotone: bool = True
+    checked: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.n = int(self.size.sum())
+        self.heights = tuple(len(axis.levels) for axis in self.axes)
+        self._worst = len(self.size) + 1
+        self._snapshots: list[Classes] = []
+        self._nodes = np.zeros((_SNAPSHOTS, len(self.axes)), dtype=np.int64)
+        self._groups = np.zeros(_SNAPSHOTS, dtype=np.int64)
+        self._kept = 0
+        base = Classes(np.arange(len(self.size)), self.size, self.hist)
+        self._nodes[0], self._groups[0], self._kept = 0, len(base), 1
+        self._snapshots.append(base)
+        self._status = np.zeros(self.heights, dtype=np.int8)
+        self._order_keys = _order_keys(self.codes)
+
+    # --- classes of a node
+
+    def classes(self, node: Node) -> Classes:
+        """Equivalence classes of a node, rolled up from the nearest finer node at hand."""
+        finer = np.all(self._nodes[: self._kept] <= np.asarray(node), axis=1)
+        at = int(np.where(finer, self._groups[: self._kept], self._worst).argmin())
+        start = self._snapshots[at]
+        if tuple(self._nodes[at].tolist()) == node:
+            return start
+        lut, fits = self._lut(node)
+        if not fits:
+            return self._by_columns(node)
+        first, size, hist = merge_groups(self.codes[start.row], lut, start.size, start.hist)
+        made = Classes(start.row[first], size, hist)
+        self.checked += 1
+        if len(made) * 3 <= len(start) * 2:
+            self._keep(node, made)
+        return made
+
+    def _keep(self, node: Node, classes: Classes) -> None:
+        held = int(self._groups[: self._kept].sum())
+        if self._kept < len(self._nodes) and held + len(classes) <= _SNAPSHOT_GROUPS:
+            self._nodes[self._kept] = node
+            self._groups[self._kept] = len(classes)
+            self._snapshots.append(classes)
+            self._kept += 1
+
+    def _lut(self, node: Node) -> tuple[NDArray[np.uint64], bool]:
+        width = max(len(axis.levels[0]) for axis in self.axes)
+        lut = np.zeros((len(self.axes), width), dtype=np.uint64)
+        stride = 1
+        for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
+            labels = axis.levels[level]
+            if stride >= 2**63:
+                return lut, False
+            lut[i, : len(labels)] = labels.astype(np.uint64) * np.uint64(stride)
+            stride *= int(labels.max(initial=0)) + 1
+        return lut, stride < 2**63
+
+    def _by_columns(self, node: Node) -> Classes:
+        """The same for keys wider than 64 bits."""
+        labels = self.labels(node, np.arange(len(self.codes)))
+        _, first, group = np.unique(labels, axis=0, return_index=True, return_inverse=True)
+        group = group.ravel()
+        hist = np.zeros((len(first), self.hist.shape[1]), dtype=np.int64)
+        np.add.at(hist, group, self.hist)
+        size = np.bincount(group, weights=self.size, minlength=len(first)).astype(np.int64)
+        return Classes(first, size, hist)
+
+    def labels(self, node: Node, rows: Ints) -> Ints:
+        """Labels (rows x columns) of base groups at a node."""
+        return np.stack(
+            [
+                axis.levels[level][self.codes[rows, i]]
+                for i, (axis, level) in enumerate(zip(self.axes, node, strict=True))
+            ],
+            axis=1,
+        )
+
+    # --- a node's worth
+
+    def suppressed_classes(self, node: Node, classes: Classes) -> Bools | None:
+        """Which classes are suppressed; None when the node cannot be released.
+
+        The suppressed records form one more released class, so they must satisfy the
+        criteria together: where they do not, the smallest other classes join them.
+        """
+        out = (classes.size < self.k) | ~self.accept(classes.size, classes.hist)
+        total = int(classes.size[out].sum())
+        if total > self.limit:
+            return None
+        if total == 0 or self._together(classes, out):
+            return out
+        keys = self._order_keys[:, classes.row]
+        order = np.lexsort((*keys, classes.size))
+        for at in order:
+            if out[at]:
+                continue
+            total += int(classes.size[at])
+            if total > self.limit:
+                return None
+            out[at] = True
+            if self._together(classes, out):
+                return out
+        return None
+
+    def _together(self, classes: Classes, out: Bools) -> bool:
+        size = classes.size[out].sum(keepdims=True)
+        hist = classes.hist[out].sum(axis=0, keepdims=True)
+        return bool(size[0] >= self.k and self.accept(size, hist)[0])
+
+    def outcome(self, node: Node) -> Outcome | None:
+        """The node's loss; None when it cannot be released."""
+        classes = self.classes(node)
+        out = self.suppressed_classes(node, classes)
+        if out is None:
+            return None
+        total = int(classes.size[out].sum())
+        released = int(np.count_nonzero(~out))
+        return Outcome(node, self._loss(node, classes, out, total, released), total, released)
+
+    def _loss(self, node: Node, classes: Classes, out: Bools, total: int, released: int) -> float:
+        m, kept = len(self.axes), ~out
+        size = classes.size[kept].astype(float)
+        if self.loss == "loss":
+            share = np.zeros(len(size))
+            for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
+                share += axis.share[level][self.codes[classes.row[kept], i]]
+            return (float(size @ share) + total * m) / (self.n * m)
+        if self.loss == "precision":
+            tops = [
+                level / (h - 1) if h > 1 else 0.0
+                for level, h in zip(node, self.heights, strict=True)
+            ]
+            return (float(size.sum()) * sum(tops) / m + total) / self.n
+        if self.loss == "height":
+            return float(sum(node))
+        if self.loss == "discernibility":
+            return float(size @ size) + float(total) * self.n
+        return self.n / max(released + (total > 0), 1) / self.k
+
+    def bounds(self) -> Floats:
+        """A loss that each node cannot undercut (records all kept), by broadcasting."""
+        m = len(self.axes)
+        bound = np.zeros(self.heights)
+        if self.loss not in ("loss", "precision", "height"):
+            return bound
+        for i, axis in enumerate(self.axes):
+            counts = np.bincount(self.codes[:, i], weights=self.size, minlength=len(axis.levels[0]))
+            if self.loss == "loss":
+                per = np.array([counts @ share for share in axis.share]) / (self.n * m)
+            elif self.loss == "precision":
+                per = np.arange(len(axis.levels)) / max(len(axis.levels) - 1, 1) / m
+            else:
+                per = np.arange(len(axis.levels)).astype(float)
+            shape = [1] * m
+            shape[i] = len(per)
+            bound = bound + per.reshape(shape)
+        return bound
+
+    # --- the search
+
+    def _passes(self, node: Node) -> bool:
+        """The predicate that stays true upwards."""
+        classes = self.classes(node)
+        out = classes.size < self.k
+        if self.monotone:
+            out |= ~self.accept(classes.size, classes.hist)
+        return int(classes.size[out].sum()) <= self.limit
+
+    def _test(self, node: Node) -> bool:
+        """`_passes`, remembered for the node and all that follows from it."""
+        if not self._status[node]:
+            if self._passes(node):
+                self._status[tuple(slice(level, None) for level in node)] = 1
+            else:
+                self._status[tuple(slice(None, level + 1) for level in node)] = -1
+        return bool(self._status[node] > 0)
+
+    def _lowest(self, chain: list[Node]) -> Node | None:
+        """The first node of an upward chain that passes, by halving."""
+        low, high = 0, len(chain)
+        while low < high:
+            middle = (low + high) // 2
+            if self._test(chain[middle]):
+                high = middle
+            else:
+                low = middle + 1
+        return chain[low] if low < len(chain) else None
+
+    def tag(self) -> Bools:
+        """Which nodes satisfy the monotone predicate: upward chains, halved (Kohlmayer 2012)."""
+        for start in _by_height(self.heights):
+            if self._status[start]:
+                continue
+            chain = [start]
+            while True:
+                above = [n for n in _above(chain[-1], self.heights) if not self._status[n]]
+                if not above:
+                    break
+                chain.append(above[-1])
+            self._lowest(chain)
+        return self._status > 0
+
+    def minimal(self) -> list[Outcome]:
+        """Releasable nodes with no releasable node among their specialisations."""
+        passing = self.tag()
+        above_one = np.zeros_like(passing)
+        found = []
+        for node in _by_height(self.heights):
+            if not passing[node]:
+                continue
+            if any(above_one[below] for below in _below(node)):
+                above_one[node] = True
+                continue
+            outcome = self.outcome(node)
+            if outcome is not None:
+                above_one[node] = True
+                found.append(outcome)
+        return sorted(found, key=lambda o: o.rank)
+
+    def optimal(self) -> Outcome | None:
+        """The releasable node of least loss among all nodes.
+
+        Losses never fall below `bounds`, which grow upwards: so the nodes that could
+        still win form a lower set, and testing its highest nodes first rules out most
+        of it at once.
+        """
+        bound = self.bounds()
+        best = self._first(bound)
+        order = np.argsort(-np.indices(self.heights).sum(axis=0).ravel(), kind="stable")
+        for flat in order:
+            node = tuple(map(int, np.unravel_index(flat, self.heights)))
+            if self._status[node] < 0 or (best is not None and bound[node] > best.loss + 1e-12):
+                continue
+            if self._test(node):
+                outcome = self.outcome(node)
+                if outcome is not None and (best is None or outcome.rank < best.rank):
+                    best = outcome
+        return best
+
+    def _first(self, bound: Floats) -> Outcome | None:
+        """A good node to begin with: the lowest that passes on the chain of least bounds."""
+        chain: list[Node] = [(0,) * len(self.heights)]
+        while above := _above(chain[-1], self.heights):
+            chain.append(min(above, key=lambda node: (bound[node], node)))
+        node = self._lowest(chain)
+        return None if node is None else self.outcome(node)
+
+
+def _order_keys(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return np.ascontiguousarray(codes.T[::-1])
+
+
+def _by_height(heights: Sequence[int]) -> Iterator[Node]:
+    return iter(sorted(product(*map(range, heights)), key=lambda node: (sum(node), node)))
+
+
+def _above(node: Node, heights: Sequence[int]) -> list[Node]:
+    return [
+        (*node[:i], node[i] + 1, *node[i + 1 :])
+        for i in range(len(node))
+        if node[i] + 1 < heights[i]
+    ]
+
+
+def _below(node: Node) -> list[Node]:
+    return [(*node[:i], node[i] - 1, *node[i + 1 :]) for i in range(len(node)) if node[i]]

@@ -1,0 +1,315 @@
+"""Optimal randomized response (Guo, Ying and Wu)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..criteria import Check
+from ..engines.memory import Transformed
+from ..engines.randomize import randomize
+from ..errors import InfeasibleError, ParameterError, PlanError
+from ..key import Key
+from ..plan import Plan, Randomize, Randomized
+from ..schema import Schema
+from ..table import Table, read
+from .base import Method, plan_columns
+from .response.coding import DEFAULT_BINS, Bins, Coded, coded
+from .response.optimum import optimize
+from .response.request import (
+    cautions,
+    check_feasible,
+    exempted,
+    halfway,
+    negations,
+    warn,
+    with_caps,
+)
+from .response.risk import Bound, Risk
+from .response.setting import Setting, Target, build, check_size
+
+
+class RandomizedResponse(Method):
+    """Keep each value with a probability, else replace it; the probabilities lose the least.
+
+    Every quasi-identifier (and, on request, the sensitive attribute) keeps its value with
+    probability p and moves to each other value alike. The p minimise the expected squared
+    error of the reconstructed table subject to Pr(S = u | QI = alpha) <= 1/l in every
+    group. The p are public: readers need them (see `hedgerow.reconstruct`).
+
+    Parameters
+    ----------
+    l : float
+        At least 1. The cap on the risk is 1/l.
+    target : {"quasi", "sensitive", "both"}
+        What is randomized.
+    bound : {"paper", "operational"}
+        "paper" caps Result 1, which counts guesses through the target's own record;
+        "operational" caps every right guess, also through other people's records.
+    bins : int, or mapping of column to int or increasing cuts
+        Numbers and dates are cut into that many bins (of like counts), or at the cuts.
+    caps : mapping of str to float, optional
+        Caps of their own for sensitive values ("HIV" or "illness=HIV") or groups
+        ("sex=Female,race=Other"); the lowest that fits counts instead of 1/l.
+    known_negations : int or sequence of str
+        How many sensitive values the attacker can exclude for the target (the worst
+        ones), or which.
+    relax : {None, "halfway"}
+        What to do where the cap is below the floor: raise, or go halfway to the floor
+        and report the share of records left above the cap.
+    exempt : sequence of str
+        Sensitive values about which nothing is promised.
+    row_id : str, optional
+        A column of unique row ids for the draws; by default the position of the row.
+    key : Key or path, optional
+        The steward's secret, or its file (made, mode 0600, when it is not there). By
+        default a fresh one, forgotten with this object. It enters no plan, log or report.
+
+    Attributes
+    ----------
+    p_ : dict of str to float
+        Probability of keeping the value, per randomized column.
+    risk_, success_ : float
+        Largest Pr(S|QI) by Result 1 and largest operational success.
+    epsilon_ : dict of str to float
+        Local guarantee ln(1 + d t/(1 - t)) per column.
+    unprotected_ : float
+        Share of records whose risk lies above the requested cap.
+    cautions_ : list of str
+        What was warned about.
+
+    Raises
+    ------
+    InfeasibleError
+        No randomization meets the cap; names the groups, the floor, the largest l.
+    ParameterError
+        A parameter lies outside its range, or the table has too many cells.
+
+    References
+    ----------
+    L. Guo, X. Ying, X. Wu, "On attribute disclosure in randomization based privacy
+    preserving data publishing": Result 1 (risk), Result 2 (utility), Problem 1.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, warnings
+    >>> from hedgerow import Schema
+    >>> people = pa.table({"sex": ["f", "f", "m", "m"] * 50, "ill": ["a", "b", "b", "c"] * 50})
+    >>> method = RandomizedResponse(l=2.5)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     fitted = method.fit_table(people, Schema(quasi=["sex"], sensitive=["ill"]))
+    >>> fitted.risk_ <= 1 / 2.5
+    True
+    """
+
+    def __init__(
+        self,
+        l: float = 2.0,
+        target: Target = "quasi",
+        bound: Bound = "paper",
+        bins: Bins = DEFAULT_BINS,
+        caps: Mapping[str, float] | None = None,
+        known_negations: int | Sequence[str] = 0,
+        relax: Literal["halfway"] | None = None,
+        exempt: Sequence[str] = (),
+        row_id: str | None = None,
+        key: Key | str | Path | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.l = l
+        self.target = target
+        self.bound = bound
+        self.bins = bins
+        self.caps = caps
+        self.known_negations = known_negations
+        self.relax = relax
+        self.exempt = exempt
+        self.row_id = row_id
+        self.key = key
+        self.schema = schema
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        self._check(schema)
+        bins = self.bins
+        quasi = [_column(table, schema, name, bins) for name in schema.quasi]
+        sensitive = [_column(table, schema, name, bins) for name in schema.sensitive]
+        check_size([c.d for c in quasi], [c.name for c in quasi])
+        cap = 1 / float(self.l)
+        asked = build(
+            [c.codes for c in quasi],
+            [c.d for c in quasi],
+            [c.codes for c in sensitive],
+            [c.d for c in sensitive],
+            self.target,
+            cap,
+            negations(self.known_negations, sensitive),
+        )
+        asked = with_caps(asked, quasi, sensitive, self.caps or {})
+        risk = Risk(asked, self.target, self.bound)
+        wanted = exempted(asked, sensitive, self.exempt) if self.exempt else asked
+        if self.relax == "halfway":
+            wanted = halfway(Risk(wanted, self.target, self.bound))
+        best = optimize(Risk(wanted, self.target, self.bound))
+        if best is None or best.worst > 1:
+            check_feasible(Risk(wanted, self.target, self.bound), quasi, sensitive)
+            raise InfeasibleError(
+                "the cap lies so close to its floor that nothing would be left of the table",
+                hint="lower l, or coarsen the quasi-identifiers",
+            )
+        self._report(risk, best.t, best.p, quasi, sensitive, cap)
+        randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
+        roles = ["quasi"] * risk.n_quasi + ["sensitive"] * risk.n_sensitive
+        columns = tuple(
+            Randomized(c.name, role, c.kind, c.unit, c.categories, float(p), c.cuts)
+            for c, role, p in zip(randomized, roles, best.p, strict=True)
+        )
+        self.p_ = {c.name: c.p for c in columns}
+        self.epsilon_ = {c.name: c.epsilon for c in columns}
+        # The keys stay with the object: a plan must be safe to hand on.
+        self._key = (
+            Key.file(self.key) if isinstance(self.key, (str, Path)) else self.key or Key.new()
+        )
+        recoding = Randomize(
+            columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_
+        )
+        self._asked = risk
+        return Plan(
+            "RandomizedResponse",
+            self._public(),
+            plan_columns(table, schema),
+            recoding,
+            (),
+            table.n_rows,
+        )
+
+    def recode(self, table: Table) -> Transformed:
+        """The plan applied under this object's key: the same key and rows, the same draws."""
+        plan: Randomize = self.plan_.recoding
+        here = replace(
+            plan,
+            columns=tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names),
+        )
+        made, outside = randomize(table, here, self._key)
+        return Transformed(made, sum(outside.values()))
+
+    def transform(self, X: Any) -> Any:
+        """Randomize quasi-identifiers (and sensitive columns that are there) by the fitted plan.
+
+        Parameters
+        ----------
+        X : frame or array of shape (m, p)
+
+        Returns
+        -------
+        the same kind of frame
+        """
+        check_is_fitted(self, "plan_")
+        people = read(X)
+        missing = [n for n in self.plan_.names("quasi") if n not in people.names]
+        if missing:
+            raise PlanError(
+                f"the table lacks the columns {', '.join(map(repr, missing))}",
+                hint="the plan randomizes " + ", ".join(self.plan_.names("quasi")),
+            )
+        return people.restore(self.recode(people).columns)
+
+    def verify_release(self, original: Table, released: Table) -> list[Check]:
+        """The risk on the full original table, and the draws against their probabilities."""
+        from .response.verify import verify
+
+        return verify(self, original, released)
+
+    def files(self, release: Any) -> dict[str, str]:
+        """``public.json`` with the distortion parameters, and RECIPIENT.md that explains them."""
+        from .response.recipient import files
+
+        return files(release)
+
+    def _report(
+        self,
+        risk: Risk,
+        t: Any,
+        p: Any,
+        quasi: Sequence[Coded],
+        sensitive: Sequence[Coded],
+        cap: float,
+    ) -> None:
+        paper = Risk(risk.setting, self.target).full(t)
+        success = risk.success(t)
+        self.risk_ = max(float(r.max()) for r in paper)
+        self.success_ = max(float(s.max()) for s in success)
+        ruling = paper if self.bound == "paper" else success
+        self.unprotected_ = _share_above(risk.setting, ruling, quasi, sensitive)
+        self.cautions_ = cautions(risk, quasi, sensitive, t, cap)
+        warn(self.cautions_)
+
+    def _public(self) -> dict[str, Any]:
+        """The parameters without the key, as plain data."""
+        given = {k: v for k, v in self.get_params(deep=False).items() if k != "key"}
+        given["caps"] = dict(self.caps) if self.caps else None
+        given["exempt"] = [self.exempt] if isinstance(self.exempt, str) else list(self.exempt)
+        if not isinstance(self.known_negations, (int, str)):
+            given["known_negations"] = list(self.known_negations)
+        if isinstance(self.bins, Mapping):
+            given["bins"] = {
+                k: v if isinstance(v, int) else [float(x) for x in v] for k, v in self.bins.items()
+            }
+        return {k: v for k, v in given.items() if k != "schema"}
+
+    def _check(self, schema: Schema) -> None:
+        l = self.l  # noqa: E741
+        if (
+            isinstance(l, bool)
+            or not isinstance(l, (int, float, np.number))
+            or not 1 <= l < math.inf
+        ):
+            raise ParameterError(
+                f"l is a number of at least 1, not {l!r}", hint="the risk is capped at 1/l"
+            )
+        if self.target not in ("quasi", "sensitive", "both"):
+            raise ParameterError(f"target is 'quasi', 'sensitive' or 'both', not {self.target!r}")
+        if self.bound not in ("paper", "operational"):
+            raise ParameterError(f"bound is 'paper' or 'operational', not {self.bound!r}")
+        if self.relax not in (None, "halfway"):
+            raise ParameterError(f"relax is None or 'halfway', not {self.relax!r}")
+        if self.bound == "operational" and self.target == "sensitive":
+            raise ParameterError(
+                "the operational success does not depend on how the sensitive attribute is randomized",
+                hint='use target="quasi" or "both" with bound="operational"',
+            )
+        if not schema.quasi or not schema.sensitive:
+            lacking = "quasi-identifier" if not schema.quasi else "sensitive column"
+            raise ParameterError(
+                f"randomized response needs at least one {lacking}", hint="name it in the schema"
+            )
+        if self.row_id is not None and schema.role(self.row_id) in ("quasi", "sensitive"):
+            raise ParameterError(
+                f"the row id {self.row_id!r} is itself a quasi-identifier or sensitive",
+                hint="make it an identifier: it is then dropped from the release",
+            )
+
+
+def _column(table: Table, schema: Schema, name: str, bins: Bins) -> Coded:
+    return coded(table, name, schema.kinds.get(name), schema.categories.get(name), bins)
+
+
+def _share_above(
+    setting: Setting, risks: Sequence[Any], quasi: Sequence[Coded], sensitive: Sequence[Coded]
+) -> float:
+    """Share of records whose own cell lies above its requested cap in any view."""
+    cell = np.ravel_multi_index([c.codes.astype(np.int64) for c in quasi], setting.quasi)
+    row = np.searchsorted(setting.occupied, cell)
+    above = np.zeros(len(row), dtype=bool)
+    for view, risk in zip(setting.views, risks, strict=True):
+        value = np.ravel_multi_index(
+            [sensitive[j].codes.astype(np.int64) for j in view.attributes], view.dims
+        )
+        above |= (risk > view.cap * (1 + 1e-9))[row, value]
+    return float(above.mean())

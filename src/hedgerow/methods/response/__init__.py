@@ -1,0 +1,1 @@
+"""Randomized response: the mathematics of Guo, Ying & Wu on contingency tables."""

@@ -1,0 +1,212 @@
+"""From a request in words to caps on cells, and from an impossible request to an error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InfeasibleError, ParameterError
+from ...plan.cells import interval
+from .coding import Coded, find_value
+from .risk import Risk
+from .setting import Setting, View
+
+Floats = NDArray[np.float64]
+
+DESCRIBED = 10
+"""Groups of fewer records are counted in messages, never described."""
+_SLACK = 1 + 1e-9
+
+
+def label(category: str | float | None) -> str:
+    """A category in a message."""
+    if category is None:
+        return "(missing)"
+    return interval(category, category) if isinstance(category, float) else category
+
+
+def negations(
+    known: int | Sequence[str], sensitive: Sequence[Coded]
+) -> int | tuple[tuple[int, ...], ...]:
+    """Known negations as a count, or as the values per sensitive attribute."""
+    if isinstance(known, (int, np.integer)) and not isinstance(known, bool):
+        if known < 0:
+            raise ParameterError(f"known_negations is at least 0, not {known}")
+        return int(known)
+    found: list[list[int]] = [[] for _ in sensitive]
+    for text in [known] if isinstance(known, str) else known:
+        number, value = find_value(sensitive, text)
+        found[number].append(value)
+    return tuple(tuple(sorted(set(values))) for values in found)
+
+
+def with_caps(
+    setting: Setting, quasi: Sequence[Coded], sensitive: Sequence[Coded], caps: Mapping[str, float]
+) -> Setting:
+    """Put caps of single values or groups in place of 1/l; the lowest that fits a cell counts.
+
+    A key is a sensitive value, or conditions ``column=value`` joined by commas on
+    quasi-identifiers, sensitive attributes or both.
+    """
+    if not caps:
+        return setting
+    names = {c.name for c in (*quasi, *sensitive)}
+    cells = np.unravel_index(setting.occupied, setting.quasi)
+    chosen = [np.full(v.cap.shape, np.inf) for v in setting.views]
+    for key, cap in caps.items():
+        if not 0 < float(cap) <= 1:
+            raise ParameterError("a cap is a probability in (0, 1]")
+        parts = key.split(",") if any(key.partition("=")[0] == name for name in names) else [key]
+        rows = np.ones(len(setting.occupied), dtype=bool)
+        values: list[tuple[int, int]] = []
+        for part in parts:
+            if part.partition("=")[0] in {c.name for c in quasi}:
+                number, value = find_value(quasi, part)
+                rows &= cells[number] == value
+            else:
+                values.append(find_value(sensitive, part))
+        for view, out in zip(setting.views, chosen, strict=True):
+            columns = _columns(view, values)
+            if columns is not None:
+                at = rows[:, None] & columns
+                out[at] = np.minimum(out[at], float(cap))
+    views = tuple(
+        replace(v, cap=np.where(np.isinf(c), v.cap, c))
+        for v, c in zip(setting.views, chosen, strict=True)
+    )
+    return replace(setting, views=views)
+
+
+def _columns(view: View, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
+    """Which values of a view satisfy the conditions; None when it lacks their attribute."""
+    width = view.share.shape[1]
+    parts = np.unravel_index(np.arange(width), view.dims)
+    keep = np.ones(width, dtype=bool)
+    for attribute, value in values:
+        if attribute not in view.attributes:
+            return None
+        keep &= parts[view.attributes.index(attribute)] == value
+    return keep
+
+
+def exempted(setting: Setting, sensitive: Sequence[Coded], names: Sequence[str]) -> Setting:
+    """Promise nothing about the named sensitive values."""
+    views = list(setting.views)
+    for text in [names] if isinstance(names, str) else names:
+        value = find_value(sensitive, text)
+        for i, view in enumerate(views):
+            columns = _columns(view, [value])
+            if columns is not None:
+                views[i] = replace(view, cap=np.where(columns[None, :], np.inf, view.cap))
+    return replace(setting, views=tuple(views))
+
+
+def halfway(risk: Risk) -> Setting:
+    """Where a cap cannot be met, half the way from the risk as it is to its floor."""
+    whole = risk.full(np.ones(len(risk.dims)))
+    views = []
+    for view, floor, now in zip(risk.setting.views, risk.floors(), whole, strict=True):
+        reachable = (floor + (now - floor) / 2) * _SLACK
+        views.append(replace(view, cap=np.maximum(view.cap, reachable)))
+    return replace(risk.setting, views=tuple(views))
+
+
+def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded]) -> None:
+    """Raise InfeasibleError when a floor lies above its cap.
+
+    The message names the worst groups by description and count, the floor and the
+    largest l that could be kept; groups of few records are counted only.
+    """
+    setting, worst, groups, reachable = risk.setting, 0.0, {}, 0.0
+    for view, floor in zip(setting.views, risk.floors(), strict=True):
+        finite = np.isfinite(view.cap)
+        reachable = max(reachable, float(floor[finite].max(initial=0.0)))
+        bad = floor >= view.cap * (1 - 1e-12)
+        if bad.any():
+            worst = max(worst, float(floor[bad].max()))
+            for row in np.flatnonzero(bad.any(axis=1)).tolist():
+                groups[row] = max(groups.get(row, 0.0), float(floor[row][bad[row]].max()))
+    if not groups:
+        return
+    counts = np.round(setting.mass * setting.n).astype(int)
+    order = sorted(groups, key=lambda row: (-groups[row], -counts[row], row))
+    large = [row for row in order if counts[row] >= DESCRIBED]
+    cells = np.unravel_index(setting.occupied, setting.quasi)
+    told = [
+        f"{', '.join(f'{c.name}={label(c.categories[cells[i][row]])}' for i, c in enumerate(quasi))}"
+        f" ({counts[row]:,} records, floor {groups[row]:.3f})"
+        for row in large[:5]
+    ]
+    small = sum(1 for row in order if counts[row] < DESCRIBED)
+    message = (
+        f"the cap cannot be met by any randomization: {len(groups):,} groups with "
+        f"{int(counts[order].sum()):,} records stay above it (floor {worst:.4f})"
+    )
+    if told:
+        message += "; the worst: " + "; ".join(told)
+        if len(large) > 5:
+            message += f"; and {len(large) - 5:,} more"
+    if small:
+        message += f"; {small:,} groups have fewer than {DESCRIBED} records and are not described"
+    possible = 1 / reachable if reachable > 0 else np.inf
+    hint = (
+        f"the largest feasible l is just under {possible:.3f}"
+        if possible > 1 + 1e-9
+        else "no l above 1 is feasible"
+    )
+    if risk.target == "sensitive" and risk.bound == "paper":
+        hint += (
+            "; randomizing only the sensitive attribute cannot hide a group that holds one value: "
+            'use target="quasi" or "both"'
+        )
+    hint += (
+        '; or ask for relax="halfway", or exempt=[...] for sensitive values that need no protection'
+    )
+    raise InfeasibleError(message, hint=hint)
+
+
+def cautions(
+    risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
+) -> list[str]:
+    """What the steward must know about this request."""
+    setting, said = risk.setting, []
+    for view, column in zip(setting.views, sensitive, strict=False):
+        largest = float((setting.mass @ view.share).max())
+        if largest > cap:
+            said.append(
+                f"the cap {cap:.4f} lies below the share of the most frequent value of "
+                f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds more often"
+            )
+    randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
+    weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
+    if weak:
+        said.append(
+            "almost nothing is left of "
+            + ", ".join(map(repr, weak))
+            + " (t < 0.1): coarsen it, leave it out, or lower l"
+        )
+    cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
+    if setting.n < cells:
+        said.append(
+            f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table will be rough"
+        )
+    if risk.target == "quasi":
+        said.append(
+            "the sensitive columns are released as they are: how many records have each value is exact"
+        )
+    single = [c.name for c in randomized if c.d == 1]
+    if single:
+        said.append(
+            "columns with a single category are left as they are: " + ", ".join(map(repr, single))
+        )
+    return said
+
+
+def warn(said: Sequence[str]) -> None:
+    """Show the cautions as Python warnings."""
+    for text in said:
+        warnings.warn(text, UserWarning, stacklevel=4)

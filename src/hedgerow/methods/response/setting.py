@@ -1,0 +1,171 @@
+"""The contingency table of a request: cells, sensitive views, caps, what the attacker excludes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Target = Literal["quasi", "sensitive", "both"]
+
+MAX_CELLS = 50_000_000
+"""Cells of the quasi-identifiers' table: about ten arrays of doubles are held at once."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One sensitive attribute, or several as one composite attribute.
+
+    Parameters
+    ----------
+    attributes : tuple of int
+        Which sensitive attributes, by position.
+    dims : tuple of int
+        Their sizes; the composite value is their row-major index.
+    share : array of shape (n_occupied, prod(dims))
+        Pr(S = u | QI = alpha) per occupied cell.
+    cap : array of the same shape
+        Largest risk allowed; infinite where nothing is promised.
+    """
+
+    attributes: tuple[int, ...]
+    dims: tuple[int, ...]
+    share: Floats
+    cap: Floats
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the risk, the optimum and the success are computed from.
+
+    Parameters
+    ----------
+    quasi, sensitive : tuple of int
+        Categories of each quasi-identifier and of each sensitive attribute.
+    n : int
+        Records.
+    pi : array of shape (prod(quasi),)
+        Proportions of the quasi-identifiers' cells.
+    occupied : array of int
+        Cells of `pi` that hold records.
+    views : tuple of View
+        The sensitive attributes, each on its own; with several and a randomized S, the
+        composite as well.
+    negations : int or tuple of tuple of int
+        How many sensitive values the attacker can exclude (the worst ones), or which
+        ones per sensitive attribute.
+    """
+
+    quasi: tuple[int, ...]
+    sensitive: tuple[int, ...]
+    n: int
+    pi: Floats
+    occupied: Ints
+    views: tuple[View, ...]
+    negations: int | tuple[tuple[int, ...], ...] = 0
+
+    @property
+    def mass(self) -> Floats:
+        """pi of the occupied cells."""
+        return self.pi[self.occupied]
+
+    def excluded(self, view: View, u: int) -> NDArray[np.bool_] | None:
+        """Cells x values that the attacker excludes when the target's value is u; None for none."""
+        width = view.share.shape[1]
+        if isinstance(self.negations, int):
+            if self.negations == 0:
+                return None
+            # The worst case: the most frequent values that are not the target's.
+            ranked = view.share.copy()
+            ranked[:, u] = -1.0
+            order = np.argsort(-ranked, axis=1, kind="stable")[:, : min(self.negations, width - 1)]
+            out = np.zeros(view.share.shape, dtype=bool)
+            np.put_along_axis(out, order, True, axis=1)
+            return out
+        parts = np.unravel_index(np.arange(width), view.dims)
+        flat = np.zeros(width, dtype=bool)
+        for part, attribute in zip(parts, view.attributes, strict=True):
+            flat |= np.isin(part, self.negations[attribute])
+        if not flat.any() or flat[u]:
+            return None
+        return np.broadcast_to(flat, view.share.shape)
+
+    def known(self, view: View, u: int) -> Floats:
+        """The attacker's proportions per cell when the target's value is u (cells x values)."""
+        out = self.excluded(view, u)
+        if out is None:
+            return view.share
+        kept = np.where(out, 0.0, view.share)
+        total = kept.sum(axis=1, keepdims=True)
+        return np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+
+    def sharpened(self, view: View) -> Floats:
+        """c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value."""
+        if self.negations == 0:
+            return view.share
+        columns = [self.known(view, u)[:, u] for u in range(view.share.shape[1])]
+        return np.stack(columns, axis=1)
+
+
+def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
+    """Raise ParameterError when the quasi-identifiers' table would not fit in memory."""
+    cells = 1
+    for d in dims:
+        cells *= int(d)
+    if cells > MAX_CELLS:
+        widest = int(np.argmax(dims))
+        raise ParameterError(
+            f"the quasi-identifiers span {cells:,} cells; randomized response holds at most "
+            f"{MAX_CELLS:,}",
+            hint=f"coarsen {names[widest]!r} first ({dims[widest]:,} categories): fewer bins, a "
+            f"hierarchy level, or leave a column out",
+        )
+
+
+def build(
+    quasi: Sequence[Ints],
+    quasi_dims: Sequence[int],
+    sensitive: Sequence[Ints],
+    sensitive_dims: Sequence[int],
+    target: Target,
+    cap: float,
+    negations: int | tuple[tuple[int, ...], ...] = 0,
+) -> Setting:
+    """Count the table of codes and give every cell and value the same cap."""
+    n = len(sensitive[0])
+    dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
+    cell = np.zeros(n, dtype=np.int64)
+    for codes, d in zip(quasi, dims_q, strict=True):
+        cell *= d
+        cell += codes
+    counts = np.bincount(cell, minlength=int(np.prod(dims_q, dtype=np.int64)))
+    occupied = np.flatnonzero(counts)
+    place = np.full(len(counts), -1, dtype=np.int64)
+    place[occupied] = np.arange(len(occupied))
+    row = place[cell]
+    groups: list[tuple[int, ...]] = [(j,) for j in range(len(dims_s))]
+    if target != "quasi" and len(dims_s) > 1:
+        groups.append(tuple(range(len(dims_s))))
+    views = []
+    for group in groups:
+        dims = tuple(dims_s[j] for j in group)
+        width = int(np.prod(dims, dtype=np.int64))
+        if width * len(occupied) > MAX_CELLS:
+            raise ParameterError(
+                f"the sensitive attributes span {width:,} values over {len(occupied):,} groups; "
+                f"randomized response holds at most {MAX_CELLS:,} such cells",
+                hint="coarsen the sensitive attribute with the most categories, or protect fewer",
+            )
+        value = row * width
+        value += np.ravel_multi_index([sensitive[j] for j in group], dims)
+        table = np.bincount(value, minlength=len(occupied) * width).reshape(-1, width)
+        share = table / counts[occupied][:, None]
+        views.append(View(group, dims, share, np.full(share.shape, float(cap))))
+    return Setting(dims_q, dims_s, n, counts / n, occupied, tuple(views), negations)

@@ -1,0 +1,84 @@
+"""A randomized release held against its promise and its own probabilities."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...criteria import Check
+from ...engines.randomize import original_codes
+from ...plan import Randomized
+from ...table import Table
+from .channel import to_t
+
+if TYPE_CHECKING:
+    from ..randomized_response import RandomizedResponse
+
+_SIGMAS = 7.0
+"""A false alarm once in some 10^11 columns."""
+
+
+def verify(method: RandomizedResponse, original: Table, released: Table) -> list[Check]:
+    """Checks of a release: the capped risk, values in the domain, shares kept."""
+    plan, asked = method.plan_.recoding, method._asked
+    p = np.array([c.p for c in plan.columns])
+    t = to_t(p, np.array([c.d for c in plan.columns]))
+    views = asked.setting.views
+    ratio = [risk / view.cap for risk, view in zip(asked.full(t), views, strict=True)]
+    over = max(float(r.max()) for r in ratio)
+    relaxed = bool(method.relax or method.exempt)
+    checks = [
+        Check(
+            f"disclosure risk over its cap ({method.bound} bound)",
+            1.0,
+            over,
+            over <= 1 or relaxed,
+            f"{100 * method.unprotected_:.2f}% of the records stay above it, as asked for"
+            if relaxed
+            else "",
+        )
+    ]
+    strangers, odd = [], []
+    for column in plan.columns:
+        before = original_codes(original, column)
+        after = released_codes(released, column)
+        if np.any(after == column.d):
+            strangers.append(column.name)
+        n, kept = len(before), int(np.count_nonzero(before == after))
+        if abs(kept - n * column.p) > _SIGMAS * math.sqrt(n * column.p * (1 - column.p)) + 1e-9 * n:
+            odd.append(column.name)
+    checks.append(
+        Check(
+            "values in the domain",
+            0,
+            len(strangers),
+            not strangers,
+            f"columns at fault: {', '.join(strangers)}" if strangers else "",
+        )
+    )
+    checks.append(
+        Check(
+            "share of values kept",
+            0,
+            len(odd),
+            not odd,
+            f"columns far from their p: {', '.join(odd)}"
+            if odd
+            else f"within {_SIGMAS:g} standard errors of p in every column",
+        )
+    )
+    return checks
+
+
+def released_codes(table: Table, column: Randomized) -> np.ndarray:
+    """The categories of released values; d where a value is not in the domain."""
+    numbers = any(isinstance(c, float) for c in column.categories)
+    coded = table.column(column.name, "numeric" if numbers else "categorical")
+    place = {c: i for i, c in enumerate(column.categories) if c is not None}
+    values = coded.values.tolist() if numbers else coded.values
+    missing = column.d - 1 if column.categories[-1] is None else column.d
+    return np.array([*(place.get(v, column.d) for v in values), missing], dtype=np.int64)[
+        coded.codes
+    ]

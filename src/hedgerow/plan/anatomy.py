@@ -1,0 +1,49 @@
+"""Anatomy as a plan: nothing is recoded, the sensitive column moves to a table of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .codec import register
+from .records import Recoding
+
+
+@register
+@dataclass(frozen=True)
+class Anatomize(Recoding):
+    """The sensitive column is replaced by a group number; values per group stand apart.
+
+    Parameters
+    ----------
+    sensitive : str
+        The column.
+    l : float
+        In every group each sensitive value has at most the share 1/l.
+    groups : int
+        Number of groups.
+    """
+
+    kind: ClassVar[str] = "anatomy"
+
+    sensitive: str
+    l: float  # noqa: E741
+    groups: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {"sensitive": self.sensitive, "l": self.l, "groups": self.groups}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Anatomize:
+        """The record of plain JSON data."""
+        return cls(str(data["sensitive"]), float(data["l"]), int(data["groups"]))
+
+    def explain(self) -> str:
+        """The recoding in words."""
+        return (
+            f"The quasi-identifiers are released unchanged. In place of {self.sensitive!r} stands the number "
+            f"of one of {self.groups:,} groups; a second table gives the values of each group with their "
+            f"counts, none above the share 1/{self.l:g}."
+        )

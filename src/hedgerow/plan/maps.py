@@ -1,0 +1,184 @@
+"""Recoding column by column: every value has one released value, whatever its row."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..hierarchy import TOP
+from .cells import moment, number
+from .codec import register
+from .records import PRIVATE, Column, Recoding
+
+Released = str | float | None
+
+
+@dataclass(frozen=True)
+class ColumnMap(Column):
+    """What each value of one column becomes.
+
+    A number or date (in its unit since 1970) falls into one of the half-open
+    intervals ``(-inf, cuts[0]), [cuts[0], cuts[1]), ..., [cuts[-1], inf)``, so
+    there is one label more than there are cuts. A category has the label at its
+    place in `categories`; a category that is not there becomes `default`. A number or
+    date whose map has `categories` is mapped by its text (a hierarchy of values).
+
+    Parameters
+    ----------
+    cuts : tuple of float
+        Strictly increasing; empty for categories (and for a number with one label).
+    categories : tuple of str
+        The categories that the map knows; empty for numbers and dates.
+    labels : tuple of str, float or None
+        The released values, one per interval or per category. None is a missing cell.
+    default : str, float or None
+        What an unknown category becomes.
+    missing : str, float or None
+        What a missing value becomes; None leaves it missing.
+
+    Examples
+    --------
+    >>> age = ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0), labels=("-29", "30-59", "60-"))
+    >>> age.released(30.0), age.released(29.5), age.released(None)
+    ('30-59', '-29', None)
+    """
+
+    cuts: tuple[float, ...] = field(default=(), metadata=PRIVATE)
+    categories: tuple[str, ...] = field(default=(), metadata=PRIVATE)
+    labels: tuple[Released, ...] = field(default=(), metadata=PRIVATE)
+    default: Released = TOP
+    missing: Released = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether intervals (True) or categories (False) are mapped."""
+        return self.kind in ("numeric", "date") and not self.categories
+
+    def released(self, value: float | str | None) -> Released:
+        """The released value of one original value; None is missing."""
+        if value is None or value != value:
+            return self.missing
+        if self.is_number:
+            return self.labels[bisect.bisect_right(self.cuts, float(value))]
+        text = value if isinstance(value, str) else _text(value, self.unit)
+        known = dict(zip(self.categories, self.labels, strict=True))
+        return known.get(text, self.default)
+
+    def check(self) -> None:
+        """Raise ValueError when the fields contradict each other."""
+        slots = len(self.cuts) + 1 if self.is_number else len(self.categories)
+        if len(self.labels) != slots:
+            raise ValueError("a column map has as many labels as intervals or categories")
+        if any(not a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
+            raise ValueError("the cuts of a column map do not increase")
+        if len(set(self.categories)) != len(self.categories):
+            raise ValueError("a column map holds a category twice")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "name": self.name,
+            "role": self.role,
+            "kind": self.kind,
+            "unit": self.unit,
+            "cuts": self.cuts,
+            "categories": self.categories,
+            "labels": self.labels,
+            "default": self.default,
+            "missing": self.missing,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ColumnMap:
+        """The record of plain JSON data."""
+        made = cls(
+            data["name"],
+            data["role"],
+            data["kind"],
+            data["unit"],
+            tuple(float(c) for c in data["cuts"]),
+            tuple(data["categories"]),
+            tuple(data["labels"]),
+            data["default"],
+            data["missing"],
+        )
+        made.check()
+        return made
+
+
+def _text(value: float, unit: str) -> str:
+    return moment(value, unit) if unit else number(value)
+
+
+@register
+@dataclass(frozen=True)
+class Maps(Recoding):
+    """Full-domain recoding: one map per column, and classes whose rows are suppressed.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnMap
+        The recoded columns, in table order.
+    suppressed : tuple of tuple
+        Released keys (one label per column) of classes that are too small: rows
+        that would get one of them get `suppress_label` in every recoded column.
+    """
+
+    kind: ClassVar[str] = "maps"
+
+    columns: tuple[ColumnMap, ...]
+    suppressed: tuple[tuple[Released, ...], ...] = field(default=(), metadata=PRIVATE)
+    suppress_label: str = TOP
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "columns": [c.to_json() for c in self.columns],
+            "suppressed": [list(key) for key in self.suppressed],
+            "suppress_label": self.suppress_label,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Maps:
+        """The record of plain JSON data."""
+        made = cls(
+            tuple(ColumnMap.from_json(c) for c in data["columns"]),
+            tuple(tuple(key) for key in data["suppressed"]),
+            data["suppress_label"],
+        )
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Raise ValueError when the fields contradict each other."""
+        for column in self.columns:
+            column.check()
+        if any(len(key) != len(self.columns) for key in self.suppressed):
+            raise ValueError("a suppressed class does not name every column")
+
+    def recode(self, rows: Sequence[Sequence[float | str | None]]) -> list[tuple[Released, ...]]:
+        """The released rows, by the definition (engines do the same by columns)."""
+        hidden = set(self.suppressed)
+        out = []
+        for row in rows:
+            key = tuple(c.released(v) for c, v in zip(self.columns, row, strict=True))
+            out.append((self.suppress_label,) * len(key) if key in hidden else key)
+        return out
+
+    def explain(self) -> str:
+        """The recoding in words."""
+        lines = []
+        for column in self.columns:
+            what = "intervals" if column.is_number else "categories"
+            distinct = len(set(column.labels))
+            lines.append(
+                f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values"
+            )
+        if self.suppressed:
+            lines.append(
+                f"rows of {len(self.suppressed):,} small classes are released "
+                f"as {self.suppress_label!r} in every column above"
+            )
+        return "\n".join(lines)

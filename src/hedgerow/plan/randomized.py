@@ -1,0 +1,160 @@
+"""Randomized response as a plan: which values, how often kept. The key is never here."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .codec import register
+from .records import PRIVATE, Column, Recoding
+
+
+@dataclass(frozen=True)
+class Randomized(Column):
+    """A randomized column: public, because nobody can use the release without it.
+
+    Parameters
+    ----------
+    categories : tuple of str, float or None
+        The released values, in the order that the draws count them; None is missing.
+    p : float
+        Probability that a value is kept, in (1/d, 1]; else each other category is
+        drawn with probability (1 - p)/(d - 1).
+    cuts : tuple of float
+        For numbers and dates: values in the half-open interval i have the category i.
+    """
+
+    categories: tuple[str | float | None, ...] = ()
+    p: float = 1.0
+    cuts: tuple[float, ...] = ()
+
+    @property
+    def d(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    @property
+    def t(self) -> float:
+        """The probability of keeping without a draw from all: (d p - 1)/(d - 1)."""
+        return (self.d * self.p - 1) / (self.d - 1) if self.d > 1 else 1.0
+
+    @property
+    def epsilon(self) -> float:
+        """Local guarantee ln(p (d - 1)/(1 - p)); infinite where the value is always kept."""
+        if self.p >= 1 or self.d < 2:
+            return math.inf
+        return math.log(self.p * (self.d - 1) / (1 - self.p))
+
+    def code(self, value: float | str | None) -> int:
+        """The place of an original value; d when it is unknown."""
+        if value is None or value != value:
+            return self.d - 1 if self.d and self.categories[-1] is None else self.d
+        if self.kind in ("numeric", "date"):
+            return bisect.bisect_right(self.cuts, float(value))
+        known = {category: i for i, category in enumerate(self.categories)}
+        return known.get(str(value), self.d)
+
+    def check(self) -> None:
+        """Raise ValueError when the fields contradict each other."""
+        known = [c for c in self.categories if c is not None]
+        if len(set(self.categories)) != self.d or (None in self.categories[:-1]):
+            raise ValueError("a randomized column holds a category twice")
+        if self.kind in ("numeric", "date") and known and len(known) != len(self.cuts) + 1:
+            raise ValueError("a randomized column has one category more than it has cuts")
+        if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):
+            raise ValueError("p lies in (1/d, 1]")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "name": self.name,
+            "role": self.role,
+            "kind": self.kind,
+            "unit": self.unit,
+            "categories": self.categories,
+            "p": self.p,
+            "cuts": self.cuts,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Randomized:
+        """The record of plain JSON data."""
+        made = cls(
+            data["name"],
+            data["role"],
+            data["kind"],
+            data["unit"],
+            tuple(data["categories"]),
+            float(data["p"]),
+            tuple(float(c) for c in data["cuts"]),
+        )
+        made.check()
+        return made
+
+
+@register
+@dataclass(frozen=True)
+class Randomize(Recoding):
+    """Randomized response, column by column, with draws keyed per (key, row id, column).
+
+    Parameters
+    ----------
+    columns : tuple of Randomized
+    row_id : str or None
+        The column of row ids; None numbers the rows by position.
+    bound : str
+        What was capped: "paper" (Result 1) or "operational".
+    risk, success, unprotected : float
+        On the table the plan was fitted on: the largest paper risk, the largest
+        operational success, the share of records above the requested cap.
+    """
+
+    kind: ClassVar[str] = "randomize"
+
+    columns: tuple[Randomized, ...]
+    row_id: str | None = None
+    bound: str = "paper"
+    risk: float = field(default=math.nan, metadata=PRIVATE)
+    success: float = field(default=math.nan, metadata=PRIVATE)
+    unprotected: float = field(default=0.0, metadata=PRIVATE)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "columns": [c.to_json() for c in self.columns],
+            "row_id": self.row_id,
+            "bound": self.bound,
+            "risk": self.risk,
+            "success": self.success,
+            "unprotected": self.unprotected,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Randomize:
+        """The record of plain JSON data; the private fields may be absent."""
+        return cls(
+            tuple(Randomized.from_json(c) for c in data["columns"]),
+            data["row_id"],
+            str(data["bound"]),
+            float(data.get("risk", math.nan)),
+            float(data.get("success", math.nan)),
+            float(data.get("unprotected", math.nan)),
+        )
+
+    def explain(self) -> str:
+        """The randomization in words."""
+        width = max([len(c.name) for c in self.columns] + [6])
+        lines = [f"{'column':<{width}}  categories  p (kept)  t       local epsilon"]
+        for c in self.columns:
+            guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
+            lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
+        lines += [
+            "Every other category is drawn with equal probability when a value is not kept.",
+            f"largest risk Pr(S|QI) by the paper's bound: {self.risk:.4f}",
+            f"largest operational success (right guesses through any record): {self.success:.4f}",
+            f"share of records above the requested cap: {100 * self.unprotected:.2f}%",
+        ]
+        return "\n".join(lines)

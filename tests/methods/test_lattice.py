@@ -1,0 +1,239 @@
+"""The search of the lattice against trying every node."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from hedgerow.hierarchy import Hierarchy
+from hedgerow.methods.diversity import Sensitive, accept, distance, entropy, recursive
+from hedgerow.methods.domain import build
+from hedgerow.methods.lattice import LOSSES, Axis, Lattice
+from hedgerow.schema import Schema
+from hedgerow.table import read
+
+
+def chain(d: int) -> Axis:
+    """A hierarchy that halves the domain at every level."""
+    levels, share, width = [], [], 1
+    while True:
+        labels = np.arange(d) // width
+        levels.append(labels)
+        sizes = np.bincount(labels)[labels]
+        share.append((sizes - 1) / max(d - 1, 1))
+        if labels.max() == 0:
+            return Axis(levels, share)
+        width *= 2
+
+
+def brute(lattice: Lattice):
+    """Every node by dictionaries of tuples: (loss, height, node) of those releasable."""
+    found = {}
+    m = len(lattice.axes)
+    for node in product(*map(range, lattice.heights)):
+        groups: dict = {}
+        for g, row in enumerate(lattice.codes.tolist()):
+            key = tuple(lattice.axes[i].levels[node[i]][c] for i, c in enumerate(row))
+            groups.setdefault(key, []).append(g)
+        sizes = {key: int(lattice.size[gs].sum()) for key, gs in groups.items()}
+        hists = {key: lattice.hist[gs].sum(axis=0) for key, gs in groups.items()}
+
+        def good(size, hist):
+            return size >= lattice.k and bool(
+                lattice.accept(np.array([size]), np.asarray(hist)[None, :])[0]
+            )
+
+        bad = {key for key in groups if not good(sizes[key], hists[key])}
+        total = sum(sizes[key] for key in bad)
+        if total > lattice.limit:
+            continue
+        firsts = {key: tuple(lattice.codes[min(gs)]) for key, gs in groups.items()}
+        rest = sorted(
+            (key for key in groups if key not in bad), key=lambda x: (sizes[x], firsts[x])
+        )
+        while bad and not good(total, sum(hists[key] for key in bad)):
+            if not rest or total + sizes[rest[0]] > lattice.limit:
+                bad = None
+                break
+            total += sizes[rest[0]]
+            bad.add(rest.pop(0))
+        if bad is None:
+            continue
+        kept = [key for key in groups if key not in bad]
+        n = lattice.n
+        if lattice.loss == "loss":
+            loss = total * m
+            for key in kept:
+                for g in groups[key]:
+                    loss += lattice.size[g] * sum(
+                        lattice.axes[i].share[node[i]][c] for i, c in enumerate(lattice.codes[g])
+                    )
+            loss /= n * m
+        elif lattice.loss == "precision":
+            part = (
+                sum(v / (h - 1) if h > 1 else 0 for v, h in zip(node, lattice.heights, strict=True))
+                / m
+            )
+            loss = ((n - total) * part + total) / n
+        elif lattice.loss == "height":
+            loss = sum(node)
+        elif lattice.loss == "discernibility":
+            loss = sum(sizes[key] ** 2 for key in kept) + total * n
+        else:
+            loss = n / max(len(kept) + (total > 0), 1) / lattice.k
+        found[node] = (round(loss, 9), sum(node), node, total)
+    return found
+
+
+def random_lattice(seed, dims, k, limit, loss, l=None, t=None):  # noqa: E741
+    rng = np.random.default_rng(seed)
+    rows = np.stack([np.minimum(rng.geometric(0.3, 60) - 1, d - 1) for d in dims], axis=1)
+    codes, group = np.unique(rows, axis=0, return_inverse=True)
+    hist = np.zeros((len(codes), 3), dtype=np.int64)
+    np.add.at(hist, (group.ravel(), rng.integers(0, 3, 60)), 1)
+    whole = hist.sum(axis=0) / 60
+    test = accept([Sensitive(slice(0, 3), True, whole)], l, "entropy", 3.0, t)
+    diverse = l is not None or t is not None
+    return Lattice(
+        [chain(d) for d in dims],
+        codes.astype(np.uint32),
+        hist.sum(axis=1),
+        hist,
+        k,
+        test,
+        limit,
+        loss,
+        monotone=not (diverse and limit),
+    )
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    dims=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    k=st.integers(1, 9),
+    limit=st.sampled_from([0, 3, 10]),
+    loss=st.sampled_from(LOSSES),
+    l=st.sampled_from([None, 1.7, 2.5]),
+    t=st.sampled_from([None, 0.15]),
+)
+@profile(max_examples=60, deadline=None)
+def test_optimum_and_minimal_nodes_equal_exhaustive_search(seed, dims, k, limit, loss, l, t):  # noqa: E741
+    lattice = random_lattice(seed, dims, k, limit, loss, l, t)
+    every = brute(lattice)
+    best = lattice.optimal()
+    if not every:
+        assert best is None
+        return
+    want = min(every.values())
+    assert best is not None
+    assert (round(best.loss, 9), best.node, best.suppressed) == (want[0], want[2], want[3])
+    fresh = random_lattice(seed, dims, k, limit, loss, l, t)
+    minimal = {o.node for o in fresh.minimal()}
+    lowest = {
+        node
+        for node in every
+        if not any(o != node and all(a <= b for a, b in zip(o, node, strict=True)) for o in every)
+    }
+    assert minimal == lowest
+
+
+def test_keys_wider_than_64_bits_are_grouped_by_columns():
+    d, m = 200, 9
+    rng = np.random.default_rng(0)
+    codes = np.repeat(rng.integers(0, d, (40, m)), 2, axis=0).astype(np.uint32)
+    axis = Axis([np.arange(d), np.zeros(d, dtype=np.int64)], [np.zeros(d), np.ones(d)])
+    lattice = Lattice(
+        [axis] * m,
+        codes,
+        np.ones(80, np.int64),
+        np.ones((80, 1), np.int64),
+        2,
+        lambda s, h: np.ones(len(s), bool),
+    )
+    merged = lattice._by_columns((0,) * m)
+    assert len(merged) == 40
+    assert merged.size.tolist() == [2] * 40
+    assert merged.hist.sum() == 80
+
+
+def test_measures_of_diversity_by_hand():
+    hist = np.array([[4, 4, 0], [8, 0, 0], [5, 2, 1]])
+    assert entropy(hist)[:2] == pytest.approx([np.log(2), 0])
+    assert recursive(hist, 2, 2).tolist() == [True, False, True]  # 4 < 8; 8 < 0; 5 < 6
+    whole = hist.sum(axis=0) / 24
+    by_hand = abs(0.5 - whole[0]), abs(0.5 + 0.5 - whole[0] - whole[1])
+    assert distance(hist, ordered=True)[0] == pytest.approx(sum(by_hand) / 2)
+    assert distance(hist, ordered=False)[1] == pytest.approx(1 - whole[0])
+
+
+ADULT = [
+    "age",
+    "education",
+    "marital-status",
+    "native-country",
+    "occupation",
+    "race",
+    "sex",
+    "workclass",
+    "income",
+]
+
+
+@pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_adult_optimum_equals_all_12960_nodes(share):
+    import pandas
+    import pyarrow.parquet as pq
+
+    folder = Path(os.environ["HEDGEROW_DATA"])
+    people = pq.read_table(folder / "adult_train.parquet").drop_null()
+    files = {name: "salary-class" if name == "income" else name for name in ADULT}
+    hierarchies = {
+        name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv")
+        for name, file in files.items()
+    }
+    domain = build(read(people), Schema(quasi=ADULT), hierarchies, diverse=False)
+    lattice = Lattice(
+        domain.axes,
+        domain.codes,
+        domain.size,
+        domain.hist,
+        5,
+        lambda s, h: np.ones(len(s), bool),
+        int(share * people.num_rows),
+    )
+    assert np.prod(lattice.heights) == 12_960
+    best = lattice.optimal()
+    want = None
+    n, codes, size = lattice.n, domain.codes.astype(np.int64), domain.size
+    labels = [[level[codes[:, i]] for level in axis.levels] for i, axis in enumerate(domain.axes)]
+    shares = [[level[codes[:, i]] for level in axis.share] for i, axis in enumerate(domain.axes)]
+    per_level = [[float(size @ level) for level in column] for column in shares]
+    for node in product(*map(range, lattice.heights)):
+        least = sum(per_level[i][level] for i, level in enumerate(node)) / (9 * n)
+        if want is not None and least > want[0] + 1e-9:
+            continue  # suppression only adds to it
+        key, span = np.zeros(len(codes), np.int64), 1
+        for i, level in enumerate(node):
+            width = int(labels[i][level].max()) + 1
+            key, span = key * width + labels[i][level], span * width
+        if span > 200_000:
+            key = pandas.factorize(key)[0]
+        hidden = np.bincount(key, weights=size)[key] < 5
+        total = int(size[hidden].sum())
+        if total > lattice.limit or 0 < total < 5:
+            continue
+        lost = sum(shares[i][level] for i, level in enumerate(node))
+        loss = ((size * lost)[~hidden].sum() + 9 * total) / (9 * n)
+        rank = (round(loss, 12), sum(node), node, total)
+        want = rank if want is None or rank < want else want
+    assert best is not None
+    assert want is not None
+    assert (round(best.loss, 12), best.node, best.suppressed) == (want[0], want[2], want[3])

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.errors import SchemaError
+from hedgerow.hierarchy import Hierarchy
+
+
+def test_arx_format_with_quotes_and_a_byte_order_mark(tmp_path):
+    path = tmp_path / "job.csv"
+    path.write_text('\ufeff"a;b";group;*\nc;group;*\nc;group;*\n\n', encoding="utf-8")
+    assert Hierarchy.from_csv(path).paths == {
+        "a;b": ("a;b", "group", "*"),
+        "c": ("c", "group", "*"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a;x;*\na;y;*\n", "1 values two different paths"),
+        ("a;x;*\nb;*\n", "different lengths"),
+        ("a;x;*\nb;;*\n", "empty label"),
+        ("a;x;y;*\nb;x;z;*\n", "contradicts itself"),
+        ("a;x;a\n", "a cycle"),
+        ("a;x;y;x\n", "a cycle"),
+    ],
+)
+def test_bad_files_say_what_and_where(tmp_path, text, message):
+    path = tmp_path / "job.csv"
+    path.write_text(text)
+    with pytest.raises(SchemaError, match=message) as caught:
+        Hierarchy.from_csv(path)
+    assert "job.csv" in str(caught.value)
+
+
+def test_missing_values_are_counted_not_shown():
+    hierarchy = Hierarchy({"a": ("a", "*")})
+    with pytest.raises(SchemaError, match="lacks 2 of its 3 values") as caught:
+        hierarchy.check(["a", "secret-b", "secret-c"], "job")
+    assert "secret" not in str(caught.value)
+
+
+def test_intervals():
+    paths = Hierarchy.from_intervals([-1, 4.5, 23], [5, 10], origin=3).paths
+    assert paths["4.5"] == ("4.5", "[3, 8)", "[3, 13)", "*")
+    assert paths["-1"] == ("-1", "[-2, 3)", "[-7, 3)", "*")
+    for bad in ([], [0], [5, 12], [5, 5]):
+        with pytest.raises(SchemaError):
+            Hierarchy.from_intervals([1], bad)
+
+
+def test_dates_and_prefixes():
+    dates = Hierarchy.from_dates(["1999-12-31", "2000-01-01"], ["quarter", "year"])
+    assert dates.paths["1999-12-31"] == ("1999-12-31", "1999-Q4", "1999", "*")
+    with pytest.raises(SchemaError, match="1 values are not ISO"):
+        Hierarchy.from_dates(["x"])
+    with pytest.raises(SchemaError):
+        Hierarchy.from_dates(["2000-01-01"], ["year", "month"])
+    codes = Hierarchy.from_prefixes(["1234", "56"])
+    assert codes.paths["56"] == ("56", "56**", "56**", "5***", "*")
+
+
+@given(
+    st.lists(st.text("abcdef", min_size=1, max_size=3), min_size=1, max_size=40, unique=True),
+    st.data(),
+)
+def test_a_built_hierarchy_is_a_tree_that_ends_in_one_label(values, data):
+    counts = data.draw(st.lists(st.integers(1, 500), min_size=len(values), max_size=len(values)))
+    hierarchy = Hierarchy.from_values(sorted(values), counts)
+    assert list(hierarchy.paths) == sorted(values)
+    assert {path[-1] for path in hierarchy.paths.values()} == {"*"}
+    sizes = [len({path[i] for path in hierarchy.paths.values()}) for i in range(hierarchy.n_levels)]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
+def test_the_adult_hierarchies_read():
+    folder = Path(os.environ["HEDGEROW_DATA"]) / "hierarchies" / "adult"
+    levels = {path.stem: Hierarchy.from_csv(path).n_levels for path in folder.glob("*.csv")}
+    assert levels == {
+        "age": 5,
+        "education": 4,
+        "marital-status": 3,
+        "native-country": 3,
+        "occupation": 3,
+        "race": 2,
+        "salary-class": 2,
+        "sex": 2,
+        "workclass": 3,
+    }
