@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .audit.frontier import frontier as frontier
+    from .audit.result import Audit as Audit
+    from .audit.run import audit as audit
     from .explode import explode as explode
     from .methods.mart import MART as MART
     from .methods.mondrian import Mondrian as Mondrian
@@ -33,19 +36,23 @@ if TYPE_CHECKING:
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
 _HOMES = {
+    "Audit": "audit.result",
     "MART": "methods.mart",
     "Mondrian": "methods.mondrian",
     "Plan": "plan",
     "Release": "release",
     "Schema": "schema",
     "TreePatternPreserving": "methods.tpp",
+    "audit": "audit.run",
     "explode": "explode",
+    "frontier": "audit.frontier",
     "protect": "release",
     "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")
 
 __all__ = [
+    "Audit",
     "MART",
     "Mondrian",
     "Plan",
@@ -53,9 +60,11 @@ __all__ = [
     "Schema",
     "TreePatternPreserving",
     "__version__",
+    "audit",
     "datasets",
     "errors",
     "explode",
+    "frontier",
     "protect",
     "verify_model",
 ]
