@@ -98,7 +98,9 @@ def test_numeric_methods_name_every_column_at_fault(method):
 def test_mdav_loss_equals_the_reference(name, losses):
     table = hr.datasets.load_casc(name)
     for k, loss in zip((3, 4, 5, 10), losses, strict=True):
-        assert Microaggregation(k).fit(table).facts_["loss_percent"] == pytest.approx(loss, abs=5e-4)
+        assert Microaggregation(k).fit(table).facts_["loss_percent"] == pytest.approx(
+            loss, abs=5e-4
+        )
 
 
 @pytest.mark.parametrize("grouping", ["mdav", "v-mdav"])
@@ -112,7 +114,9 @@ def test_groups_of_k_are_averaged(n, k, grouping):
         mine = method.groups_ == g
         assert np.allclose(made[mine], frame[mine].mean().to_numpy())
         assert made[mine].nunique().max() == 1
-    release = hr.protect(frame, hr.Schema(quasi=list(frame)), Microaggregation(k, grouping=grouping))
+    release = hr.protect(
+        frame, hr.Schema(quasi=list(frame)), Microaggregation(k, grouping=grouping)
+    )
     assert release.summary()["groups"]["smallest"] >= k
 
 
@@ -138,7 +142,7 @@ def test_gower_releases_means_and_most_frequent_categories():
     frame.loc[[4, 9], "job"] = None
     method = Microaggregation(5).fit(frame)
     made = method.transform(frame)
-    assert made.dtypes["member"] == bool
+    assert made["member"].all()
     for g in np.unique(method.groups_):
         mine = method.groups_ == g
         counts = frame["job"][mine].fillna("?").value_counts()
@@ -284,9 +288,7 @@ def test_pram_draws_by_key_and_keeps_missing_cells():
     assert one.isna().equals(frame.isna())
     key = hr.key.Key.new()
     keyed = PRAM(0.5, key=key).fit(frame)
-    pd.testing.assert_frame_equal(
-        keyed.transform(frame), PRAM(0.5, key=key).fit_transform(frame)
-    )
+    pd.testing.assert_frame_equal(keyed.transform(frame), PRAM(0.5, key=key).fit_transform(frame))
     assert "key" not in keyed.plan_.parameters
     assert PRAM(1.0, invariant=False).fit_transform(frame).equals(frame)
 
@@ -304,7 +306,7 @@ def test_pram_draws_by_key_and_keeps_missing_cells():
 def test_pram_parameters(parameters, words):
     with pytest.raises(ParameterError, match=words):
         PRAM(**parameters).fit(jobs())
-    with pytest.raises(SchemaError, match="'a b', 'c.d'"):
+    with pytest.raises(SchemaError, match=r"'a b', 'c\.d'"):
         PRAM().fit(figures())
 
 

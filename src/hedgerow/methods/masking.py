@@ -108,7 +108,7 @@ class Masking(Method):
             "```",
             "",
             "Cells are altered one by one or in groups: figures for many records carry over better",
-            "than any single cell, and no cell should be read as the value of the person in its row.",
+            "than any single cell; do not read a cell as the value of the person in its row.",
             "",
         ]
         return {"MASKING.md": "\n".join(lines)}
