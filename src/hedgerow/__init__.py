@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .explode import explode as explode
     from .methods.mart import MART as MART
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.tpp import TreePatternPreserving as TreePatternPreserving
+    from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
     from .release import Release as Release
     from .release import protect as protect
@@ -36,8 +38,10 @@ _HOMES = {
     "Plan": "plan",
     "Release": "release",
     "Schema": "schema",
+    "TreePatternPreserving": "methods.tpp",
     "explode": "explode",
     "protect": "release",
+    "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")
 
@@ -47,11 +51,13 @@ __all__ = [
     "Plan",
     "Release",
     "Schema",
+    "TreePatternPreserving",
     "__version__",
     "datasets",
     "errors",
     "explode",
     "protect",
+    "verify_model",
 ]
 
 
