@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import apply, inspect, protect, reconstruct, reproduce, score
+from . import apply, audit, frontier, inspect, protect, reproduce, score, verify_model
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -56,5 +56,5 @@ def _all(
     pass
 
 
-for command in (inspect, protect, apply, reconstruct, score, reproduce):
+for command in (inspect, protect, apply, audit, frontier, score, verify_model, reproduce):
     command.add(app)

@@ -31,6 +31,7 @@ METHODS = {
     "pram": ("hedgerow.methods.pram", "PRAM"),
     "top-bottom": ("hedgerow.methods.coding", "TopBottomCoding"),
     "local-suppression": ("hedgerow.methods.suppression", "LocalSuppression"),
+    "tpp": ("hedgerow.methods.tpp", "TreePatternPreserving"),
 }
 
 OPTIONS = (
@@ -50,6 +51,15 @@ OPTIONS = (
     Option("min_leaf", int, "mart: records a leaf holds while growing; k by default."),
     Option("numeric", str, "Numbers become: range, mean or median."),
     Option("categorical", str, "Categories become: concatenate, weighted, hierarchy or suppress."),
+    Option("response", str, "tpp: the column that the trees predict; released unchanged."),
+    Option(
+        "trees",
+        str,
+        'tpp: what must be kept, such as "tree criterion=gini n_splits=3; forest n_trees=5".',
+    ),
+    Option(
+        "l", float, "tpp: every group's records over its most frequent sensitive value: above this."
+    ),
     Option("objective", str, "mondrian: median, regression, information_gain or loss."),
     Option("l", float, "rr: cap the risk at 1/l; anatomy, incognito: diversity.", ("-l",)),
     Option("target", str, "rr: randomize quasi, sensitive or both."),

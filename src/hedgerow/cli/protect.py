@@ -233,3 +233,5 @@ def _tell(release: Release, folder: Path, json: bool) -> None:
     say(f"to read    {files['recipient']}  (give it with the release)")
     say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
     say(f"numbers    {files['numbers']}")
+    for path in sorted(p for p in folder.iterdir() if p not in files.values()):
+        say(f"beside     {path}")

@@ -26,6 +26,8 @@ EXPERIMENTS: dict[str, tuple[str, str]] = {
     "porop-table1": ("hedgerow.papers.porop", "table1"),
     "porop-table2": ("hedgerow.papers.porop", "table2"),
     "porop-figures": ("hedgerow.papers.porop", "figures"),
+    "tpp-table1": ("hedgerow.papers.tpp", "table1"),
+    "tpp-figures": ("hedgerow.papers.tpp", "figures"),
 }
 
 
@@ -75,7 +77,7 @@ def _save(pictures: Mapping[str, str], folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, svg in pictures.items():
-            path = folder / file
+            path = folder / (file if file.endswith(".svg") else f"{file}.svg")
             path.write_text(svg, encoding="utf-8")
             written.append(path)
     except OSError as error:

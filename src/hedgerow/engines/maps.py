@@ -37,7 +37,7 @@ def recode(maps: Maps, table: Table) -> Transformed:
             codes = np.where(hidden, listed[maps.suppress_label], codes)
         elif _is_identity(column):
             continue
-        made[column.name] = _array(list(listed), codes)
+        made[column.name] = _moments(column, _array(list(listed), codes))
     return Transformed(made, outside)
 
 
@@ -106,6 +106,15 @@ def _array(labels: list[Any], codes: Ints) -> pa.Array:
         )
     numbers = np.array([np.nan if label is None else float(label) for label in labels])[codes]
     return pa.array(numbers, mask=np.isnan(numbers))
+
+
+def _moments(column: ColumnMap, made: pa.Array) -> pa.Array:
+    """Dates that are released as dates, not as text: counts since 1970 with their type."""
+    if column.kind != "date" or not pa.types.is_floating(made.type):
+        return made
+    if column.unit == "day":
+        return made.cast(pa.int32()).cast(pa.date32())
+    return made.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def _text(label: str | float) -> str:
