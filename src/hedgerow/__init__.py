@@ -24,11 +24,18 @@ if TYPE_CHECKING:
     from .audit.result import Audit as Audit
     from .audit.run import audit as audit
     from .explode import explode as explode
+    from .hierarchy import Hierarchy as Hierarchy
+    from .key import Key as Key
+    from .methods.anatomy import Anatomy as Anatomy
+    from .methods.full_domain import Datafly as Datafly
+    from .methods.full_domain import Incognito as Incognito
     from .methods.mart import MART as MART
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.randomized_response import RandomizedResponse as RandomizedResponse
     from .methods.tpp import TreePatternPreserving as TreePatternPreserving
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
+    from .reconstruct import reconstruct as reconstruct
     from .release import Release as Release
     from .release import protect as protect
     from .schema import Schema as Schema
@@ -37,6 +44,13 @@ if TYPE_CHECKING:
 # `import hedgerow` loads nothing heavy.
 _HOMES = {
     "Audit": "audit.result",
+    "Key": "key",
+    "Hierarchy": "hierarchy",
+    "reconstruct": "reconstruct",
+    "Incognito": "methods.full_domain",
+    "Datafly": "methods.full_domain",
+    "Anatomy": "methods.anatomy",
+    "RandomizedResponse": "methods.randomized_response",
     "MART": "methods.mart",
     "Mondrian": "methods.mondrian",
     "Plan": "plan",
@@ -52,10 +66,16 @@ _HOMES = {
 _MODULES = ("datasets", "errors")
 
 __all__ = [
-    "Audit",
     "MART",
+    "Anatomy",
+    "Audit",
+    "Datafly",
+    "Hierarchy",
+    "Incognito",
+    "Key",
     "Mondrian",
     "Plan",
+    "RandomizedResponse",
     "Release",
     "Schema",
     "TreePatternPreserving",
@@ -66,6 +86,7 @@ __all__ = [
     "explode",
     "frontier",
     "protect",
+    "reconstruct",
     "verify_model",
 ]
 

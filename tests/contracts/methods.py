@@ -37,8 +37,14 @@ class Case:
 CASES = [
     Case("MART", lambda: MART(k=3), k=3),
     Case("MART of the papers", lambda: MART(k=3, max_disclosure=None, alpha=0.05, min_leaf=2), k=3),
-    Case("MART with means and counts", lambda: MART(k=3, numeric="mean", categorical="weighted"), k=3),
-    Case("MART with medians and stars", lambda: MART(k=3, numeric="median", categorical="suppress"), k=3),
+    Case(
+        "MART with means and counts", lambda: MART(k=3, numeric="mean", categorical="weighted"), k=3
+    ),
+    Case(
+        "MART with medians and stars",
+        lambda: MART(k=3, numeric="median", categorical="suppress"),
+        k=3,
+    ),
     Case("Mondrian by median", lambda: Mondrian(k=3), k=3),
     Case("Mondrian by loss", lambda: Mondrian(k=3, objective="loss"), k=3),
     Case("Mondrian by regression", lambda: Mondrian(k=3, objective="regression"), k=3),

@@ -23,8 +23,15 @@ from hedgerow.table import read
 from .methods import CASES, Case
 from .tables import PLAIN, SECRET_NUMBER, SECRET_TEXT, TABLES, people
 
-MUST_FAIL = {"no rows", "one row", "two rows", "no quasi-identifier", "a column that is not there",
-             "text in a numeric column", "nested values"}
+MUST_FAIL = {
+    "no rows",
+    "one row",
+    "two rows",
+    "no quasi-identifier",
+    "a column that is not there",
+    "text in a numeric column",
+    "nested values",
+}
 
 
 def outcome(case: Case, table: Any, schema: Schema) -> Any:
@@ -71,8 +78,10 @@ def test_a_correct_release_or_a_clear_error(case: Case, kind: str, tmp_path: Pat
     assert made.n_rows == original.n_rows
     assert made.names == [n for n in original.names if n not in schema.identifiers]
     if case.k:
-        groups = Counter(tuple(map(str, row)) for row in zip(
-            *(made.arrow.column(n).to_pylist() for n in schema.quasi), strict=True))
+        groups = Counter(
+            tuple(map(str, row))
+            for row in zip(*(made.arrow.column(n).to_pylist() for n in schema.quasi), strict=True)
+        )
         assert min(groups.values()) >= case.k
     if isinstance(table, pd.DataFrame):
         assert found.table.index.equals(table.index)

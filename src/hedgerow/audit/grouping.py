@@ -143,5 +143,6 @@ def count(grouping: Grouping, codes: npt.NDArray[np.integer], n_values: int) -> 
         counts = dense[cells]
     else:
         cells, counts = np.unique(keys, return_counts=True)
-    return Counts(cells // n_values, cells % n_values, counts.astype(np.int64),
-                  grouping.n_groups, n_values)
+    return Counts(
+        cells // n_values, cells % n_values, counts.astype(np.int64), grouping.n_groups, n_values
+    )

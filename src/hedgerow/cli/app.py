@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
+<<<<<<< HEAD
 from . import apply, audit, frontier, inspect, protect, reproduce, score, verify_model
+=======
+from . import (
+    apply,
+    audit,
+    frontier,
+    inspect,
+    protect,
+    reconstruct,
+    reproduce,
+    score,
+    verify_model,
+)
+>>>>>>> main
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -56,5 +70,19 @@ def _all(
     pass
 
 
+<<<<<<< HEAD
 for command in (inspect, protect, apply, audit, frontier, score, verify_model, reproduce):
+=======
+for command in (
+    inspect,
+    protect,
+    apply,
+    audit,
+    frontier,
+    reconstruct,
+    verify_model,
+    score,
+    reproduce,
+):
+>>>>>>> main
     command.add(app)

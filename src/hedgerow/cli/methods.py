@@ -57,11 +57,14 @@ OPTIONS = (
         str,
         'tpp: what must be kept, such as "tree criterion=gini n_splits=3; forest n_trees=5".',
     ),
-    Option(
-        "l", float, "tpp: every group's records over its most frequent sensitive value: above this."
-    ),
     Option("objective", str, "mondrian: median, regression, information_gain or loss."),
-    Option("l", float, "rr: cap the risk at 1/l; anatomy, incognito: diversity.", ("-l",)),
+    Option(
+        "l",
+        float,
+        "rr: cap the risk at 1/l; anatomy, incognito: diversity; tpp: records of every group over "
+        "its most frequent sensitive value, above this.",
+        ("-l",),
+    ),
     Option("target", str, "rr: randomize quasi, sensitive or both."),
     Option("bound", str, "rr: cap the paper's risk or the operational success."),
     Option("bins", int, "rr: bins of numbers and dates."),
