@@ -6,9 +6,6 @@ from typing import Annotated
 
 import typer
 
-<<<<<<< HEAD
-from . import apply, audit, frontier, inspect, protect, reproduce, score, verify_model
-=======
 from . import (
     apply,
     audit,
@@ -20,7 +17,6 @@ from . import (
     score,
     verify_model,
 )
->>>>>>> main
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -70,9 +66,6 @@ def _all(
     pass
 
 
-<<<<<<< HEAD
-for command in (inspect, protect, apply, audit, frontier, score, verify_model, reproduce):
-=======
 for command in (
     inspect,
     protect,
@@ -84,5 +77,4 @@ for command in (
     score,
     reproduce,
 ):
->>>>>>> main
     command.add(app)
