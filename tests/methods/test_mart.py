@@ -29,7 +29,6 @@ from hedgerow.errors import (
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.methods.mart import MART
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 QUASI = ["age", "job"]
 
