@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hedgerow.methods.anatomy import Anatomy
+from hedgerow.methods.full_domain import Datafly, Incognito
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
+from hedgerow.methods.randomized_response import RandomizedResponse
 
 
 @dataclass(frozen=True)
@@ -49,4 +52,16 @@ CASES = [
     Case("Mondrian by loss", lambda: Mondrian(k=3, objective="loss"), k=3),
     Case("Mondrian by regression", lambda: Mondrian(k=3, objective="regression"), k=3),
     Case("Mondrian by information gain", lambda: Mondrian(k=3, objective="information_gain"), k=3),
+    Case("Datafly", lambda: Datafly(k=3), k=3),
+    Case("Datafly with suppression", lambda: Datafly(k=3, suppression=0.2), k=3),
+    Case("Incognito", lambda: Incognito(k=3), k=3),
+    Case("Incognito with suppression", lambda: Incognito(k=3, suppression=0.2), k=3),
+    Case("Incognito with t", lambda: Incognito(k=3, t=0.6, search="minimal"), k=3),
+    Case("anatomy", lambda: Anatomy(l=2), applies=False),
+    Case("randomized response", lambda: RandomizedResponse(l=1.2, bins=3), order_free=False),
+    Case(
+        "randomized response of both",
+        lambda: RandomizedResponse(l=1.5, target="both", bins=2),
+        order_free=False,
+    ),
 ]

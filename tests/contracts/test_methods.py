@@ -71,7 +71,8 @@ def test_a_correct_release_or_a_clear_error(case: Case, kind: str, tmp_path: Pat
         assert_clear(found)
         assert kind != "plain" or case.name == "Mondrian by information gain"
         return
-    assert kind not in MUST_FAIL
+    few = set() if case.k else {"one row", "two rows"}  # too few for groups of k
+    assert kind not in MUST_FAIL - few
     assert all(check.holds for check in found.verify())
     assert type(found.table) is type(table)
     made, original = read(found.table), read(table)
