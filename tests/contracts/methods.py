@@ -28,6 +28,8 @@ class Case:
         The same release, up to the order of the rows, when the rows are shuffled.
     applies : bool
         Its plan can be applied to other people.
+    domain_public : bool
+        Its public plan lists the categories, without which nobody can use the release.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Case:
     k: int = 0
     order_free: bool = True
     applies: bool = True
+    domain_public: bool = False
 
 
 CASES = [
@@ -58,10 +61,16 @@ CASES = [
     Case("Incognito with suppression", lambda: Incognito(k=3, suppression=0.2), k=3),
     Case("Incognito with t", lambda: Incognito(k=3, t=0.6, search="minimal"), k=3),
     Case("anatomy", lambda: Anatomy(l=2), applies=False),
-    Case("randomized response", lambda: RandomizedResponse(l=1.2, bins=3), order_free=False),
+    Case(
+        "randomized response",
+        lambda: RandomizedResponse(l=1.2, bins=3),
+        order_free=False,
+        domain_public=True,
+    ),
     Case(
         "randomized response of both",
         lambda: RandomizedResponse(l=1.5, target="both", bins=2),
         order_free=False,
+        domain_public=True,
     ),
 ]
