@@ -20,9 +20,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .audit.scores import score as score
     from .explode import explode as explode
+    from .methods.coding import TopBottomCoding as TopBottomCoding
     from .methods.mart import MART as MART
+    from .methods.microaggregation import Microaggregation as Microaggregation
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.noise import NoiseAddition as NoiseAddition
+    from .methods.porop import LiROP as LiROP
+    from .methods.porop import PoROP as PoROP
+    from .methods.pram import PRAM as PRAM
+    from .methods.rank_swapping import RankSwapping as RankSwapping
+    from .methods.suppression import LocalSuppression as LocalSuppression
     from .methods.tpp import TreePatternPreserving as TreePatternPreserving
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
@@ -33,30 +42,48 @@ if TYPE_CHECKING:
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
 _HOMES = {
+    "LiROP": "methods.porop",
+    "LocalSuppression": "methods.suppression",
     "MART": "methods.mart",
+    "Microaggregation": "methods.microaggregation",
     "Mondrian": "methods.mondrian",
+    "NoiseAddition": "methods.noise",
+    "PRAM": "methods.pram",
     "Plan": "plan",
+    "PoROP": "methods.porop",
+    "RankSwapping": "methods.rank_swapping",
     "Release": "release",
     "Schema": "schema",
+    "TopBottomCoding": "methods.coding",
     "TreePatternPreserving": "methods.tpp",
     "explode": "explode",
     "protect": "release",
+    "score": "audit.scores",
     "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")
 
 __all__ = [
     "MART",
+    "PRAM",
+    "LiROP",
+    "LocalSuppression",
+    "Microaggregation",
     "Mondrian",
+    "NoiseAddition",
     "Plan",
+    "PoROP",
+    "RankSwapping",
     "Release",
     "Schema",
+    "TopBottomCoding",
     "TreePatternPreserving",
     "__version__",
     "datasets",
     "errors",
     "explode",
     "protect",
+    "score",
     "verify_model",
 ]
 

@@ -19,6 +19,7 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
+from hedgerow.key import Key
 from hedgerow.methods.coding import TopBottomCoding
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import NoiseAddition
@@ -286,7 +287,7 @@ def test_pram_draws_by_key_and_keeps_missing_cells():
     pd.testing.assert_frame_equal(one, two)
     assert not one.equals(PRAM(0.5, random_state=2).fit_transform(frame))
     assert one.isna().equals(frame.isna())
-    key = hr.key.Key.new()
+    key = Key.new()
     keyed = PRAM(0.5, key=key).fit(frame)
     pd.testing.assert_frame_equal(keyed.transform(frame), PRAM(0.5, key=key).fit_transform(frame))
     assert "key" not in keyed.plan_.parameters
