@@ -176,6 +176,11 @@ def test_missing_numbers_are_refused_by_name():
         Microaggregation(3).fit(frame)
 
 
+def test_a_column_without_values_stays_empty():
+    frame = jobs(20).assign(job=None)
+    assert Microaggregation(3).fit_transform(frame)["job"].isna().all()
+
+
 # Noise
 
 

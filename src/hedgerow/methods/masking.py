@@ -220,7 +220,9 @@ def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64
         )
     if pa.types.is_dictionary(original):
         return texts.cast(original.value_type).dictionary_encode()
-    return texts if pa.types.is_string(original) else texts.cast(original)
+    if pa.types.is_string(original) or pa.types.is_null(original):
+        return texts
+    return texts.cast(original)
 
 
 def _plain(value: Any) -> Any:
