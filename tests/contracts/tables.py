@@ -76,6 +76,7 @@ def _categorical_type() -> tuple[Any, Schema]:
     frame = people()
     frame["job"] = pd.Categorical(frame["job"], categories=["unused", "nurse", "cook", SECRET_TEXT, "clerk"])
     frame["rank"] = pd.Categorical(["low", "high"] * 20, categories=["low", "middle", "high"], ordered=True)
+    frame["grade"] = frame["rank"]
     return frame, Schema(quasi=["age", "job", "rank"], sensitive=["pay"])
 
 
