@@ -43,8 +43,14 @@ class Case:
 CASES = [
     Case("MART", lambda: MART(k=3), k=3),
     Case("MART of the papers", lambda: MART(k=3, max_disclosure=None, alpha=0.05, min_leaf=2), k=3),
-    Case("MART with means and counts", lambda: MART(k=3, numeric="mean", categorical="weighted"), k=3),
-    Case("MART with medians and stars", lambda: MART(k=3, numeric="median", categorical="suppress"), k=3),
+    Case(
+        "MART with means and counts", lambda: MART(k=3, numeric="mean", categorical="weighted"), k=3
+    ),
+    Case(
+        "MART with medians and stars",
+        lambda: MART(k=3, numeric="median", categorical="suppress"),
+        k=3,
+    ),
     Case("Mondrian by median", lambda: Mondrian(k=3), k=3),
     Case("Mondrian by loss", lambda: Mondrian(k=3, objective="loss"), k=3),
     Case("Mondrian by regression", lambda: Mondrian(k=3, objective="regression"), k=3),
@@ -52,5 +58,10 @@ CASES = [
     Case("Anatomy", lambda: Anatomy(l=2), order_free=False, applies=False),
     Case("Datafly", lambda: Datafly(k=3), k=3),
     Case("Incognito", lambda: Incognito(k=3), k=3),
-    Case("Randomized response", lambda: RandomizedResponse(l=1.2), order_free=False, domain_public=True),
+    Case(
+        "Randomized response",
+        lambda: RandomizedResponse(l=1.2),
+        order_free=False,
+        domain_public=True,
+    ),
 ]

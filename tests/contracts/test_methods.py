@@ -80,8 +80,10 @@ def test_a_correct_release_or_a_clear_error(case: Case, kind: str, tmp_path: Pat
     assert made.n_rows == original.n_rows
     assert made.names == [n for n in original.names if n not in schema.identifiers]
     if case.k:
-        groups = Counter(row for row in zip(
-            *(made.arrow.column(n).to_pylist() for n in schema.quasi), strict=True))
+        groups = Counter(
+            row
+            for row in zip(*(made.arrow.column(n).to_pylist() for n in schema.quasi), strict=True)
+        )
         assert min(groups.values()) >= case.k
     if isinstance(table, pd.DataFrame):
         assert found.table.index.equals(table.index)

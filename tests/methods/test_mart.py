@@ -29,7 +29,6 @@ from hedgerow.errors import (
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.methods.mart import MART
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 QUASI = ["age", "job"]
 
@@ -375,7 +374,9 @@ def test_categories(style: str, first: str, second: str) -> None:
 def test_a_centre_lies_within_its_group(style: str) -> None:
     """Three times 0.1, divided by three, is more than 0.1 in doubles."""
     frame = pd.DataFrame({"x": [0.1] * 3 + [1.7e308] * 2 + [1.6e308]})
-    released = MART(k=3, numeric=style, max_disclosure=None).fit_transform(frame, [1, 2, 3, 9, 8, 9])
+    released = MART(k=3, numeric=style, max_disclosure=None).fit_transform(
+        frame, [1, 2, 3, 9, 8, 9]
+    )
     assert released["x"].tolist()[:3] == [0.1] * 3
     assert 1.6e308 < released["x"].iloc[3] <= 1.7e308
 

@@ -120,9 +120,12 @@ class MART(PartitionMethod):
         ):
             raise ParameterError(f"min_leaf must be a whole number between 1 and k ({self.k:,})")
         deepest = self.max_depth
-        if deepest is not None and (isinstance(deepest, bool) or not isinstance(deepest, (int, np.integer))
-                                    or deepest < 0):
-            raise ParameterError("max_depth must be a whole number of at least 0, or None for no limit")
+        if deepest is not None and (
+            isinstance(deepest, bool) or not isinstance(deepest, (int, np.integer)) or deepest < 0
+        ):
+            raise ParameterError(
+                "max_depth must be a whole number of at least 0, or None for no limit"
+            )
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(table, schema)

@@ -10,7 +10,7 @@ one, which sanitizes the training folds alone and tests on raw records.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -208,7 +208,7 @@ def _row(
 ) -> dict[str, Any]:
     """One tree size: privacy of both methods, scores of every learner and protocol."""
     k = _tpp(X, y, size, criterion)[1]
-    methods = {
+    methods: dict[str, Callable[[Any, Any], Any]] = {
         "tpp": lambda a, b: _tpp(a, b, size, criterion)[0],
         "mondrian": lambda a, b: _mondrian(a, b, max(k, 2), criterion),
     }
@@ -259,8 +259,8 @@ def _tpp(X: Any, y: Any, size: int, criterion: str) -> tuple[TreePatternPreservi
 def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Mondrian:
     objective = "information_gain" if criterion == "entropy" else "regression"
     made = Mondrian(k=k, objective=objective, numeric="mean")
-    fitted: Mondrian = made.fit(X, y)
-    return fitted
+    made.fit(X, y)
+    return made
 
 
 def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:

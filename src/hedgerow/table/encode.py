@@ -314,7 +314,7 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
     if numbers.dtype.kind == "i" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < _SPAN and -_EXACT <= low and high <= _EXACT:
+        if high - low < _SPAN and low >= -_EXACT and high <= _EXACT:
             offset = numbers - low
             present = np.bincount(offset) > 0
             lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
