@@ -84,7 +84,6 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        _check_columns(table, schema)
         self.plan_ = self._fit(table, schema)
         return self
 
@@ -127,7 +126,7 @@ class Method(Estimator):
         return {k: _plain(v) for k, v in self.get_params(deep=False).items() if k != "schema"}
 
 
-def _check_columns(table: Table, schema: Schema) -> None:
+def check_columns(table: Table, schema: Schema) -> None:
     """Raise one error for all columns with infinities and quasi-identifiers without values."""
     faults = []
     for role, names in (("quasi-identifier", schema.quasi), ("sensitive column", schema.sensitive)):

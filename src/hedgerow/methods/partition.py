@@ -21,7 +21,7 @@ from ..trees.prune import node_rsd
 from ..trees.responses import Responses
 from ..trees.statistics import Layout, Rules
 from ..trees.tree import Tree
-from .base import Method, plan_columns
+from .base import Method, check_columns, plan_columns
 from .recode import recode
 
 NUMERIC = ("range", "mean", "median")
@@ -83,6 +83,7 @@ class PartitionMethod(Method):
                 f"k is {k:,}, but the table has only {table.n_rows:,} rows",
                 hint="ask for smaller groups",
             )
+        check_columns(table, schema)
         if self.numeric not in NUMERIC:
             raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
         if self.categorical not in CATEGORICAL:
