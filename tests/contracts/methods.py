@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hedgerow.methods.anatomy import Anatomy
+from hedgerow.methods.full_domain import Datafly, Incognito
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
+from hedgerow.methods.randomized_response import RandomizedResponse
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Case:
         The same release, up to the order of the rows, when the rows are shuffled.
     applies : bool
         Its plan can be applied to other people.
+    domain_public : bool
+        Its readers must know the categories of every column.
     """
 
     name: str
@@ -32,6 +37,7 @@ class Case:
     k: int = 0
     order_free: bool = True
     applies: bool = True
+    domain_public: bool = False
 
 
 CASES = [
@@ -49,4 +55,13 @@ CASES = [
     Case("Mondrian by loss", lambda: Mondrian(k=3, objective="loss"), k=3),
     Case("Mondrian by regression", lambda: Mondrian(k=3, objective="regression"), k=3),
     Case("Mondrian by information gain", lambda: Mondrian(k=3, objective="information_gain"), k=3),
+    Case("Anatomy", lambda: Anatomy(l=2), order_free=False, applies=False),
+    Case("Datafly", lambda: Datafly(k=3), k=3),
+    Case("Incognito", lambda: Incognito(k=3), k=3),
+    Case(
+        "Randomized response",
+        lambda: RandomizedResponse(l=1.2),
+        order_free=False,
+        domain_public=True,
+    ),
 ]

@@ -126,6 +126,22 @@ class Method(Estimator):
         return {k: _plain(v) for k, v in self.get_params(deep=False).items() if k != "schema"}
 
 
+def check_columns(table: Table, schema: Schema) -> None:
+    """Raise one error for all columns with infinities and quasi-identifiers without values."""
+    faults = []
+    for role, names in (("quasi-identifier", schema.quasi), ("sensitive column", schema.sensitive)):
+        for name in names:
+            column = table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            )
+            if column.infinite:
+                faults.append(f"{role} {name!r} holds infinite values")
+            elif not column.n_values and role == "quasi-identifier":
+                faults.append(f"{role} {name!r} is wholly missing")
+    if faults:
+        raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
+
+
 def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
     """Every column of a table with its role and kind, as the plan keeps it."""
     made = []
