@@ -69,7 +69,14 @@ def measured(name: str, source: Path, folder: Path, runs: int) -> dict[str, Any]
     """Median seconds by step and the largest peak of several processes."""
     found = []
     for i in range(runs):
-        arguments = [sys.executable, __file__, "--job", name, str(source), str(folder / f"{name}{i}")]
+        arguments = [
+            sys.executable,
+            __file__,
+            "--job",
+            name,
+            str(source),
+            str(folder / f"{name}{i}"),
+        ]
         made = subprocess.run(arguments, capture_output=True, text=True, check=True)
         found.append(json.loads(made.stdout))
     steps = {s: statistics.median(f["steps"][s] for f in found) for s in found[0]["steps"]}
@@ -81,7 +88,9 @@ def command(*arguments: str, runs: int) -> float:
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "hedgerow", *arguments], capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "hedgerow", *arguments], capture_output=True, check=True
+        )
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
 
