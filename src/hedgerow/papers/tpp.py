@@ -10,7 +10,7 @@ one, which sanitizes the training folds alone and tests on raw records.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -208,7 +208,7 @@ def _row(
 ) -> dict[str, Any]:
     """One tree size: privacy of both methods, scores of every learner and protocol."""
     k = _tpp(X, y, size, criterion)[1]
-    methods = {
+    methods: dict[str, Callable[[Any, Any], Any]] = {
         "tpp": lambda a, b: _tpp(a, b, size, criterion)[0],
         "mondrian": lambda a, b: _mondrian(a, b, max(k, 2), criterion),
     }
