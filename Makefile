@@ -28,7 +28,7 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest -q
 
 lint: .venv/installed-dev
-	$(BIN)/ruff check src tests scripts benchmarks examples
+	$(BIN)/ruff check .
 
 types: .venv/installed-dev
 	$(BIN)/mypy

@@ -14,18 +14,24 @@ from hedgerow.hierarchy import Hierarchy
 def test_arx_format_with_quotes_and_a_byte_order_mark(tmp_path):
     path = tmp_path / "job.csv"
     path.write_text('\ufeff"a;b";group;*\nc;group;*\nc;group;*\n\n', encoding="utf-8")
-    assert Hierarchy.from_csv(path).paths == {"a;b": ("a;b", "group", "*"), "c": ("c", "group", "*")}
+    assert Hierarchy.from_csv(path).paths == {
+        "a;b": ("a;b", "group", "*"),
+        "c": ("c", "group", "*"),
+    }
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("", "is empty"),
-    ("a;x;*\na;y;*\n", "1 values two different paths"),
-    ("a;x;*\nb;*\n", "different lengths"),
-    ("a;x;*\nb;;*\n", "empty label"),
-    ("a;x;y;*\nb;x;z;*\n", "contradicts itself"),
-    ("a;x;a\n", "a cycle"),
-    ("a;x;y;x\n", "a cycle"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a;x;*\na;y;*\n", "1 values two different paths"),
+        ("a;x;*\nb;*\n", "different lengths"),
+        ("a;x;*\nb;;*\n", "empty label"),
+        ("a;x;y;*\nb;x;z;*\n", "contradicts itself"),
+        ("a;x;a\n", "a cycle"),
+        ("a;x;y;x\n", "a cycle"),
+    ],
+)
 def test_bad_files_say_what_and_where(tmp_path, text, message):
     path = tmp_path / "job.csv"
     path.write_text(text)
@@ -61,8 +67,10 @@ def test_dates_and_prefixes():
     assert codes.paths["56"] == ("56", "56**", "56**", "5***", "*")
 
 
-@given(st.lists(st.text("abcdef", min_size=1, max_size=3), min_size=1, max_size=40, unique=True),
-       st.data())
+@given(
+    st.lists(st.text("abcdef", min_size=1, max_size=3), min_size=1, max_size=40, unique=True),
+    st.data(),
+)
 def test_a_built_hierarchy_is_a_tree_that_ends_in_one_label(values, data):
     counts = data.draw(st.lists(st.integers(1, 500), min_size=len(values), max_size=len(values)))
     hierarchy = Hierarchy.from_values(sorted(values), counts)
@@ -76,5 +84,14 @@ def test_a_built_hierarchy_is_a_tree_that_ends_in_one_label(values, data):
 def test_the_adult_hierarchies_read():
     folder = Path(os.environ["HEDGEROW_DATA"]) / "hierarchies" / "adult"
     levels = {path.stem: Hierarchy.from_csv(path).n_levels for path in folder.glob("*.csv")}
-    assert levels == {"age": 5, "education": 4, "marital-status": 3, "native-country": 3,
-                      "occupation": 3, "race": 2, "salary-class": 2, "sex": 2, "workclass": 3}
+    assert levels == {
+        "age": 5,
+        "education": 4,
+        "marital-status": 3,
+        "native-country": 3,
+        "occupation": 3,
+        "race": 2,
+        "salary-class": 2,
+        "sex": 2,
+        "workclass": 3,
+    }

@@ -39,7 +39,9 @@ def test_copies_are_the_same_key():
     assert pickle.loads(pickle.dumps(key)) == key
 
 
-@pytest.mark.parametrize("content", ["", "nonsense", "hedgerow-key-1 abc", "hedgerow-key-1 " + "00" * 5])
+@pytest.mark.parametrize(
+    "content", ["", "nonsense", "hedgerow-key-1 abc", "hedgerow-key-1 " + "00" * 5]
+)
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "secret.key"
     path.write_text(content)

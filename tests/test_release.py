@@ -376,3 +376,19 @@ def test_pseudonyms_link_records_under_one_key_alone() -> None:
 def test_schemas_that_do_not_fit(schema: hr.Schema, error: type[HedgerowError], words: str) -> None:
     with pytest.raises(error, match=words):
         hr.protect(people(), schema, hr.MART(k=5))
+
+
+def test_the_plan_as_sql_gives_the_release_in_a_database() -> None:
+    import duckdb
+
+    made = hr.datasets.make_people(2_000, seed=1)
+    quasi = ["age", "sex", "education", "job", "entry_date", "children", "born_abroad"]
+    schema = hr.Schema(quasi=quasi, sensitive=["income"], identifiers=["postcode"])
+    release = hr.protect(made, schema, hr.MART(k=10, max_disclosure=0.5))
+    with duckdb.connect() as connection:
+        connection.register("people", made)
+        table = connection.sql(release.plan.to_sql()).to_arrow_table().sort_by("person_id")
+    ours = release.released.arrow.sort_by("person_id")
+    assert table.column_names == ours.column_names
+    for name in table.column_names:
+        assert table.column(name).to_pylist() == ours.column(name).to_pylist()

@@ -455,13 +455,13 @@ _KINDS: dict[str, type[Criterion]] = {
 def from_promise(promise: Mapping[str, Any]) -> Criterion:
     """The criterion of a plan's promise; PlanError when it is unknown or malformed."""
     kind = promise.get("kind")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise PlanError(
             f"the plan promises the unknown {kind!r}", hint=f"known: {', '.join(_KINDS)}"
         )
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
     try:
-        return _KINDS[str(kind)](**fields)
+        return _KINDS[kind](**fields)
     except (TypeError, ParameterError):
         raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 

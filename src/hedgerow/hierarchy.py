@@ -54,25 +54,34 @@ class Hierarchy:
                 raise SchemaError("a hierarchy path does not begin with its own value")
         empty = sum(1 for path in self.paths.values() if any(not label for label in path[1:]))
         if empty:
-            raise SchemaError(f"a hierarchy has {empty:,} values with an empty label on their path",
-                              hint="fill every level; repeat a label to skip a level")
+            raise SchemaError(
+                f"a hierarchy has {empty:,} values with an empty label on their path",
+                hint="fill every level; repeat a label to skip a level",
+            )
         self._check_tree()
 
     def _check_tree(self) -> None:
         """Levels only merge: the same label at a level has one label at the next."""
         cycles = sum(1 for path in self.paths.values() if _returns(path))
         if cycles:
-            raise SchemaError(f"a hierarchy has {cycles:,} values whose path returns to a label it "
-                              "had left (a cycle)", hint="a path only goes up")
+            raise SchemaError(
+                f"a hierarchy has {cycles:,} values whose path returns to a label it "
+                "had left (a cycle)",
+                hint="a path only goes up",
+            )
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
-            clash = sum(1 for path in self.paths.values()
-                        if above.setdefault(path[level], path[level + 1]) != path[level + 1])
+            clash = sum(
+                1
+                for path in self.paths.values()
+                if above.setdefault(path[level], path[level + 1]) != path[level + 1]
+            )
             if clash:
                 raise SchemaError(
                     f"a hierarchy contradicts itself: {clash:,} values share a label at level "
                     f"{level} with values that stand under another label at level {level + 1}",
-                    hint="each label has exactly one label above it")
+                    hint="each label has exactly one label above it",
+                )
 
     @property
     def n_levels(self) -> int:
@@ -106,7 +115,8 @@ class Hierarchy:
         if lacking:
             raise SchemaError(
                 f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
-                hint="add a line for each, or check spelling, blanks and number formats")
+                hint="add a line for each, or check spelling, blanks and number formats",
+            )
 
     def topped(self) -> Hierarchy:
         """The hierarchy with a last level where everything is one label."""
@@ -142,19 +152,24 @@ class Hierarchy:
         except csv.Error:
             raise SchemaError(f"the hierarchy {name} is not a CSV file") from None
         if not paths:
-            raise SchemaError(f"the hierarchy {name} is empty",
-                              hint=f"one line a value: value{separator}group{separator}*")
+            raise SchemaError(
+                f"the hierarchy {name} is empty",
+                hint=f"one line a value: value{separator}group{separator}*",
+            )
         if doubled:
-            raise SchemaError(f"the hierarchy {name} gives {doubled:,} values two different paths",
-                              hint="one line a value")
+            raise SchemaError(
+                f"the hierarchy {name} gives {doubled:,} values two different paths",
+                hint="one line a value",
+            )
         try:
             return cls(paths)
         except SchemaError as error:
             raise SchemaError(f"the hierarchy {name}: {error.message}", hint=error.hint) from None
 
     @classmethod
-    def from_intervals(cls, values: Iterable[float], widths: Sequence[float],
-                       origin: float = 0.0) -> Hierarchy:
+    def from_intervals(
+        cls, values: Iterable[float], widths: Sequence[float], origin: float = 0.0
+    ) -> Hierarchy:
         """Numbers into intervals of growing width, then ``*``.
 
         Parameters
@@ -182,8 +197,11 @@ class Hierarchy:
         return cls(paths)
 
     @classmethod
-    def from_dates(cls, values: Iterable[str], levels: Sequence[str] = ("month", "year", "decade"),
-                   ) -> Hierarchy:
+    def from_dates(
+        cls,
+        values: Iterable[str],
+        levels: Sequence[str] = ("month", "year", "decade"),
+    ) -> Hierarchy:
         """ISO dates into months, quarters, years, decades, then ``*``.
 
         Examples
@@ -194,7 +212,8 @@ class Hierarchy:
         unknown = [level for level in levels if level not in _DATES]
         order = list(_DATES)
         if unknown or [order.index(level) for level in levels] != sorted(
-                {order.index(level) for level in levels}):
+            {order.index(level) for level in levels}
+        ):
             raise SchemaError("date levels go upwards and are among " + ", ".join(order))
         if {"week", "month"} <= set(levels) or {"week", "quarter"} <= set(levels):
             raise SchemaError("a week can lie in two months: leave one of the levels out")
@@ -212,8 +231,9 @@ class Hierarchy:
         return cls(paths)
 
     @classmethod
-    def from_prefixes(cls, values: Iterable[str], keep: Sequence[int] | None = None,
-                      mask: str = "*") -> Hierarchy:
+    def from_prefixes(
+        cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
+    ) -> Hierarchy:
         """Codes cut from the right (postal codes, occupation codes), then ``*``.
 
         Parameters
@@ -230,14 +250,22 @@ class Hierarchy:
         texts = sorted({str(v) for v in values})
         longest = max((len(t) for t in texts), default=0)
         chosen = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
-        if any(not 0 < k < max(longest, 2) for k in chosen) or chosen != sorted(set(chosen), reverse=True):
+        if any(not 0 < k < max(longest, 2) for k in chosen) or chosen != sorted(
+            set(chosen), reverse=True
+        ):
             raise SchemaError("kept lengths decrease and lie between 1 and the longest value")
-        return cls({t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP)
-                    for t in texts})
+        return cls(
+            {t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts}
+        )
 
     @classmethod
-    def from_values(cls, values: Sequence[str], counts: Sequence[int] | None = None,
-                    fanout: int = 2, numbers: bool = False) -> Hierarchy:
+    def from_values(
+        cls,
+        values: Sequence[str],
+        counts: Sequence[int] | None = None,
+        fanout: int = 2,
+        numbers: bool = False,
+    ) -> Hierarchy:
         """A hierarchy built from the data when none is given.
 
         Neighbours in the given order are merged `fanout` at a time, evenly by count, and
@@ -266,7 +294,9 @@ class Hierarchy:
                 labels[start:end] = [text] * (end - start)
             levels.append(labels)
             groups = -(-len(edges) // fanout)
-        return cls({value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)})
+        return cls(
+            {value: (*(level[i] for level in levels), TOP) for i, value in enumerate(values)}
+        )
 
 
 def _number(value: float) -> str:
@@ -307,8 +337,10 @@ def _check_widths(widths: Sequence[float]) -> None:
     for small, large in zip(widths, widths[1:], strict=False):
         ratio = large / small
         if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
-            raise SchemaError("each interval width is a whole multiple of the one before",
-                              hint="for example 5, 10, 20")
+            raise SchemaError(
+                "each interval width is a whole multiple of the one before",
+                hint="for example 5, 10, 20",
+            )
 
 
 _DATES = {

@@ -76,12 +76,11 @@ class Key:
         except OSError as error:
             raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
         if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise InputError(f"other users may read the key file {path}",
-                             hint=f"chmod 600 {path}")
+            raise InputError(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
         try:
             if not text.startswith(_HEAD):
                 raise ValueError
-            return cls(bytes.fromhex(text[len(_HEAD):]))
+            return cls(bytes.fromhex(text[len(_HEAD) :]))
         except (ValueError, InputError):
             raise InputError(f"{path} is not a Hedgerow key file") from None
 

@@ -42,8 +42,13 @@ class Estimate:
     hi: float
 
 
-def reconstruct(release: Any, parameters: Any = None, *, columns: Sequence[str] | None = None,
-                estimator: Estimator | None = None) -> Reconstruction:
+def reconstruct(
+    release: Any,
+    parameters: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    estimator: Estimator | None = None,
+) -> Reconstruction:
     """Estimate the original table of counts from a randomized release.
 
     Parameters
@@ -89,22 +94,32 @@ def reconstruct(release: Any, parameters: Any = None, *, columns: Sequence[str] 
     table, public = _inputs(release, parameters)
     randomized = {c.name: c for c in public.columns}
     roles = [c.name for c in public.columns]
-    wanted = list(columns) if columns is not None else [
-        *roles, *(n for n in _sensitive(release, parameters) if n not in roles and n in table.names)]
+    wanted = (
+        list(columns)
+        if columns is not None
+        else [
+            *roles,
+            *(n for n in _sensitive(release, parameters) if n not in roles and n in table.names),
+        ]
+    )
     if not wanted:
         raise ParameterError("there is no column to reconstruct")
     used = [_known(table, randomized, name) for name in wanted]
     dims = tuple(c.d for c, _ in used)
     cells = math.prod(dims)
     if cells > _MOST_CELLS:
-        raise ParameterError(f"the table of these columns has {cells:,} cells, more than {_MOST_CELLS:,}",
-                             hint="name fewer with columns=[...]")
+        raise ParameterError(
+            f"the table of these columns has {cells:,} cells, more than {_MOST_CELLS:,}",
+            hint="name fewer with columns=[...]",
+        )
     codes = np.zeros(table.n_rows, dtype=np.int64)
     for column, part in used:
         if np.any(part >= column.d):
-            raise InputError(f"column {column.name!r} holds {int((part >= column.d).sum()):,} values "
-                             "that its distortion parameters do not list",
-                             hint="the table and public.json belong together")
+            raise InputError(
+                f"column {column.name!r} holds {int((part >= column.d).sum()):,} values "
+                "that its distortion parameters do not list",
+                hint="the table and public.json belong together",
+            )
         codes *= column.d
         codes += part
     counts = np.bincount(codes, minlength=cells).astype(float)
@@ -140,7 +155,9 @@ class Reconstruction:
             raw = channel.inverse(counts / self.n)
             shares = projected(raw) if estimator == "projection" else clipped(raw)
         else:
-            raise ParameterError(f"estimator is 'em', 'projection' or 'inversion', not {estimator!r}")
+            raise ParameterError(
+                f"estimator is 'em', 'projection' or 'inversion', not {estimator!r}"
+            )
         self.shares = shares.reshape(dims)
 
     def __repr__(self) -> str:
@@ -158,11 +175,15 @@ class Reconstruction:
         """Estimated counts of one column's categories."""
         return self.group_by([column], level, about)
 
-    def pairwise(self, first: str, second: str, level: float = 0.95, about: About = "table") -> pa.Table:
+    def pairwise(
+        self, first: str, second: str, level: float = 0.95, about: About = "table"
+    ) -> pa.Table:
         """Estimated counts of two columns' combinations."""
         return self.group_by([first, second], level, about)
 
-    def group_by(self, columns: Sequence[str], level: float = 0.95, about: About = "table") -> pa.Table:
+    def group_by(
+        self, columns: Sequence[str], level: float = 0.95, about: About = "table"
+    ) -> pa.Table:
         """SELECT columns, COUNT(*) GROUP BY columns, with intervals.
 
         The marginal is inverted by itself (its noise does not depend on the other
@@ -186,7 +207,9 @@ class Reconstruction:
         raw = self._channel(names).inverse(self._marginal(names).ravel())
         return self._answer(names, clipped(raw).reshape(self._dims(names)) * self.n, level, about)
 
-    def cube(self, columns: Sequence[str] | None = None, level: float = 0.95, about: About = "table") -> pa.Table:
+    def cube(
+        self, columns: Sequence[str] | None = None, level: float = 0.95, about: About = "table"
+    ) -> pa.Table:
         """GROUP BY CUBE: all combinations of the columns; a column summed over is null.
 
         The column ``grouping`` names the columns that a row groups by.
@@ -197,14 +220,27 @@ class Reconstruction:
             for chosen in combinations(names, size):
                 made = self.group_by(chosen, level, about) if chosen else self._total()
                 rows = made.num_rows
-                full = {n: made.column(n).cast(pa.string()) if n in chosen else pa.nulls(rows, pa.string())
-                        for n in names}
+                full = {
+                    n: made.column(n).cast(pa.string())
+                    if n in chosen
+                    else pa.nulls(rows, pa.string())
+                    for n in names
+                }
                 label = pa.array([", ".join(chosen)] * rows, pa.string())
-                parts.append(pa.table({"grouping": label, **full,
-                                       **{n: made.column(n) for n in ("count", "se", "lo", "hi")}}))
+                parts.append(
+                    pa.table(
+                        {
+                            "grouping": label,
+                            **full,
+                            **{n: made.column(n) for n in ("count", "se", "lo", "hi")},
+                        }
+                    )
+                )
         return pa.concat_tables(parts)
 
-    def count(self, where: Mapping[str, Any], level: float = 0.95, about: About = "table") -> Estimate:
+    def count(
+        self, where: Mapping[str, Any], level: float = 0.95, about: About = "table"
+    ) -> Estimate:
         """SELECT COUNT(*) WHERE every named column has one of the given values.
 
         Parameters
@@ -224,8 +260,12 @@ class Reconstruction:
             values = wanted if isinstance(wanted, (list, tuple, set)) else [wanted]
             unknown = [v for v in values if v not in column.categories]
             if unknown:
-                raise ParameterError(f"column {name!r} lacks {len(unknown)} of the values asked for")
-            asked = np.isin(np.arange(column.d), [column.categories.index(v) for v in values]).astype(float)
+                raise ParameterError(
+                    f"column {name!r} lacks {len(unknown)} of the values asked for"
+                )
+            asked = np.isin(
+                np.arange(column.d), [column.categories.index(v) for v in values]
+            ).astype(float)
             t, d = column.t, column.d
             weight = asked / t - (1 - t) / (d * t) * asked.sum()
             first, second = first @ weight, second @ weight**2
@@ -233,7 +273,9 @@ class Reconstruction:
         spread = float(second) - (estimate if about == "table" else estimate**2 / self.n)
         se = math.sqrt(max(spread, 0.0))
         z = _z(level)
-        return Estimate(estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n)))
+        return Estimate(
+            estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n))
+        )
 
     # --- within
 
@@ -257,8 +299,10 @@ class Reconstruction:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         unknown = [n for n in names if n not in self.columns]
         if unknown or len(set(names)) != len(names):
-            raise ParameterError(f"unknown or doubled columns: {', '.join(map(repr, unknown or names))}",
-                                 hint="the table has " + ", ".join(self.columns))
+            raise ParameterError(
+                f"unknown or doubled columns: {', '.join(map(repr, unknown or names))}",
+                hint="the table has " + ", ".join(self.columns),
+            )
         return names
 
     def _answer(self, names: Sequence[str], counts: Floats, level: float, about: About) -> pa.Table:
@@ -271,9 +315,19 @@ class Reconstruction:
         off = raw if about == "table" else raw**2 / self.n
         se = np.sqrt(np.maximum(channel.inverse_square(observed) - off, 0.0))
         grid = np.indices(self._dims(names)).reshape(len(names), -1)
-        made = {n: _labels(self.categories[n]).take(pa.array(at)) for n, at in zip(names, grid, strict=True)}
-        return pa.table({**made, "count": counts.ravel(), "se": se,
-                         "lo": np.clip(raw - z * se, 0, self.n), "hi": np.clip(raw + z * se, 0, self.n)})
+        made = {
+            n: _labels(self.categories[n]).take(pa.array(at))
+            for n, at in zip(names, grid, strict=True)
+        }
+        return pa.table(
+            {
+                **made,
+                "count": counts.ravel(),
+                "se": se,
+                "lo": np.clip(raw - z * se, 0, self.n),
+                "hi": np.clip(raw + z * se, 0, self.n),
+            }
+        )
 
     def _total(self) -> pa.Table:
         n = float(self.n)
@@ -301,13 +355,16 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
         if not files:
             raise InputError(f"the folder {folder} holds no release table")
         return read(files[0], unescape_formulas=True), _randomize(
-            parameters if parameters is not None else folder / PUBLIC)
+            parameters if parameters is not None else folder / PUBLIC
+        )
     if parameters is not None:
         return read(release), _randomize(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _randomize(release.plan)
-    raise PlanError("a table alone cannot be reconstructed",
-                    hint="give the distortion parameters as well: parameters='public.json'")
+    raise PlanError(
+        "a table alone cannot be reconstructed",
+        hint="give the distortion parameters as well: parameters='public.json'",
+    )
 
 
 def _data(parameters: Any) -> Mapping[str, Any]:
@@ -330,8 +387,10 @@ def _randomize(parameters: Any) -> Randomize:
     data = _data(parameters)
     recoding = data.get("recoding")
     if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
-        raise PlanError("these are not the distortion parameters of randomized response",
-                        hint="public.json of a release made by RandomizedResponse has them")
+        raise PlanError(
+            "these are not the distortion parameters of randomized response",
+            hint="public.json of a release made by RandomizedResponse has them",
+        )
     try:
         return Randomize.from_json(recoding)
     except (KeyError, TypeError, ValueError):
@@ -345,7 +404,9 @@ def _sensitive(release: Any, parameters: Any) -> list[str]:
     return [c["name"] for c in _data(source).get("columns", []) if c.get("role") == "sensitive"]
 
 
-def _known(table: Table, randomized: Mapping[str, Randomized], name: str) -> tuple[Randomized, NDArray[Any]]:
+def _known(
+    table: Table, randomized: Mapping[str, Randomized], name: str
+) -> tuple[Randomized, NDArray[Any]]:
     """A column's categories and codes; one that was not randomized is its own channel."""
     if name in randomized:
         column = randomized[name]
@@ -353,7 +414,10 @@ def _known(table: Table, randomized: Mapping[str, Randomized], name: str) -> tup
             raise InputError(f"the table lacks the randomized column {name!r}")
         return column, released_codes(table, column)
     coded = table.column(name)
-    codes, labels = coded.codes, [number(v) if coded.is_number and not coded.unit else v for v in coded.values]
+    codes, labels = (
+        coded.codes,
+        [number(v) if coded.is_number and not coded.unit else v for v in coded.values],
+    )
     if coded.is_number and (coded.n_values > 64 or coded.unit):
         from .plan.cells import interval
 

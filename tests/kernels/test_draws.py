@@ -8,8 +8,13 @@ from hedgerow.kernels.draws import draw, siphash_bytes, siphash_words
 
 KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
 # The published vectors of SipHash-2-4: key 00..0f, message 00, 01, ..., length n - 1.
-VECTORS = {0: 0x726FDB47DD0E0E31, 1: 0x74F839C593DC67FD, 7: 0xAB0200F58B01D137,
-           8: 0x93F5F5799A932462, 15: 0xA129CA6149BE45E5}
+VECTORS = {
+    0: 0x726FDB47DD0E0E31,
+    1: 0x74F839C593DC67FD,
+    7: 0xAB0200F58B01D137,
+    8: 0x93F5F5799A932462,
+    15: 0xA129CA6149BE45E5,
+}
 
 
 def test_published_vectors():
@@ -69,7 +74,9 @@ def test_order_and_partition_do_not_matter_and_the_key_does():
     whole = draw(codes, ids, KEY, 0.4, 6)
     order = rng.permutation(1000)
     assert np.array_equal(draw(codes[order], ids[order], KEY, 0.4, 6), whole[order])
-    halves = [draw(codes[part], ids[part], KEY, 0.4, 6) for part in (slice(0, 400), slice(400, None))]
+    halves = [
+        draw(codes[part], ids[part], KEY, 0.4, 6) for part in (slice(0, 400), slice(400, None))
+    ]
     assert np.array_equal(np.concatenate(halves), whole)
     other = draw(codes, ids, (KEY[0] + 1, KEY[1]), 0.4, 6)
     assert (other != whole).mean() > 0.3

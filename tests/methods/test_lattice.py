@@ -47,14 +47,17 @@ def brute(lattice: Lattice):
 
         def good(size, hist):
             return size >= lattice.k and bool(
-                lattice.accept(np.array([size]), np.asarray(hist)[None, :])[0])
+                lattice.accept(np.array([size]), np.asarray(hist)[None, :])[0]
+            )
 
         bad = {key for key in groups if not good(sizes[key], hists[key])}
         total = sum(sizes[key] for key in bad)
         if total > lattice.limit:
             continue
         firsts = {key: tuple(lattice.codes[min(gs)]) for key, gs in groups.items()}
-        rest = sorted((key for key in groups if key not in bad), key=lambda x: (sizes[x], firsts[x]))
+        rest = sorted(
+            (key for key in groups if key not in bad), key=lambda x: (sizes[x], firsts[x])
+        )
         while bad and not good(total, sum(hists[key] for key in bad)):
             if not rest or total + sizes[rest[0]] > lattice.limit:
                 bad = None
@@ -70,10 +73,14 @@ def brute(lattice: Lattice):
             for key in kept:
                 for g in groups[key]:
                     loss += lattice.size[g] * sum(
-                        lattice.axes[i].share[node[i]][c] for i, c in enumerate(lattice.codes[g]))
+                        lattice.axes[i].share[node[i]][c] for i, c in enumerate(lattice.codes[g])
+                    )
             loss /= n * m
         elif lattice.loss == "precision":
-            part = sum(v / (h - 1) if h > 1 else 0 for v, h in zip(node, lattice.heights, strict=True)) / m
+            part = (
+                sum(v / (h - 1) if h > 1 else 0 for v, h in zip(node, lattice.heights, strict=True))
+                / m
+            )
             loss = ((n - total) * part + total) / n
         elif lattice.loss == "height":
             loss = sum(node)
@@ -94,13 +101,28 @@ def random_lattice(seed, dims, k, limit, loss, l=None, t=None):  # noqa: E741
     whole = hist.sum(axis=0) / 60
     test = accept([Sensitive(slice(0, 3), True, whole)], l, "entropy", 3.0, t)
     diverse = l is not None or t is not None
-    return Lattice([chain(d) for d in dims], codes.astype(np.uint32), hist.sum(axis=1), hist, k, test,
-                   limit, loss, monotone=not (diverse and limit))
+    return Lattice(
+        [chain(d) for d in dims],
+        codes.astype(np.uint32),
+        hist.sum(axis=1),
+        hist,
+        k,
+        test,
+        limit,
+        loss,
+        monotone=not (diverse and limit),
+    )
 
 
-@given(seed=st.integers(0, 10_000), dims=st.lists(st.integers(1, 5), min_size=1, max_size=3),
-       k=st.integers(1, 9), limit=st.sampled_from([0, 3, 10]), loss=st.sampled_from(LOSSES),
-       l=st.sampled_from([None, 1.7, 2.5]), t=st.sampled_from([None, 0.15]))
+@given(
+    seed=st.integers(0, 10_000),
+    dims=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    k=st.integers(1, 9),
+    limit=st.sampled_from([0, 3, 10]),
+    loss=st.sampled_from(LOSSES),
+    l=st.sampled_from([None, 1.7, 2.5]),
+    t=st.sampled_from([None, 0.15]),
+)
 @profile(max_examples=60, deadline=None)
 def test_optimum_and_minimal_nodes_equal_exhaustive_search(seed, dims, k, limit, loss, l, t):  # noqa: E741
     lattice = random_lattice(seed, dims, k, limit, loss, l, t)
@@ -114,8 +136,11 @@ def test_optimum_and_minimal_nodes_equal_exhaustive_search(seed, dims, k, limit,
     assert (round(best.loss, 9), best.node, best.suppressed) == (want[0], want[2], want[3])
     fresh = random_lattice(seed, dims, k, limit, loss, l, t)
     minimal = {o.node for o in fresh.minimal()}
-    lowest = {node for node in every
-              if not any(o != node and all(a <= b for a, b in zip(o, node, strict=True)) for o in every)}
+    lowest = {
+        node
+        for node in every
+        if not any(o != node and all(a <= b for a, b in zip(o, node, strict=True)) for o in every)
+    }
     assert minimal == lowest
 
 
@@ -124,8 +149,14 @@ def test_keys_wider_than_64_bits_are_grouped_by_columns():
     rng = np.random.default_rng(0)
     codes = np.repeat(rng.integers(0, d, (40, m)), 2, axis=0).astype(np.uint32)
     axis = Axis([np.arange(d), np.zeros(d, dtype=np.int64)], [np.zeros(d), np.ones(d)])
-    lattice = Lattice([axis] * m, codes, np.ones(80, np.int64), np.ones((80, 1), np.int64), 2,
-                      lambda s, h: np.ones(len(s), bool))
+    lattice = Lattice(
+        [axis] * m,
+        codes,
+        np.ones(80, np.int64),
+        np.ones((80, 1), np.int64),
+        2,
+        lambda s, h: np.ones(len(s), bool),
+    )
     merged = lattice._by_columns((0,) * m)
     assert len(merged) == 40
     assert merged.size.tolist() == [2] * 40
@@ -142,8 +173,17 @@ def test_measures_of_diversity_by_hand():
     assert distance(hist, ordered=False)[1] == pytest.approx(1 - whole[0])
 
 
-ADULT = ["age", "education", "marital-status", "native-country", "occupation", "race", "sex",
-         "workclass", "income"]
+ADULT = [
+    "age",
+    "education",
+    "marital-status",
+    "native-country",
+    "occupation",
+    "race",
+    "sex",
+    "workclass",
+    "income",
+]
 
 
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
@@ -155,11 +195,20 @@ def test_adult_optimum_equals_all_12960_nodes(share):
     folder = Path(os.environ["HEDGEROW_DATA"])
     people = pq.read_table(folder / "adult_train.parquet").drop_null()
     files = {name: "salary-class" if name == "income" else name for name in ADULT}
-    hierarchies = {name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv")
-                   for name, file in files.items()}
+    hierarchies = {
+        name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv")
+        for name, file in files.items()
+    }
     domain = build(read(people), Schema(quasi=ADULT), hierarchies, diverse=False)
-    lattice = Lattice(domain.axes, domain.codes, domain.size, domain.hist, 5,
-                      lambda s, h: np.ones(len(s), bool), int(share * people.num_rows))
+    lattice = Lattice(
+        domain.axes,
+        domain.codes,
+        domain.size,
+        domain.hist,
+        5,
+        lambda s, h: np.ones(len(s), bool),
+        int(share * people.num_rows),
+    )
     assert np.prod(lattice.heights) == 12_960
     best = lattice.optimal()
     want = None

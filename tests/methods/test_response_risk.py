@@ -59,27 +59,37 @@ def brute_risk(codes, dims_q, d_s, t_q, t_s):
     return out, table
 
 
-@given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.01, 1.0)), min_size=1, max_size=4),
-       st.integers(0, 10_000))
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.floats(0.01, 1.0)), min_size=1, max_size=4),
+    st.integers(0, 10_000),
+)
 @profile(max_examples=60, deadline=None)
 def test_mode_products_are_kronecker_products(modes, seed):
     dims, t = tuple(d for d, _ in modes), np.array([t for _, t in modes])
     x = np.random.default_rng(seed).normal(size=int(np.prod(dims)))
     channel, p = Channel(dims, t), kron(dims, t)
     scale = np.abs(np.linalg.inv(p)).sum(axis=1).max()
-    np.testing.assert_allclose(channel.forward(x), p @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum()))
-    np.testing.assert_allclose(channel.square(x), (p * p) @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum()))
-    np.testing.assert_allclose(channel.inverse(p @ x), x, rtol=0, atol=1e-12 * scale * np.abs(x).sum())
+    np.testing.assert_allclose(
+        channel.forward(x), p @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum())
+    )
+    np.testing.assert_allclose(
+        channel.square(x), (p * p) @ x, rtol=0, atol=1e-12 * max(1, np.abs(x).sum())
+    )
+    np.testing.assert_allclose(
+        channel.inverse(p @ x), x, rtol=0, atol=1e-12 * scale * np.abs(x).sum()
+    )
     inverse = np.linalg.inv(p)
-    np.testing.assert_allclose(channel.inverse_square(x), (inverse * inverse) @ x, rtol=1e-9,
-                               atol=1e-10 * scale**2)
+    np.testing.assert_allclose(
+        channel.inverse_square(x), (inverse * inverse) @ x, rtol=1e-9, atol=1e-10 * scale**2
+    )
 
 
 def test_a_large_right_block_is_tiled_correctly():
     dims, t = (3, 700), np.array([0.3, 1.0])
     x = np.random.default_rng(1).random(2100)
-    np.testing.assert_allclose(Channel(dims, t).forward(x),
-                               (matrix(3, 0.3) @ x.reshape(3, 700)).ravel(), atol=1e-12)
+    np.testing.assert_allclose(
+        Channel(dims, t).forward(x), (matrix(3, 0.3) @ x.reshape(3, 700)).ravel(), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("target", ["quasi", "sensitive", "both"])
@@ -137,9 +147,16 @@ def test_monte_carlo_operational_success(level):
             assert abs(hits - success[row, u]) < 5 * np.sqrt(max(hits * (1 - hits), 1e-6) / n)
 
 
-@pytest.mark.parametrize(("target", "bound"), [
-    ("quasi", "paper"), ("sensitive", "paper"), ("both", "paper"), ("quasi", "operational"),
-    ("both", "operational")])
+@pytest.mark.parametrize(
+    ("target", "bound"),
+    [
+        ("quasi", "paper"),
+        ("sensitive", "paper"),
+        ("both", "paper"),
+        ("quasi", "operational"),
+        ("both", "operational"),
+    ],
+)
 @pytest.mark.parametrize("negations", [0, 1])
 @pytest.mark.parametrize("dims_s", [(3,), (2, 3)])
 def test_gradients_are_finite_differences(target, bound, negations, dims_s):

@@ -9,11 +9,25 @@ from hedgerow.plan.codec import dumps, loads
 
 def make_plan() -> Plan:
     maps = Maps(
-        (ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0), labels=("-29", "30-59", "60-")),
-         ColumnMap("job", "quasi", "categorical", categories=("cook", "nurse"), labels=("service", "health"))),
-        suppressed=(("-29", "health"),))
-    return Plan("Datafly", {"k": 2}, (Column("age", "quasi", "numeric"), Column("job", "quasi", "categorical")),
-                maps, n_rows=4)
+        (
+            ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0), labels=("-29", "30-59", "60-")),
+            ColumnMap(
+                "job",
+                "quasi",
+                "categorical",
+                categories=("cook", "nurse"),
+                labels=("service", "health"),
+            ),
+        ),
+        suppressed=(("-29", "health"),),
+    )
+    return Plan(
+        "Datafly",
+        {"k": 2},
+        (Column("age", "quasi", "numeric"), Column("job", "quasi", "categorical")),
+        maps,
+        n_rows=4,
+    )
 
 
 def test_round_trip_keeps_every_field():
@@ -33,9 +47,14 @@ def test_public_plan_holds_no_label_and_no_suppressed_class():
     assert "health" not in text
 
 
-@pytest.mark.parametrize("damage", [
-    ("cuts", [60.0, 30.0]), ("labels", ["a", "b"]), ("cuts", [30.0, 30.0]),
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ("cuts", [60.0, 30.0]),
+        ("labels", ["a", "b"]),
+        ("cuts", [30.0, 30.0]),
+    ],
+)
 def test_damaged_maps_are_refused(damage):
     import json
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import traceback
 
 import duckdb
 import numpy as np
@@ -206,3 +207,19 @@ def test_restore_refuses_what_does_not_fit():
 def test_frames_that_are_no_tables(frame, message):
     with pytest.raises(InputError, match=message):
         read(frame)
+
+
+def test_queries_that_fail_when_run_show_no_value():
+    relation = duckdb.sql("SELECT CAST(x AS INT) a FROM (VALUES ('SECRET')) t(x)")
+    query = pl.LazyFrame({"a": ["SECRET"]}).with_columns(pl.col("a").cast(pl.Int64))
+    for frame in (relation, query):
+        with pytest.raises(InputError, match="failed when it was run") as caught:
+            read(frame)
+        assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_polars_objects_become_text():
+    frame = pl.DataFrame({"a": pl.Series([(1, 2), None], dtype=pl.Object), "b": [1, 2]})
+    table = read(frame)
+    assert table.column("a").values == ["(1, 2)"]
+    assert table.restore({}).schema["a"] == pl.Object

@@ -231,3 +231,40 @@ def test_many_batches(tmp_path):
     for suffix in SUFFIXES:
         write_table(table, tmp_path / f"t{suffix}")
         assert read(tmp_path / f"t{suffix}").arrow.equals(table)
+
+
+cells = {
+    "whole": st.integers(-(10**17), 10**17),
+    "share": st.floats(allow_nan=False, width=64),
+    "day": st.dates(dt.date(1000, 1, 1), dt.date(9999, 1, 1)),
+    "time": st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(2200, 1, 1)),
+    "flag": st.booleans(),
+    "text": words.map(lambda w: f"word {w}"),
+}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(1, 8))
+    columns = {}
+    for name, values in cells.items():
+        drawn = draw(st.lists(st.none() | values, min_size=n, max_size=n))
+        # A column needs one value for its type to show in text.
+        columns[name] = [draw(values), *drawn]
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None
+)
+@given(tables())
+def test_any_table_survives_any_format(tmp_path, suffix, table):
+    if suffix == ".jsonl" and any(abs(v or 0) == float("inf") for v in table["share"].to_pylist()):
+        return
+    write_table(table, tmp_path / f"t{suffix}")
+    found = read(tmp_path / f"t{suffix}", unescape_formulas=True)
+    assert found.arrow.to_pylist() == table.to_pylist()
+    assert [found.kind(n) for n in table.column_names] == [
+        "numeric", "numeric", "date", "date", "boolean", "categorical",
+    ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import apply, inspect, protect, reproduce, verify_model
+from . import apply, inspect, protect, reproduce, score, verify_model
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -56,5 +56,5 @@ def _all(
     pass
 
 
-for command in (inspect, protect, apply, reproduce, verify_model):
+for command in (inspect, protect, apply, score, verify_model, reproduce):
     command.add(app)

@@ -12,12 +12,21 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError
+from .masking import OPTIONS as MASKING
 from .options import Option
 
 # name on the command line: (module, class)
 METHODS = {
     "mart": ("hedgerow.methods.mart", "MART"),
     "mondrian": ("hedgerow.methods.mondrian", "Mondrian"),
+    "porop": ("hedgerow.methods.porop", "PoROP"),
+    "lirop": ("hedgerow.methods.porop", "LiROP"),
+    "microaggregation": ("hedgerow.methods.microaggregation", "Microaggregation"),
+    "noise": ("hedgerow.methods.noise", "NoiseAddition"),
+    "rank-swapping": ("hedgerow.methods.rank_swapping", "RankSwapping"),
+    "pram": ("hedgerow.methods.pram", "PRAM"),
+    "top-bottom": ("hedgerow.methods.coding", "TopBottomCoding"),
+    "local-suppression": ("hedgerow.methods.suppression", "LocalSuppression"),
     "tpp": ("hedgerow.methods.tpp", "TreePatternPreserving"),
 }
 
@@ -25,7 +34,8 @@ OPTIONS = (
     Option(
         "k",
         int,
-        "Records that share every combination of released quasi-identifiers: at least this many.",
+        "Records that share every combination of released quasi-identifiers: at least this many "
+        "(porop, lirop: values a block; searched by default).",
         ("-k",),
     ),
     Option(
@@ -47,6 +57,7 @@ OPTIONS = (
         "l", float, "tpp: every group's records over its most frequent sensitive value: above this."
     ),
     Option("objective", str, "mondrian: median, regression, information_gain or loss."),
+    *MASKING,
 )
 
 

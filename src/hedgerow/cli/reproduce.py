@@ -1,4 +1,9 @@
-"""hedgerow reproduce: the published experiments, rerun."""
+"""hedgerow reproduce: a published experiment, run again beside its printed figures.
+
+An experiment is a function in `papers/` that returns plain data, and one row of
+`EXPERIMENTS`. Lists of records print as tables, other values as lines;
+``pictures`` (file name to SVG) are written to the folder that was asked for.
+"""
 
 from __future__ import annotations
 
@@ -11,105 +16,95 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import OutputError, ParameterError
-from .console import as_json, say, working
-from .options import Option, command, merged
+from .console import as_json, say, table, working
 
-# name on the command line: (module, function); a function gives plain data, with its
-# pictures as SVG text by name under "pictures".
-EXPERIMENTS = {
+# name on the command line: (module, function)
+EXPERIMENTS: dict[str, tuple[str, str]] = {
+    "porop-table1": ("hedgerow.papers.porop", "table1"),
+    "porop-table2": ("hedgerow.papers.porop", "table2"),
+    "porop-figures": ("hedgerow.papers.porop", "figures"),
     "tpp-table1": ("hedgerow.papers.tpp", "table1"),
     "tpp-figures": ("hedgerow.papers.tpp", "figures"),
 }
-OPTIONS = (
-    Option("out", str, "Folder for the numbers and pictures; it must not exist."),
-    Option("json", bool, "Print the numbers as JSON.", switch="--json"),
-)
 
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="reproduce")(command(reproduce, OPTIONS))
+    app.command(name="reproduce")(reproduce)
 
 
 def reproduce(
-    experiment: Annotated[
-        str,
-        typer.Argument(metavar="EXPERIMENT", help=f"One of {', '.join(EXPERIMENTS)}."),
-    ],
-    **given: Any,
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", show_default=False)] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", show_default=False, help="Folder for the pictures, if any."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Rerun a published experiment and print its numbers beside the printed ones.
+    """Run a published experiment again and print its figures beside the paper's.
 
-    The data come from the folder $HEDGEROW_DATA, or from the cache of the loaders.
+    Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
-    options = merged(given, None, OPTIONS)
-    if experiment not in EXPERIMENTS:
-        near = difflib.get_close_matches(experiment, EXPERIMENTS, n=1)
+    if not name:
+        for each in EXPERIMENTS:
+            say(each)
+        return
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
         raise ParameterError(
-            f"unknown experiment {experiment!r}"
-            + (f" (did you mean {near[0]!r}?)" if near else ""),
+            f"unknown experiment {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
             hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
-    folder = Path(options["out"]) if options.get("out") else None
-    if folder is not None and folder.exists():
-        raise OutputError(f"{folder} exists already", hint="choose another name")
-    module, function = EXPERIMENTS[experiment]
-    with working(experiment):
-        made: dict[str, Any] = getattr(import_module(module), function)()
-    pictures = made.pop("pictures", {})
-    if folder is not None:
-        _write(folder, experiment, made, pictures)
-    if options.get("json"):
-        as_json(made)
-        return
-    for line in lines(made):
-        say(line)
-    if folder is not None:
-        say(f"written    {folder}")
+    module, function = EXPERIMENTS[name]
+    with working(f"running {name}"):
+        found = dict(getattr(import_module(module), function)())
+    pictures: dict[str, str] = found.pop("pictures", {})
+    if out is not None and pictures:
+        found["pictures"] = [str(path) for path in _save(pictures, out)]
+    elif pictures:
+        found["pictures"] = f"{len(pictures)} pictures; --out FOLDER writes them"
+    if json:
+        as_json(found)
+    else:
+        _print(found)
 
 
-def _write(
-    folder: Path, experiment: str, made: Mapping[str, Any], pictures: Mapping[str, str]
-) -> None:
-    import json
+def _save(pictures: Mapping[str, str], folder: Path) -> list[Path]:
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, svg in pictures.items():
+            path = folder / (file if file.endswith(".svg") else f"{file}.svg")
+            path.write_text(svg, encoding="utf-8")
+            written.append(path)
+    except OSError as error:
+        raise OutputError(f"cannot write pictures to {folder}: {error.strerror}") from None
+    return written
 
-    folder.mkdir()
-    text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
-    (folder / f"{experiment}.json").write_text(text, encoding="utf-8")
-    for name, picture in pictures.items():
-        (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
 
-
-def lines(data: Any, indent: str = "") -> list[str]:
-    """Plain data as indented lines; short mappings on one line."""
-    if not isinstance(data, (Mapping, list, tuple)):
-        return [indent + _word(data)]
-    told = []
-    pairs = data.items() if isinstance(data, Mapping) else ((None, item) for item in data)
-    for key, value in pairs:
-        mark = "-" if key is None else f"{key}:"
-        flat = _flat(value)
-        if flat is not None:
-            told.append(f"{indent}{mark} {flat}")
+def _print(found: Mapping[str, Any], prefix: str = "") -> None:
+    """Scalars as lines, lists of records as tables, mappings one level down."""
+    for key, value in found.items():
+        title = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            heads = list(dict.fromkeys(k for row in value for k in row))
+            say()
+            say(title)
+            table(
+                [tuple(_cell(row.get(h, "")) for h in heads) for row in value],
+                tuple(h.replace("_", " ") for h in heads),
+            )
+        elif isinstance(value, Mapping):
+            _print(value, f"{title}: ")
         else:
-            told += [indent + mark, *lines(value, indent + "  ")]
-    return told
+            say(f"{title}: {_cell(value)}")
 
 
-def _flat(value: Any) -> str | None:
-    if not isinstance(value, (Mapping, list, tuple)):
-        return _word(value)
-    parts = value.items() if isinstance(value, Mapping) else ((None, v) for v in value)
-    words = []
-    for key, part in parts:
-        if isinstance(part, (Mapping, list, tuple)):
-            return None
-        words.append(_word(part) if key is None else f"{key} {_word(part)}")
-    text = ", ".join(words)
-    return text if len(text) <= 100 else None
-
-
-def _word(value: Any) -> str:
-    if value is None:
-        return "none"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_cell(v) for v in value)
+    return "" if value is None else str(value)

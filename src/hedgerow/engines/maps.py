@@ -21,10 +21,15 @@ def recode(maps: Maps, table: Table) -> Transformed:
     """The released columns: every value by its column's map, small classes suppressed."""
     found = [_places(column, table) for column in maps.columns]
     words = [_words(column, maps) for column in maps.columns]
-    coded = [np.array([listed[label] for label in _labels(column)], dtype=np.int64)[places]
-             for column, listed, places in zip(maps.columns, words, found, strict=True)]
-    outside = sum(int(np.count_nonzero(places == _unknown(column)))
-                  for column, places in zip(maps.columns, found, strict=True) if not column.is_number)
+    coded = [
+        np.array([listed[label] for label in _labels(column)], dtype=np.int64)[places]
+        for column, listed, places in zip(maps.columns, words, found, strict=True)
+    ]
+    outside = sum(
+        int(np.count_nonzero(places == _unknown(column)))
+        for column, places in zip(maps.columns, found, strict=True)
+        if not column.is_number
+    )
     hidden = _hidden(maps, words, coded)
     made = {}
     for column, listed, codes in zip(maps.columns, words, coded, strict=True):
@@ -57,7 +62,9 @@ def _places(column: ColumnMap, table: Table) -> Ints:
     else:
         coded = table.column(column.name, "categorical")
         known = {category: i for i, category in enumerate(column.categories)}
-        place = np.array([known.get(value, _unknown(column)) for value in coded.values], dtype=np.int64)
+        place = np.array(
+            [known.get(value, _unknown(column)) for value in coded.values], dtype=np.int64
+        )
     return np.append(place, len(column.labels) + 1)[coded.codes]
 
 
@@ -69,25 +76,33 @@ def _words(column: ColumnMap, maps: Maps) -> dict[Released, int]:
 
 def _hidden(maps: Maps, words: list[dict[Released, int]], coded: list[Ints]) -> NDArray[np.bool_]:
     n = len(coded[0]) if coded else 0
-    keys = [tuple(listed[label] for listed, label in zip(words, key, strict=True))
-            for key in maps.suppressed if all(label in listed for listed, label in zip(words, key, strict=True))]
+    keys = [
+        tuple(listed[label] for listed, label in zip(words, key, strict=True))
+        for key in maps.suppressed
+        if all(label in listed for listed, label in zip(words, key, strict=True))
+    ]
     if not keys:
         return np.zeros(n, dtype=bool)
     # The suppressed keys come first, so their groups have the first numbers.
-    columns = [np.concatenate([[key[i] for key in keys], codes]).astype(np.uint32)
-               for i, codes in enumerate(coded)]
+    columns = [
+        np.concatenate([[key[i] for key in keys], codes]).astype(np.uint32)
+        for i, codes in enumerate(coded)
+    ]
     group, _ = group_rows(columns)
-    return np.asarray(group[len(keys):] < len(keys))
+    return np.asarray(group[len(keys) :] < len(keys))
 
 
 def _array(labels: list[Any], codes: Ints) -> pa.Array:
     """Text as dictionary codes, numbers as doubles."""
     if any(isinstance(label, str) for label in labels):
         texts = [None if label is None else _text(label) for label in labels]
-        position = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None))}
+        position = {
+            text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None))
+        }
         index = np.array([-1 if t is None else position[t] for t in texts], dtype=np.int32)[codes]
-        return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0),
-                                              pa.array(list(position), pa.string()))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(index, mask=index < 0), pa.array(list(position), pa.string())
+        )
     numbers = np.array([np.nan if label is None else float(label) for label in labels])[codes]
     return pa.array(numbers, mask=np.isnan(numbers))
 

@@ -28,13 +28,15 @@ def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
     missing = column.null_count
     doubled = table.n_rows - missing - pc.count_distinct(column, mode="only_valid").as_py()
     if missing or doubled:
-        raise PlanError(f"the row id {name!r} has {missing:,} missing and {doubled:,} repeated values",
-                        hint="row ids are unique: equal ids would get equal draws")
+        raise PlanError(
+            f"the row id {name!r} has {missing:,} missing and {doubled:,} repeated values",
+            hint="row ids are unique: equal ids would get equal draws",
+        )
     texts = column.cast(pa.large_string()).combine_chunks()
     if isinstance(texts, pa.ChunkedArray):
         texts = pa.concat_arrays(texts.chunks)
     _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64)[texts.offset: texts.offset + len(texts) + 1]
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     k0, k1 = key.words("row id")
     return siphash_bytes(raw, ends, np.uint64(k0), np.uint64(k1))
@@ -61,7 +63,9 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
     return np.append(place, lost).astype(smallest(d + 1))[found.codes]
 
 
-def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, pa.Array], dict[str, int]]:
+def randomize(
+    table: Table, plan: Randomize, key: Key
+) -> tuple[dict[str, pa.Array], dict[str, int]]:
     """The randomized columns, and how many rows held a value that the plan does not know.
 
     Parameters

@@ -110,8 +110,13 @@ def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
             out[i] = other + 1 if other >= code else other
 
 
-def draw(codes: NDArray[np.unsignedinteger], ids: NDArray[np.uint64], key: tuple[int, int],
-         p: float, d: int) -> NDArray[np.unsignedinteger]:
+def draw(
+    codes: NDArray[np.unsignedinteger],
+    ids: NDArray[np.uint64],
+    key: tuple[int, int],
+    p: float,
+    d: int,
+) -> NDArray[np.unsignedinteger]:
     """Randomized codes, of the type of `codes`.
 
     Parameters
@@ -128,6 +133,7 @@ def draw(codes: NDArray[np.unsignedinteger], ids: NDArray[np.uint64], key: tuple
         Number of categories, at least 1.
     """
     out = np.empty_like(codes)
-    keep_or_move(np.ascontiguousarray(codes), ids, np.uint64(key[0]), np.uint64(key[1]),
-                 float(p), d, out)
+    keep_or_move(
+        np.ascontiguousarray(codes), ids, np.uint64(key[0]), np.uint64(key[1]), float(p), d, out
+    )
     return out

@@ -41,8 +41,9 @@ def _merge(codes, lut, size, hist, first, sizes, hists, table, keys):  # type: i
 Ints = NDArray[np.int64]
 
 
-def merge_groups(codes: NDArray[np.uint32], lut: NDArray[np.uint64], size: Ints,
-                 hist: Ints) -> tuple[Ints, Ints, Ints]:
+def merge_groups(
+    codes: NDArray[np.uint32], lut: NDArray[np.uint64], size: Ints, hist: Ints
+) -> tuple[Ints, Ints, Ints]:
     """Merge groups whose keys agree, summing sizes and counts.
 
     Parameters

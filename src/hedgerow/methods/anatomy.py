@@ -74,7 +74,7 @@ class Anatomy(Method):
     """
 
     def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:  # noqa: E741
-        self.l = l  # noqa: E741
+        self.l = l
         self.seed = seed
         self.schema = schema
 
@@ -82,8 +82,10 @@ class Anatomy(Method):
         if isinstance(self.l, bool) or not isinstance(self.l, (int, np.integer)) or self.l < 2:
             raise ParameterError(f"l is a whole number of at least 2, not {self.l!r}")
         if len(schema.sensitive) != 1:
-            raise UnsupportedError("anatomy protects one sensitive column",
-                                   hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one")
+            raise UnsupportedError(
+                "anatomy protects one sensitive column",
+                hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
+            )
         name = schema.sensitive[0]
         column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
         codes = column.codes.astype(np.int64)
@@ -91,43 +93,73 @@ class Anatomy(Method):
         if counts.max() * self.l > table.n_rows:
             raise InfeasibleError(
                 f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} records, more than "
-                f"1/{self.l}", hint=f"the largest feasible l is {table.n_rows // int(counts.max())}")
-        rank = ranks([column.codes, *(table.column(n, "categorical").codes for n in schema.quasi)], self.seed)
+                f"1/{self.l}",
+                hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
+            )
+        rank = ranks(
+            [column.codes, *(table.column(n, "categorical").codes for n in schema.quasi)], self.seed
+        )
         group = bucketize(codes, rank, int(self.l))
         self.group_ = group + 1
         values = pa.array([*(column.values.tolist() if column.is_number else column.values), None])
         self.st_ = sensitive_table(self.group_, codes, values, name)
         self._sensitive = name
         parameters = {"l": int(self.l), "seed": int(self.seed)}
-        return Plan("Anatomy", parameters, plan_columns(table, schema),
-                    Anatomize(name, float(self.l), int(group.max()) + 1), (), table.n_rows)
+        return Plan(
+            "Anatomy",
+            parameters,
+            plan_columns(table, schema),
+            Anatomize(name, float(self.l), int(group.max()) + 1),
+            (),
+            table.n_rows,
+        )
 
     def recode(self, table: Table) -> Transformed:
         """The group numbers in place of the sensitive column of the table that was fitted."""
         if table.n_rows != len(self.group_):
-            raise UnsupportedError("anatomy holds for the table it was fitted on only",
-                                   hint="protect the other table by itself")
+            raise UnsupportedError(
+                "anatomy holds for the table it was fitted on only",
+                hint="protect the other table by itself",
+            )
         return Transformed({self._sensitive: pa.array(self.group_)}, 0)
 
     def transform(self, X: Any) -> Any:
         """Refused: groups of other people would have no sensitive table."""
-        raise UnsupportedError("anatomy holds for the table it was fitted on only",
-                               hint="use hedgerow.protect, which releases both tables")
+        raise UnsupportedError(
+            "anatomy holds for the table it was fitted on only",
+            hint="use hedgerow.protect, which releases both tables",
+        )
 
     def verify_release(self, original: Table, released: Table) -> list[Check]:
         """Both tables against the original: counts, shares, and the same rows."""
         group = np.asarray(released.arrow.column(self._sensitive).to_numpy(), dtype=np.int64)
         true = original.column(self._sensitive).codes.astype(np.int64)
         width = int(true.max()) + 1
-        table = np.bincount(group * width + true, minlength=(int(group.max()) + 1) * width).reshape(-1, width)[1:]
+        table = np.bincount(group * width + true, minlength=(int(group.max()) + 1) * width).reshape(
+            -1, width
+        )[1:]
         sizes = table.sum(axis=1)
         share = float((table.max(axis=1) / np.maximum(sizes, 1)).max())
         told = self.st_.column(COUNT).to_numpy()
-        agree = np.array_equal(np.sort(told), np.sort(table[table > 0])) and int(told.sum()) == len(true)
-        return [Check("largest share of a value in a group", 1 / self.l, share, share <= 1 / self.l + 1e-12,
-                      f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records"),
-                Check("sensitive table", int(np.count_nonzero(table)), len(told), bool(agree),
-                      "one row per group and value, counts as in the original")]
+        agree = np.array_equal(np.sort(told), np.sort(table[table > 0])) and int(told.sum()) == len(
+            true
+        )
+        return [
+            Check(
+                "largest share of a value in a group",
+                1 / self.l,
+                share,
+                share <= 1 / self.l + 1e-12,
+                f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records",
+            ),
+            Check(
+                "sensitive table",
+                int(np.count_nonzero(table)),
+                len(told),
+                bool(agree),
+                "one row per group and value, counts as in the original",
+            ),
+        ]
 
     def files(self, release: Any) -> dict[str, str]:
         """``sensitive.csv`` (ST) and RECIPIENT.md."""
@@ -136,19 +168,30 @@ class Anatomy(Method):
         buffer = io.BytesIO()
         csv.write_csv(self.st_, buffer)
         name = self._sensitive
-        text = "\n".join([
-            "# About these tables", "",
-            f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} records about people. In the "
-            f"column `{name}` stands the number of a group in place of the value.",
-            "`sensitive.csv` (ST) gives, per group, the values of that column and how many records have each.", "",
-            f"No value has a share above 1/{self.l} in any group.", "",
-            "    from hedgerow.methods.anatomy import join",
-            f"    counts = join(qit, st, {name!r}, [\"a quasi-identifier\"])   # the expected counts", "",
-            "Within a group every record is taken to have each value with its share.", "",
-            "## What was not measured", "",
-            "- The quasi-identifiers are unchanged: people can be found in this table by them.",
-            "- An intruder who can exclude values for a person, or knows others of the group.", "",
-            "Do not try to find out who a record is about.", ""])
+        text = "\n".join(
+            [
+                "# About these tables",
+                "",
+                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} records about people. In the "
+                f"column `{name}` stands the number of a group in place of the value.",
+                "`sensitive.csv` (ST) gives, per group, the values of that column and how many records have each.",
+                "",
+                f"No value has a share above 1/{self.l} in any group.",
+                "",
+                "    from hedgerow.methods.anatomy import join",
+                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the expected counts',
+                "",
+                "Within a group every record is taken to have each value with its share.",
+                "",
+                "## What was not measured",
+                "",
+                "- The quasi-identifiers are unchanged: people can be found in this table by them.",
+                "- An intruder who can exclude values for a person, or knows others of the group.",
+                "",
+                "Do not try to find out who a record is about.",
+                "",
+            ]
+        )
         return {"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text}
 
 
@@ -208,8 +251,11 @@ def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:  # noqa: E
             row = order[start[u] + used[u]]
             used[u] += 1
             first = int(rank[row] % np.uint64(len(has)))
-            at = next((first + step) % len(has) for step in range(len(has))
-                      if u not in has[(first + step) % len(has)])
+            at = next(
+                (first + step) % len(has)
+                for step in range(len(has))
+                if u not in has[(first + step) % len(has)]
+            )
             group[row] = at
             has[at].add(u)
     return group
@@ -219,12 +265,23 @@ def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa
     """ST: group, value, count, sorted by both."""
     width = int(codes.max()) + 1
     pair, count = np.unique(group * width + codes, return_counts=True)
-    return pa.table({GROUP: pa.array(pair // width), name: values.take(pa.array(pair % width)),
-                     COUNT: pa.array(count)})
+    return pa.table(
+        {
+            GROUP: pa.array(pair // width),
+            name: values.take(pa.array(pair % width)),
+            COUNT: pa.array(count),
+        }
+    )
 
 
-def expected(cell: Ints, cells: int, group: Ints, st_group: Ints, st_codes: Ints, d: int,
-             ) -> NDArray[np.float64]:
+def expected(
+    cell: Ints,
+    cells: int,
+    group: Ints,
+    st_group: Ints,
+    st_codes: Ints,
+    d: int,
+) -> NDArray[np.float64]:
     """The recipient's join: expected counts (cells x values).
 
     Parameters
@@ -238,7 +295,9 @@ def expected(cell: Ints, cells: int, group: Ints, st_group: Ints, st_codes: Ints
         Sensitive values.
     """
     width = max(int(group.max()), int(st_group.max())) + 1
-    share = np.bincount(st_group * d + st_codes, minlength=width * d).reshape(width, d).astype(float)
+    share = (
+        np.bincount(st_group * d + st_codes, minlength=width * d).reshape(width, d).astype(float)
+    )
     share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
     out = np.zeros((cells, d))
     pairs, n = np.unique(cell * width + group, return_counts=True)
@@ -284,7 +343,10 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     table = expected(cell, math.prod(dims), group, groups, codes, d)
     at, u = np.nonzero(table)
     places = np.unravel_index(at, dims) if columns else []
-    made = {n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
-            for n, c, p in zip(columns, coded, places, strict=True)}
-    return pa.table({**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: table[at, u]})
-
+    made = {
+        n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
+        for n, c, p in zip(columns, coded, places, strict=True)
+    }
+    return pa.table(
+        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: table[at, u]}
+    )

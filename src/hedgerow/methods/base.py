@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from ..engines.memory import transform
 from ..errors import ParameterError, PlanError
@@ -15,9 +12,10 @@ from ..plan import Column as PlanColumn
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table, read
+from .estimator import Estimator
 
 
-class Method(TransformerMixin, BaseEstimator):
+class Method(Estimator):
     """Base of all methods: a scikit-learn transformer whose `fit` makes a plan.
 
     Subclasses write `_fit(table, schema) -> Plan`; parameters are checked there,
@@ -104,7 +102,7 @@ class Method(TransformerMixin, BaseEstimator):
         -------
         the same kind of frame
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         people = read(X)
         missing = [n for n in self.plan_.names("quasi") if n not in people.names]
         if missing:
@@ -114,9 +112,13 @@ class Method(TransformerMixin, BaseEstimator):
             )
         return people.restore(transform(self.plan_, people).columns)
 
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """`fit(X, y)`, then `transform(X)`."""
+        return self.fit(X, y).transform(X)
+
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the released columns: those of the fitted ones."""
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         return np.array(self.plan_.names("quasi"), dtype=object)
 
     def plan_parameters(self) -> dict[str, Any]:
@@ -138,19 +140,7 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 
 def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
     """The columns of y as Arrow arrays, under names that X does not use."""
-    if hasattr(y, "name") and not hasattr(y, "columns") and not isinstance(y, pa.ChunkedArray):
-        name = str(y.name) if y.name is not None and str(y.name) else "y"
-        frame = y.to_frame(name)
-        table = read(frame).arrow
-    elif isinstance(y, (pa.Array, pa.ChunkedArray)):
-        table = pa.table({"y": y})
-    elif isinstance(y, (np.ndarray, list, tuple)):
-        values = np.asarray(y)
-        grid = values.reshape(len(values), -1)
-        names = ["y"] if grid.shape[1] == 1 else [f"y{i}" for i in range(grid.shape[1])]
-        table = pa.table({n: read(grid[:, [i]]).arrow.column(0) for i, n in enumerate(names)})
-    else:
-        table = read(y).arrow
+    table = read(y, prefix="y").arrow
     made = {}
     for name in table.column_names:
         free = name

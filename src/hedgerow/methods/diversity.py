@@ -32,7 +32,7 @@ def entropy(hist: Ints) -> Floats:
 def recursive(hist: Ints, c: float, l: int) -> Bools:  # noqa: E741
     """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_d) with falling counts r."""
     ordered = -np.sort(-hist, axis=1)
-    return ordered[:, 0] < c * ordered[:, l - 1:].sum(axis=1)
+    return ordered[:, 0] < c * ordered[:, l - 1 :].sum(axis=1)
 
 
 def distance(hist: Ints, ordered: bool) -> Floats:
@@ -72,8 +72,13 @@ class Sensitive:
     whole: Floats
 
 
-def accept(sensitive: Sequence[Sensitive], l: float | None, diversity: Diversity,  # noqa: E741
-           c: float, t: float | None) -> Callable[[Ints, Ints], Bools]:
+def accept(
+    sensitive: Sequence[Sensitive],
+    l: float | None,
+    diversity: Diversity,
+    c: float,
+    t: float | None,
+) -> Callable[[Ints, Ints], Bools]:
     """The test of classes that `Lattice` asks for: every attribute, every criterion."""
 
     def test(size: Ints, hist: Ints) -> Bools:

@@ -51,25 +51,40 @@ class Domain:
     hist: Ints
     sensitive: tuple[Sensitive, ...]
 
-    def recoding(self, node: Node, lattice: Lattice, classes: Classes,
-                 out: NDArray[np.bool_]) -> Maps:
+    def recoding(
+        self, node: Node, lattice: Lattice, classes: Classes, out: NDArray[np.bool_]
+    ) -> Maps:
         """The plan's record of releasing one node."""
         maps = []
         for i, (column, level) in enumerate(zip(self.columns, node, strict=True)):
             axis, labels = self.axes[i], self.labels[i][level]
             released = [labels[axis.levels[level][code]] for code in range(column.n_values)]
             top = level == len(axis.levels) - 1
-            maps.append(ColumnMap(column.name, "quasi", self.kinds[i], categories=tuple(column.values),
-                                  labels=tuple(released), default=TOP, missing=TOP if top else None))
+            maps.append(
+                ColumnMap(
+                    column.name,
+                    "quasi",
+                    self.kinds[i],
+                    categories=tuple(column.values),
+                    labels=tuple(released),
+                    default=TOP,
+                    missing=TOP if top else None,
+                )
+            )
         keys = lattice.labels(node, classes.row[out])
         hidden = sorted(
-            (tuple(self.labels[i][node[i]][label] for i, label in enumerate(key)) for key in keys.tolist()),
-            key=lambda key: tuple((label is None, label or "") for label in key))
+            (
+                tuple(self.labels[i][node[i]][label] for i, label in enumerate(key))
+                for key in keys.tolist()
+            ),
+            key=lambda key: tuple((label is None, label or "") for label in key),
+        )
         return Maps(tuple(maps), tuple(hidden))
 
 
-def build(table: Table, schema: Schema, hierarchies: Mapping[str, Hierarchy],
-          diverse: bool) -> Domain:
+def build(
+    table: Table, schema: Schema, hierarchies: Mapping[str, Hierarchy], diverse: bool
+) -> Domain:
     """Encode the quasi-identifiers with their hierarchies and count the sensitive values.
 
     Parameters
@@ -92,8 +107,11 @@ def build(table: Table, schema: Schema, hierarchies: Mapping[str, Hierarchy],
         column = table.column(name, "categorical", schema.categories.get(name))
         given = hierarchies.get(name)
         if given is None:
-            given = Hierarchy.from_values(column.values, column.counts()[: column.n_values].tolist(),
-                                          numbers=kind == "numeric")
+            given = Hierarchy.from_values(
+                column.values,
+                column.counts()[: column.n_values].tolist(),
+                numbers=kind == "numeric",
+            )
         given.check(column.values, name)
         axis, names = _axis(column, given.topped())
         columns.append(column)
@@ -105,11 +123,21 @@ def build(table: Table, schema: Schema, hierarchies: Mapping[str, Hierarchy],
     first[group[::-1]] = np.arange(table.n_rows)[::-1]
     codes = np.stack([c.codes[first].astype(np.uint32) for c in columns], axis=1)
     size = np.bincount(group, minlength=n).astype(np.int64)
-    hist, sensitive = _counts(table, schema, group, n) if diverse else (np.zeros((n, 0), np.int64), ())
+    hist, sensitive = (
+        _counts(table, schema, group, n) if diverse else (np.zeros((n, 0), np.int64), ())
+    )
     # Groups in the order of their codes: nothing depends on the order of the rows.
     order = np.lexsort(tuple(codes.T[::-1]))
-    return Domain(tuple(columns), tuple(kinds), tuple(axes), tuple(labels),
-                  np.ascontiguousarray(codes[order]), size[order], hist[order], sensitive)
+    return Domain(
+        tuple(columns),
+        tuple(kinds),
+        tuple(axes),
+        tuple(labels),
+        np.ascontiguousarray(codes[order]),
+        size[order],
+        hist[order],
+        sensitive,
+    )
 
 
 def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
@@ -133,7 +161,9 @@ def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str |
     return Axis(levels, shares), tuple(names)
 
 
-def _counts(table: Table, schema: Schema, group: NDArray[Any], n: int) -> tuple[Ints, tuple[Sensitive, ...]]:
+def _counts(
+    table: Table, schema: Schema, group: NDArray[Any], n: int
+) -> tuple[Ints, tuple[Sensitive, ...]]:
     parts, sensitive, start = [], [], 0
     for name in schema.sensitive:
         column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
@@ -142,20 +172,27 @@ def _counts(table: Table, schema: Schema, group: NDArray[Any], n: int) -> tuple[
         if n * d > _MOST_COUNTS:
             raise ParameterError(
                 f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, "
-                "more than can be counted", hint="group its values, for example into bins")
+                "more than can be counted",
+                hint="group its values, for example into bins",
+            )
         counts = np.bincount(group.astype(np.int64) * d + codes, minlength=n * d).reshape(n, d)
         ordered = column.is_number or column.kind == "ordinal"
         parts.append(counts)
-        sensitive.append(Sensitive(slice(start, start + d), ordered, counts.sum(axis=0) / len(codes)))
+        sensitive.append(
+            Sensitive(slice(start, start + d), ordered, counts.sum(axis=0) / len(codes))
+        )
         start += d
     return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
 
 
-def hierarchies_of(given: Mapping[str, Hierarchy] | None, schema: Schema,
-                   names: Sequence[str]) -> dict[str, Hierarchy]:
+def hierarchies_of(
+    given: Mapping[str, Hierarchy] | None, schema: Schema, names: Sequence[str]
+) -> dict[str, Hierarchy]:
     """The method's hierarchies over those of the schema."""
     unknown = [name for name in (given or {}) if name not in names]
     if unknown:
-        raise ParameterError("hierarchies are given for columns that are no quasi-identifiers: "
-                             + ", ".join(map(repr, unknown)))
+        raise ParameterError(
+            "hierarchies are given for columns that are no quasi-identifiers: "
+            + ", ".join(map(repr, unknown))
+        )
     return {**{n: h for n, h in schema.hierarchies.items() if n in names}, **(given or {})}

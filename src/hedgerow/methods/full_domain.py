@@ -36,19 +36,32 @@ class _FullDomain(Method):
 
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
         if not schema.quasi:
-            raise ParameterError("there are no quasi-identifiers to generalise",
-                                 hint="name them in the schema")
+            raise ParameterError(
+                "there are no quasi-identifiers to generalise", hint="name them in the schema"
+            )
         self._check_k(table)
         l, t = getattr(self, "l", None), getattr(self, "t", None)  # noqa: E741
         diverse = l is not None or t is not None
         if diverse and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
-        domain = build(table, schema, hierarchies_of(self.hierarchies, schema, schema.quasi), diverse)
+        domain = build(
+            table, schema, hierarchies_of(self.hierarchies, schema, schema.quasi), diverse
+        )
         limit = math.floor(self.suppression * table.n_rows + 1e-9)
-        test = accept(domain.sensitive, l, getattr(self, "diversity", "entropy"),
-                      getattr(self, "c", 3.0), t)
-        lattice = Lattice(domain.axes, domain.codes, domain.size, domain.hist, self.k, test, limit, loss,
-                          monotone=not (diverse and limit))
+        test = accept(
+            domain.sensitive, l, getattr(self, "diversity", "entropy"), getattr(self, "c", 3.0), t
+        )
+        lattice = Lattice(
+            domain.axes,
+            domain.codes,
+            domain.size,
+            domain.hist,
+            self.k,
+            test,
+            limit,
+            loss,
+            monotone=not (diverse and limit),
+        )
         return domain, lattice
 
     def _check_k(self, table: Table) -> None:
@@ -59,13 +72,15 @@ class _FullDomain(Method):
         if not 0 <= self.suppression < 1:
             raise ParameterError(f"suppression is a share in [0, 1), not {self.suppression!r}")
 
-    def _plan(self, table: Table, schema: Schema, domain: Domain, lattice: Lattice,
-              best: Outcome | None) -> Plan:
+    def _plan(
+        self, table: Table, schema: Schema, domain: Domain, lattice: Lattice, best: Outcome | None
+    ) -> Plan:
         if best is None:
             raise InfeasibleError(
                 "no full-domain generalisation of this table keeps what was asked, not even the "
                 "top of every hierarchy",
-                hint="lower k, l or raise t, or allow more suppression")
+                hint="lower k, l or raise t, or allow more suppression",
+            )
         classes = lattice.classes(best.node)
         out = lattice.suppressed_classes(best.node, classes)
         assert out is not None
@@ -73,27 +88,51 @@ class _FullDomain(Method):
         self.loss_, self.suppressed_ = best.loss, best.suppressed
         promises: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": int(self.k)}]
         if getattr(self, "l", None) is not None:
-            promises.append({"kind": "l_diversity", "l": self.l, "diversity": self.diversity,
-                             **({"c": self.c} if self.diversity == "recursive" else {})})
+            promises.append(
+                {
+                    "kind": "l_diversity",
+                    "l": self.l,
+                    "diversity": self.diversity,
+                    **({"c": self.c} if self.diversity == "recursive" else {}),
+                }
+            )
         if getattr(self, "t", None) is not None:
             promises.append({"kind": "t_closeness", "t": self.t})
-        parameters = {name: value for name, value in self.get_params(deep=False).items()
-                      if name not in ("hierarchies", "schema") and isinstance(
-                          value, (int, float, str, bool, type(None)))}
-        return Plan(type(self).__name__, parameters, plan_columns(table, schema),
-                    domain.recoding(best.node, lattice, classes, out), tuple(promises), table.n_rows)
-
+        parameters = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("hierarchies", "schema")
+            and isinstance(value, (int, float, str, bool, type(None)))
+        }
+        return Plan(
+            type(self).__name__,
+            parameters,
+            plan_columns(table, schema),
+            domain.recoding(best.node, lattice, classes, out),
+            tuple(promises),
+            table.n_rows,
+        )
 
     def verify_release(self, original: Table, released: Table) -> list[Check]:
         """Every released cell is its column's map of the original, or suppressed within the limit."""
         plan = self.plan_
         expected = transform(plan, original).columns
-        wrong = [name for name, values in expected.items()
-                 if not _same(pa.chunked_array([values]), released.arrow.column(name))]
+        wrong = [
+            name
+            for name, values in expected.items()
+            if not _same(pa.chunked_array([values]), released.arrow.column(name))
+        ]
         limit = math.floor(self.suppression * original.n_rows + 1e-9)
-        return [Check("mapped", 0, len(wrong), not wrong,
-                      f"columns that are not the plan's: {', '.join(wrong)}" if wrong else ""),
-                Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit)]
+        return [
+            Check(
+                "mapped",
+                0,
+                len(wrong),
+                not wrong,
+                f"columns that are not the plan's: {', '.join(wrong)}" if wrong else "",
+            ),
+            Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit),
+        ]
 
 
 def _same(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
@@ -134,8 +173,13 @@ class Datafly(_FullDomain):
     {'zip': 1}
     """
 
-    def __init__(self, k: int = 5, hierarchies: Mapping[str, Hierarchy] | None = None,
-                 suppression: float = 0.0, schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 5,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        suppression: float = 0.0,
+        schema: Schema | None = None,
+    ) -> None:
         self.k = k
         self.hierarchies = hierarchies
         self.suppression = suppression
@@ -213,12 +257,21 @@ class Incognito(_FullDomain):
     {'zip': 2}
     """
 
-    def __init__(self, k: int = 5, l: float | None = None, diversity: Diversity = "entropy",  # noqa: E741
-                 t: float | None = None, hierarchies: Mapping[str, Hierarchy] | None = None,
-                 suppression: float = 0.0, search: Search = "optimal", loss: Loss = "loss",
-                 c: float = 3.0, schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        k: int = 5,
+        l: float | None = None,
+        diversity: Diversity = "entropy",
+        t: float | None = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        suppression: float = 0.0,
+        search: Search = "optimal",
+        loss: Loss = "loss",
+        c: float = 3.0,
+        schema: Schema | None = None,
+    ) -> None:
         self.k = k
-        self.l = l  # noqa: E741
+        self.l = l
         self.diversity = diversity
         self.t = t
         self.hierarchies = hierarchies
@@ -233,8 +286,15 @@ class Incognito(_FullDomain):
         domain, lattice = self._lattice(table, schema, self.loss)
         if self.search == "minimal":
             found = lattice.minimal()
-            self.minimal_ = [{"node": dict(zip(schema.quasi, o.node, strict=True)), "loss": o.loss,
-                              "suppressed": o.suppressed, "classes": o.classes} for o in found]
+            self.minimal_ = [
+                {
+                    "node": dict(zip(schema.quasi, o.node, strict=True)),
+                    "loss": o.loss,
+                    "suppressed": o.suppressed,
+                    "classes": o.classes,
+                }
+                for o in found
+            ]
             best = found[0] if found else None
         else:
             best = lattice.optimal()
@@ -247,7 +307,8 @@ class Incognito(_FullDomain):
             raise ParameterError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
         if self.diversity not in ("entropy", "distinct", "recursive"):
             raise ParameterError(
-                f"diversity is 'entropy', 'distinct' or 'recursive', not {self.diversity!r}")
+                f"diversity is 'entropy', 'distinct' or 'recursive', not {self.diversity!r}"
+            )
         if self.l is not None and not (math.isfinite(self.l) and self.l >= 1):
             raise ParameterError(f"l is at least 1, not {self.l!r}")
         if self.l is not None and self.diversity != "entropy" and self.l != int(self.l):

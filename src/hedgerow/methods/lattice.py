@@ -193,8 +193,13 @@ class Lattice:
 
     def labels(self, node: Node, rows: Ints) -> Ints:
         """Labels (rows x columns) of base groups at a node."""
-        return np.stack([axis.levels[level][self.codes[rows, i]]
-                         for i, (axis, level) in enumerate(zip(self.axes, node, strict=True))], axis=1)
+        return np.stack(
+            [
+                axis.levels[level][self.codes[rows, i]]
+                for i, (axis, level) in enumerate(zip(self.axes, node, strict=True))
+            ],
+            axis=1,
+        )
 
     # --- a node's worth
 
@@ -247,8 +252,10 @@ class Lattice:
                 share += axis.share[level][self.codes[classes.row[kept], i]]
             return (float(size @ share) + total * m) / (self.n * m)
         if self.loss == "precision":
-            tops = [level / (h - 1) if h > 1 else 0.0
-                    for level, h in zip(node, self.heights, strict=True)]
+            tops = [
+                level / (h - 1) if h > 1 else 0.0
+                for level, h in zip(node, self.heights, strict=True)
+            ]
             return (float(size.sum()) * sum(tops) / m + total) / self.n
         if self.loss == "height":
             return float(sum(node))
@@ -374,9 +381,12 @@ def _by_height(heights: Sequence[int]) -> Iterator[Node]:
 
 
 def _above(node: Node, heights: Sequence[int]) -> list[Node]:
-    return [(*node[:i], node[i] + 1, *node[i + 1:]) for i in range(len(node))
-            if node[i] + 1 < heights[i]]
+    return [
+        (*node[:i], node[i] + 1, *node[i + 1 :])
+        for i in range(len(node))
+        if node[i] + 1 < heights[i]
+    ]
 
 
 def _below(node: Node) -> list[Node]:
-    return [(*node[:i], node[i] - 1, *node[i + 1:]) for i in range(len(node)) if node[i]]
+    return [(*node[:i], node[i] - 1, *node[i + 1 :]) for i in range(len(node)) if node[i]]

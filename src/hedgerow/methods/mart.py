@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..criteria import Criterion
+from ..criteria import LDiversity
 from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
@@ -77,7 +76,7 @@ class MART(PartitionMethod):
     >>> import hedgerow as hr
     >>> people = hr.datasets.load_mart_example().to_pandas()
     >>> mart = hr.MART(k=4, max_disclosure=None)
-    >>> released = mart.fit_transform(people[["Age", "YearsEdu", "Occupation"]], people[["Income", "Asset"]])
+    >>> released = mart.fit_transform(people.iloc[:, :3], people[["Income", "Asset"]])
     >>> released["Age"].tolist()[:6]
     ['[27-64]', '[27-64]', '[27-64]', '[27-64]', '[27-64]', '[33-62]']
     """
@@ -90,7 +89,7 @@ class MART(PartitionMethod):
         min_leaf: int | None = None,
         numeric: str = "range",
         categorical: str = "concatenate",
-        criteria: Sequence[Criterion] | None = None,
+        criteria: Sequence[LDiversity] | None = None,
         max_depth: int | None = None,
         max_bins: int = 1024,
         schema: Schema | None = None,
@@ -147,7 +146,7 @@ class MART(PartitionMethod):
             ``path.to_table()`` lists groups, sizes, error and RSD of each step;
             ``path[step]`` is the subtree.
         """
-        check_is_fitted(self, "plan_")
+        self._check_fitted()
         return self._full_tree.path()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import Criterion
+from ..criteria import LDiversity
 from ..errors import ParameterError
 from ..plan import Plan
 from ..schema import Schema
@@ -71,7 +71,7 @@ class Mondrian(PartitionMethod):
         objective: str = "median",
         numeric: str = "range",
         categorical: str = "concatenate",
-        criteria: Sequence[Criterion] | None = None,
+        criteria: Sequence[LDiversity] | None = None,
         max_bins: int = 1024,
         schema: Schema | None = None,
     ) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import Criterion, Disclosure, KAnonymity, LDiversity, rsd
-from ..errors import ParameterError, UnsupportedError
+from ..criteria import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..plan import Partition, Plan, Recoded
 from ..plan.cells import moment, number
 from ..schema import Schema
@@ -76,6 +76,12 @@ class Quasi:
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
+    k: int
+    numeric: str
+    categorical: str
+    criteria: Sequence[LDiversity] | None
+    max_bins: int
+
     def _check(self, table: Table, schema: Schema) -> None:
         k = self.k
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
@@ -132,6 +138,7 @@ class PartitionMethod(Method):
         classes = responses.categorical
         share, entropy = np.ones(len(responses.n_classes)), np.zeros(len(responses.n_classes))
         for criterion in self.criteria or ():
+            _check_diversity(criterion, responses)
             for j, response in enumerate(classes):
                 if criterion.columns is None or response.name in criterion.columns:
                     if criterion.diversity == "frequency":
@@ -190,6 +197,33 @@ class PartitionMethod(Method):
             tuple(p.promise() for p in promises),
             table.n_rows,
         )
+
+
+def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
+    """Raise when a criterion names columns that it cannot speak of, or asks for more than the whole table has."""
+    names = [r.name for r in responses.categorical]
+    odd = [n for n in criterion.columns or () if n not in names]
+    if odd or not names:
+        where = f"of {', '.join(map(repr, odd))}" if odd else "of numeric columns only"
+        raise ParameterError(
+            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
+            hint="max_disclosure protects numeric columns",
+        )
+    for j, name in enumerate(names):
+        if criterion.columns is None or name in criterion.columns:
+            p = np.bincount(responses.classes[:, j]) / len(responses.classes)
+            p = p[p > 0]
+            most = (
+                1 / p.max()
+                if criterion.diversity == "frequency"
+                else float(np.exp(-(p * np.log(p)).sum()))
+            )
+            if most < criterion.l - SLACK:
+                raise InfeasibleError(
+                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, "
+                    f"but the whole table has only {most:.4g}",
+                    hint="ask for a smaller l",
+                )
 
 
 def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) -> Tree:

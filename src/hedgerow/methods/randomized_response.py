@@ -109,12 +109,21 @@ class RandomizedResponse(Method):
     True
     """
 
-    def __init__(self, l: float = 2.0, target: Target = "quasi", bound: Bound = "paper",  # noqa: E741
-                 bins: Bins = DEFAULT_BINS, caps: Mapping[str, float] | None = None,
-                 known_negations: int | Sequence[str] = 0, relax: Literal["halfway"] | None = None,
-                 exempt: Sequence[str] = (), row_id: str | None = None,
-                 key: Key | str | Path | None = None, schema: Schema | None = None) -> None:
-        self.l = l  # noqa: E741
+    def __init__(
+        self,
+        l: float = 2.0,
+        target: Target = "quasi",
+        bound: Bound = "paper",
+        bins: Bins = DEFAULT_BINS,
+        caps: Mapping[str, float] | None = None,
+        known_negations: int | Sequence[str] = 0,
+        relax: Literal["halfway"] | None = None,
+        exempt: Sequence[str] = (),
+        row_id: str | None = None,
+        key: Key | str | Path | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.l = l
         self.target = target
         self.bound = bound
         self.bins = bins
@@ -133,8 +142,15 @@ class RandomizedResponse(Method):
         sensitive = [_column(table, schema, name, bins) for name in schema.sensitive]
         check_size([c.d for c in quasi], [c.name for c in quasi])
         cap = 1 / float(self.l)
-        asked = build([c.codes for c in quasi], [c.d for c in quasi], [c.codes for c in sensitive],
-                      [c.d for c in sensitive], self.target, cap, negations(self.known_negations, sensitive))
+        asked = build(
+            [c.codes for c in quasi],
+            [c.d for c in quasi],
+            [c.codes for c in sensitive],
+            [c.d for c in sensitive],
+            self.target,
+            cap,
+            negations(self.known_negations, sensitive),
+        )
         asked = with_caps(asked, quasi, sensitive, self.caps or {})
         risk = Risk(asked, self.target, self.bound)
         wanted = exempted(asked, sensitive, self.exempt) if self.exempt else asked
@@ -145,27 +161,41 @@ class RandomizedResponse(Method):
             check_feasible(Risk(wanted, self.target, self.bound), quasi, sensitive)
             raise InfeasibleError(
                 "the cap lies so close to its floor that nothing would be left of the table",
-                hint="lower l, or coarsen the quasi-identifiers")
+                hint="lower l, or coarsen the quasi-identifiers",
+            )
         self._report(risk, best.t, best.p, quasi, sensitive, cap)
         randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
         roles = ["quasi"] * risk.n_quasi + ["sensitive"] * risk.n_sensitive
         columns = tuple(
             Randomized(c.name, role, c.kind, c.unit, c.categories, float(p), c.cuts)
-            for c, role, p in zip(randomized, roles, best.p, strict=True))
+            for c, role, p in zip(randomized, roles, best.p, strict=True)
+        )
         self.p_ = {c.name: c.p for c in columns}
         self.epsilon_ = {c.name: c.epsilon for c in columns}
         # The keys stay with the object: a plan must be safe to hand on.
-        self._key = Key.file(self.key) if isinstance(self.key, (str, Path)) else self.key or Key.new()
-        recoding = Randomize(columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_)
+        self._key = (
+            Key.file(self.key) if isinstance(self.key, (str, Path)) else self.key or Key.new()
+        )
+        recoding = Randomize(
+            columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_
+        )
         self._asked = risk
-        return Plan("RandomizedResponse", self._public(), plan_columns(table, schema), recoding, (),
-                    table.n_rows)
+        return Plan(
+            "RandomizedResponse",
+            self._public(),
+            plan_columns(table, schema),
+            recoding,
+            (),
+            table.n_rows,
+        )
 
     def recode(self, table: Table) -> Transformed:
         """The plan applied under this object's key: the same key and rows, the same draws."""
         plan: Randomize = self.plan_.recoding
-        here = replace(plan, columns=tuple(c for c in plan.columns
-                                           if c.role == "quasi" or c.name in table.names))
+        here = replace(
+            plan,
+            columns=tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names),
+        )
         made, outside = randomize(table, here, self._key)
         return Transformed(made, sum(outside.values()))
 
@@ -184,8 +214,10 @@ class RandomizedResponse(Method):
         people = read(X)
         missing = [n for n in self.plan_.names("quasi") if n not in people.names]
         if missing:
-            raise PlanError(f"the table lacks the columns {', '.join(map(repr, missing))}",
-                            hint="the plan randomizes " + ", ".join(self.plan_.names("quasi")))
+            raise PlanError(
+                f"the table lacks the columns {', '.join(map(repr, missing))}",
+                hint="the plan randomizes " + ", ".join(self.plan_.names("quasi")),
+            )
         return people.restore(self.recode(people).columns)
 
     def verify_release(self, original: Table, released: Table) -> list[Check]:
@@ -200,8 +232,15 @@ class RandomizedResponse(Method):
 
         return files(release)
 
-    def _report(self, risk: Risk, t: Any, p: Any, quasi: Sequence[Coded], sensitive: Sequence[Coded],
-                cap: float) -> None:
+    def _report(
+        self,
+        risk: Risk,
+        t: Any,
+        p: Any,
+        quasi: Sequence[Coded],
+        sensitive: Sequence[Coded],
+        cap: float,
+    ) -> None:
         paper = Risk(risk.setting, self.target).full(t)
         success = risk.success(t)
         self.risk_ = max(float(r.max()) for r in paper)
@@ -219,15 +258,21 @@ class RandomizedResponse(Method):
         if not isinstance(self.known_negations, (int, str)):
             given["known_negations"] = list(self.known_negations)
         if isinstance(self.bins, Mapping):
-            given["bins"] = {k: v if isinstance(v, int) else [float(x) for x in v]
-                             for k, v in self.bins.items()}
+            given["bins"] = {
+                k: v if isinstance(v, int) else [float(x) for x in v] for k, v in self.bins.items()
+            }
         return {k: v for k, v in given.items() if k != "schema"}
 
     def _check(self, schema: Schema) -> None:
         l = self.l  # noqa: E741
-        if isinstance(l, bool) or not isinstance(l, (int, float, np.number)) or not 1 <= l < math.inf:
-            raise ParameterError(f"l is a number of at least 1, not {l!r}",
-                                 hint="the risk is capped at 1/l")
+        if (
+            isinstance(l, bool)
+            or not isinstance(l, (int, float, np.number))
+            or not 1 <= l < math.inf
+        ):
+            raise ParameterError(
+                f"l is a number of at least 1, not {l!r}", hint="the risk is capped at 1/l"
+            )
         if self.target not in ("quasi", "sensitive", "both"):
             raise ParameterError(f"target is 'quasi', 'sensitive' or 'both', not {self.target!r}")
         if self.bound not in ("paper", "operational"):
@@ -237,30 +282,34 @@ class RandomizedResponse(Method):
         if self.bound == "operational" and self.target == "sensitive":
             raise ParameterError(
                 "the operational success does not depend on how the sensitive attribute is randomized",
-                hint='use target="quasi" or "both" with bound="operational"')
+                hint='use target="quasi" or "both" with bound="operational"',
+            )
         if not schema.quasi or not schema.sensitive:
             lacking = "quasi-identifier" if not schema.quasi else "sensitive column"
-            raise ParameterError(f"randomized response needs at least one {lacking}",
-                                 hint="name it in the schema")
+            raise ParameterError(
+                f"randomized response needs at least one {lacking}", hint="name it in the schema"
+            )
         if self.row_id is not None and schema.role(self.row_id) in ("quasi", "sensitive"):
-            raise ParameterError(f"the row id {self.row_id!r} is itself a quasi-identifier or sensitive",
-                                 hint="make it an identifier: it is then dropped from the release")
+            raise ParameterError(
+                f"the row id {self.row_id!r} is itself a quasi-identifier or sensitive",
+                hint="make it an identifier: it is then dropped from the release",
+            )
 
 
 def _column(table: Table, schema: Schema, name: str, bins: Bins) -> Coded:
     return coded(table, name, schema.kinds.get(name), schema.categories.get(name), bins)
 
 
-def _share_above(setting: Setting, risks: Sequence[Any], quasi: Sequence[Coded],
-                 sensitive: Sequence[Coded]) -> float:
+def _share_above(
+    setting: Setting, risks: Sequence[Any], quasi: Sequence[Coded], sensitive: Sequence[Coded]
+) -> float:
     """Share of records whose own cell lies above its requested cap in any view."""
     cell = np.ravel_multi_index([c.codes.astype(np.int64) for c in quasi], setting.quasi)
     row = np.searchsorted(setting.occupied, cell)
     above = np.zeros(len(row), dtype=bool)
     for view, risk in zip(setting.views, risks, strict=True):
-        value = np.ravel_multi_index([sensitive[j].codes.astype(np.int64) for j in view.attributes],
-                                     view.dims)
+        value = np.ravel_multi_index(
+            [sensitive[j].codes.astype(np.int64) for j in view.attributes], view.dims
+        )
         above |= (risk > view.cap * (1 + 1e-9))[row, value]
     return float(above.mean())
-
-

@@ -46,15 +46,23 @@ REFERENCE: dict[tuple[str, str, int], tuple[float, ...]] = {
 }
 """Optima found from 24 random starts each, on the 45,222 complete records."""
 
-PAPER_U = {"original": 2.74, "RR-QI": {3: 2.41, 4: 2.27, 5: 2.17}, "anatomy": {3: 0.20, 4: 0.12, 5: 0.05},
-           "l-diversity": {3: 0.0, 4: 2.74, 5: 0.0}}
+PAPER_U = {
+    "original": 2.74,
+    "RR-QI": {3: 2.41, 4: 2.27, 5: 2.17},
+    "anatomy": {3: 0.20, 4: 0.12, 5: 0.05},
+    "l-diversity": {3: 0.0, 4: 2.74, 5: 0.0},
+}
 """Table 5 as printed, income and occupation, times 100."""
 
 REFERENCE_UTILITY = {
-    ("RR-QI clip", 3): (0.0085, 0.22, 0.083, 0.73, 0.84), ("RR-QI clip", 5): (0.0121, 0.40, 0.135, 0.96, 1.23),
-    ("RR-QI clip", 7): (0.0174, 0.58, 0.212, 1.30, 1.89), ("RR-QI EM", 3): (0.0069, 0.14, 0.071, 0.66, 0.68),
-    ("RR-QI EM", 5): (0.0091, 0.21, 0.103, 0.82, 0.88), ("RR-QI EM", 7): (0.0122, 0.27, 0.145, 1.03, 1.20),
-    ("anatomy", 3): (0.0474, 0.25, 0.248, 1.17, 1.15), ("anatomy", 5): (0.0529, 0.32, 0.311, 1.38, 1.37),
+    ("RR-QI clip", 3): (0.0085, 0.22, 0.083, 0.73, 0.84),
+    ("RR-QI clip", 5): (0.0121, 0.40, 0.135, 0.96, 1.23),
+    ("RR-QI clip", 7): (0.0174, 0.58, 0.212, 1.30, 1.89),
+    ("RR-QI EM", 3): (0.0069, 0.14, 0.071, 0.66, 0.68),
+    ("RR-QI EM", 5): (0.0091, 0.21, 0.103, 0.82, 0.88),
+    ("RR-QI EM", 7): (0.0122, 0.27, 0.145, 1.03, 1.20),
+    ("anatomy", 3): (0.0474, 0.25, 0.248, 1.17, 1.15),
+    ("anatomy", 5): (0.0529, 0.32, 0.311, 1.38, 1.37),
     ("anatomy", 7): (0.0561, 0.37, 0.351, 1.49, 1.50),
 }
 """Euclid, KL, chi2, base group-by error, CUBE error on ESGRO, 30,162 records."""
@@ -95,13 +103,18 @@ def data(which: str, part: str) -> Data:
     quasi, sensitive = EMGRW if which == "EMGRW" else ESGRO
     table = read(load_adult(part))  # type: ignore[arg-type]
     columns = [table.column(n) for n in (*quasi, sensitive)]
-    return Data((*quasi, sensitive), tuple(c.codes.astype(np.int64) for c in columns),
-                tuple(c.n_values for c in columns))
+    return Data(
+        (*quasi, sensitive),
+        tuple(c.codes.astype(np.int64) for c in columns),
+        tuple(c.n_values for c in columns),
+    )
 
 
 def solve(found: Data, target: Target, l: float) -> tuple[Risk, Optimum | None]:  # noqa: E741
     """The optimum of one scenario."""
-    setting = build(found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], target, 1 / l)
+    setting = build(
+        found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], target, 1 / l
+    )
     risk = Risk(setting, target)
     return risk, optimize(risk)
 
@@ -127,36 +140,58 @@ def table3(levels: Sequence[int] = (2, 3, 4, 5, 7)) -> dict[str, Any]:
             for l in levels:  # noqa: E741
                 rows.append(_row(which, found, target, l))  # type: ignore[arg-type]
     differences = [row["difference"] for row in rows if row.get("difference") is not None]
-    return {"experiment": "rr-table3", "records": data("EMGRW", "both").n, "rows": rows,
-            "checks": {"largest difference to the reference optimum": max(differences), "allowed": 0.005,
-                       "holds": max(differences) <= 0.005},
-            "statement": STATEMENT}
+    return {
+        "experiment": "rr-table3",
+        "records": data("EMGRW", "both").n,
+        "rows": rows,
+        "checks": {
+            "largest difference to the reference optimum": max(differences),
+            "allowed": 0.005,
+            "holds": max(differences) <= 0.005,
+        },
+        "statement": STATEMENT,
+    }
 
 
 def _row(which: str, found: Data, target: Target, l: int) -> dict[str, Any]:  # noqa: E741
     risk, best = solve(found, target, l)
-    row: dict[str, Any] = {"set": which, "scenario": {"quasi": "RR-QI", "sensitive": "RR-S", "both": "RR-Both"}[target],
-                           "l": l}
+    row: dict[str, Any] = {
+        "set": which,
+        "scenario": {"quasi": "RR-QI", "sensitive": "RR-S", "both": "RR-Both"}[target],
+        "l": l,
+    }
     if best is None:
         floor = max(float(f.max()) for f in risk.floors())
         groups = int(sum(np.count_nonzero((f > 1 / l).any(axis=1)) for f in risk.floors()))
         return {**row, "feasible": False, "floor": floor, "groups_above_the_cap": groups}
     names = found.names[:-1] if target == "quasi" else found.names
     reference = REFERENCE.get((which, target, l))
-    row |= {"feasible": True, "p": {n: round(float(p), 4) for n, p in zip(names, best.p, strict=True)},
-            "risk": best.worst / l, "operational_success": max(float(s.max()) for s in risk.success(best.t))}
+    row |= {
+        "feasible": True,
+        "p": {n: round(float(p), 4) for n, p in zip(names, best.p, strict=True)},
+        "risk": best.worst / l,
+        "operational_success": max(float(s.max()) for s in risk.success(best.t)),
+    }
     if reference is not None:
-        row |= {"reference": reference,
-                "difference": float(np.abs(best.p - np.asarray(reference)).max())}
+        row |= {
+            "reference": reference,
+            "difference": float(np.abs(best.p - np.asarray(reference)).max()),
+        }
     return row
 
 
 def randomized(found: Data, p: Floats, seed: int) -> Floats:
     """Counts of one randomized release."""
     ids = np.arange(found.n, dtype=np.uint64)
-    out = [draw(codes.astype(np.uint16), ids, (seed, i), float(p[i]), found.dims[i]).astype(np.int64)
-           if i < len(p) and p[i] < 1 else codes for i, codes in enumerate(found.codes)]
-    return np.bincount(np.ravel_multi_index(out, found.dims), minlength=int(np.prod(found.dims))).astype(float)
+    out = [
+        draw(codes.astype(np.uint16), ids, (seed, i), float(p[i]), found.dims[i]).astype(np.int64)
+        if i < len(p) and p[i] < 1
+        else codes
+        for i, codes in enumerate(found.codes)
+    ]
+    return np.bincount(
+        np.ravel_multi_index(out, found.dims), minlength=int(np.prod(found.dims))
+    ).astype(float)
 
 
 def channel(found: Data, t: Floats) -> Channel:
@@ -177,7 +212,9 @@ def diversity_shares(part: str, l: float) -> tuple[Floats, dict[str, int]]:  # n
     """The estimate from the entropy l-diverse full-domain table: classes spread evenly."""
     quasi, sensitive = ESGRO
     hierarchies = load_adult_hierarchies()
-    method = Incognito(k=1, l=l, diversity="entropy", hierarchies={n: hierarchies[n] for n in quasi})
+    method = Incognito(
+        k=1, l=l, diversity="entropy", hierarchies={n: hierarchies[n] for n in quasi}
+    )
     table = read(load_adult(part))  # type: ignore[arg-type]
     method.fit_table(table, Schema(quasi=quasi, sensitive=[sensitive]))
     found = data("ESGRO", part)
@@ -194,8 +231,13 @@ def diversity_shares(part: str, l: float) -> tuple[Floats, dict[str, int]]:  # n
 def measures(true: Floats, estimate: Floats) -> dict[str, float]:
     """The five figures of a reconstruction; Euclid is the distance itself, not its square."""
     found = distances(true.ravel(), estimate.ravel())
-    return {"euclid": found["euclid"] ** 0.5, "kl": found["kl"], "chi2": found["chi2"],
-            "base_error": cube_error(true, estimate, base_only=True), "cube_error": cube_error(true, estimate)}
+    return {
+        "euclid": found["euclid"] ** 0.5,
+        "kl": found["kl"],
+        "chi2": found["chi2"],
+        "base_error": cube_error(true, estimate, base_only=True),
+        "cube_error": cube_error(true, estimate),
+    }
 
 
 def _mean(runs: int, once: Callable[[int], dict[str, float]]) -> dict[str, float]:
@@ -228,21 +270,44 @@ def table5(levels: Sequence[int] = (3, 4, 5), runs: int = 10) -> dict[str, Any]:
 
         def released(seed: int, whole: Channel = whole, p: Floats = p) -> dict[str, float]:
             counts = randomized(found, p, seed)
-            return {"clip": coefficient(clipped(whole.inverse(counts / found.n)).reshape(found.dims)),
-                    "EM": coefficient(em(whole, counts).share.reshape(found.dims))}
+            return {
+                "clip": coefficient(clipped(whole.inverse(counts / found.n)).reshape(found.dims)),
+                "EM": coefficient(em(whole, counts).share.reshape(found.dims)),
+            }
 
         mean = _mean(runs, released)
         spread, node = diversity_shares("train", l)
-        rows.append({"l": l, "RR-QI clip": mean["clip"], "RR-QI EM": mean["EM"], "t": t.round(4).tolist(),
-                     "anatomy": float(np.mean([coefficient(anatomy_shares(found, l, s)) for s in range(runs)])),
-                     "l-diversity": coefficient(spread), "generalised to": node,
-                     "paper": {name: PAPER_U[name].get(l) for name in ("RR-QI", "anatomy", "l-diversity")}})  # type: ignore[attr-defined]
+        rows.append(
+            {
+                "l": l,
+                "RR-QI clip": mean["clip"],
+                "RR-QI EM": mean["EM"],
+                "t": t.round(4).tolist(),
+                "anatomy": float(
+                    np.mean([coefficient(anatomy_shares(found, l, s)) for s in range(runs)])
+                ),
+                "l-diversity": coefficient(spread),
+                "generalised to": node,
+                "paper": {
+                    name: PAPER_U[name].get(l) for name in ("RR-QI", "anatomy", "l-diversity")
+                },
+            }
+        )  # type: ignore[attr-defined]
     reference = {3: 2.37, 4: 2.23, 5: 2.18}
     gaps = [abs(row["RR-QI clip"] - reference[row["l"]]) for row in rows if row["l"] in reference]
-    return {"experiment": "rr-table5", "records": found.n, "original": coefficient(true), "paper_original": 2.74,
-            "rows": rows, "checks": {"largest gap of RR-QI to the reference (x 100)": max(gaps, default=0.0),
-                                     "allowed": 0.1, "holds": max(gaps, default=0.0) <= 0.1},
-            "statement": STATEMENT}
+    return {
+        "experiment": "rr-table5",
+        "records": found.n,
+        "original": coefficient(true),
+        "paper_original": 2.74,
+        "rows": rows,
+        "checks": {
+            "largest gap of RR-QI to the reference (x 100)": max(gaps, default=0.0),
+            "allowed": 0.1,
+            "holds": max(gaps, default=0.0) <= 0.1,
+        },
+        "statement": STATEMENT,
+    }
 
 
 def figures(levels: Sequence[int] = (2, 3, 4, 5, 6, 7), runs: int = 5) -> dict[str, Any]:
@@ -254,10 +319,19 @@ def figures(levels: Sequence[int] = (2, 3, 4, 5, 6, 7), runs: int = 5) -> dict[s
     runs : int
         Releases averaged per point.
     """
-    made = {"figure3": _figure3(levels, runs), "figure4": _figure4(runs), **_figures567(levels, runs)}
+    made = {
+        "figure3": _figure3(levels, runs),
+        "figure4": _figure4(runs),
+        **_figures567(levels, runs),
+    }
     gaps = _gaps(made["figure5"], made["figure6"])
-    return {"experiment": "rr-figures", **made, "reference_gaps": gaps, "pictures": pictures(made),
-            "statement": STATEMENT}
+    return {
+        "experiment": "rr-figures",
+        **made,
+        "reference_gaps": gaps,
+        "pictures": pictures(made),
+        "statement": STATEMENT,
+    }
 
 
 def _figure3(levels: Sequence[int], runs: int) -> dict[str, list[dict[str, Any]]]:
@@ -300,37 +374,72 @@ def _figure4(runs: int) -> dict[str, list[dict[str, Any]]]:
 def _figures567(levels: Sequence[int], runs: int) -> dict[str, Any]:
     found = data("ESGRO", "train")
     true = found.shares
-    five: dict[str, list[dict[str, Any]]] = {"RR-QI clip": [], "RR-QI EM": [], "anatomy": [], "l-diversity": []}
-    seven: dict[str, list[dict[str, Any]]] = {name: [] for name in ("RR-Both clip", "anatomy", "l-diversity")}
+    five: dict[str, list[dict[str, Any]]] = {
+        "RR-QI clip": [],
+        "RR-QI EM": [],
+        "anatomy": [],
+        "l-diversity": [],
+    }
+    seven: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("RR-Both clip", "anatomy", "l-diversity")
+    }
     for l in levels:  # noqa: E741
         _, best = solve(found, "quasi", l)
         if best is not None:
             whole, p = channel(found, best.t), best.p
 
             def clip(seed: int, whole: Channel = whole, p: Floats = p) -> Floats:
-                return clipped(whole.inverse(randomized(found, p, seed) / found.n)).reshape(found.dims)
+                return clipped(whole.inverse(randomized(found, p, seed) / found.n)).reshape(
+                    found.dims
+                )
 
             def smooth(seed: int, whole: Channel = whole, p: Floats = p) -> Floats:
                 return em(whole, randomized(found, p, seed)).share.reshape(found.dims)
 
-            five["RR-QI clip"].append({"l": l, **_mean(runs, lambda s, f=clip: measures(true, f(s)))})  # type: ignore[misc]
-            five["RR-QI EM"].append({"l": l, **_mean(runs, lambda s, f=smooth: measures(true, f(s)))})  # type: ignore[misc]
+            five["RR-QI clip"].append(
+                {"l": l, **_mean(runs, lambda s, f=clip: measures(true, f(s)))}
+            )  # type: ignore[misc]
+            five["RR-QI EM"].append(
+                {"l": l, **_mean(runs, lambda s, f=smooth: measures(true, f(s)))}
+            )  # type: ignore[misc]
         five["anatomy"].append(
-            {"l": l, **_mean(runs, lambda s, l=l: measures(true, anatomy_shares(found, l, s)))})  # type: ignore[misc]
+            {"l": l, **_mean(runs, lambda s, l=l: measures(true, anatomy_shares(found, l, s)))}
+        )  # type: ignore[misc]
         spread, node = diversity_shares("train", l)
         five["l-diversity"].append({"l": l, **measures(true, spread), "generalised to": node})
         _, both = solve(found, "both", l)
         if both is not None:
             whole, p = channel(found, both.t), both.p
-            seven["RR-Both clip"].append({"l": l, **_mean(runs, lambda s, w=whole, p=p: _correlations(  # type: ignore[misc]
-                clipped(w.inverse(randomized(found, p, s) / found.n)).reshape(found.dims)))})
-        seven["anatomy"].append({"l": l, **_mean(runs, lambda s, l=l: _correlations(anatomy_shares(found, l, s)))})  # type: ignore[misc]
+            seven["RR-Both clip"].append(
+                {
+                    "l": l,
+                    **_mean(
+                        runs,
+                        lambda s, w=whole, p=p: _correlations(  # type: ignore[misc]
+                            clipped(w.inverse(randomized(found, p, s) / found.n)).reshape(
+                                found.dims
+                            )
+                        ),
+                    ),
+                }
+            )
+        seven["anatomy"].append(
+            {"l": l, **_mean(runs, lambda s, l=l: _correlations(anatomy_shares(found, l, s)))}
+        )  # type: ignore[misc]
         seven["l-diversity"].append({"l": l, **_correlations(spread)})
-    distance = {name: [{k: row[k] for k in ("l", "euclid", "kl", "chi2")} for row in rows]
-                for name, rows in five.items()}
-    errors = {name: [{k: row[k] for k in ("l", "base_error", "cube_error")} for row in rows]
-              for name, rows in five.items()}
-    return {"figure5": distance, "figure6": errors, "figure7": {"original": _correlations(true), **seven}}
+    distance = {
+        name: [{k: row[k] for k in ("l", "euclid", "kl", "chi2")} for row in rows]
+        for name, rows in five.items()
+    }
+    errors = {
+        name: [{k: row[k] for k in ("l", "base_error", "cube_error")} for row in rows]
+        for name, rows in five.items()
+    }
+    return {
+        "figure5": distance,
+        "figure6": errors,
+        "figure7": {"original": _correlations(true), **seven},
+    }
 
 
 def _correlations(shares: Floats) -> dict[str, float]:
@@ -341,8 +450,10 @@ def _correlations(shares: Floats) -> dict[str, float]:
         kept = shares.sum(axis=tuple(i for i in range(m + 1) if i not in (x, y)))
         return uncertainty(kept if x < y else kept.T)
 
-    return {"with_sensitive": float(np.mean([pair(i, m) for i in range(m)])),
-            "among_quasi": float(np.mean([pair(i, j) for i in range(m) for j in range(m) if i != j]))}
+    return {
+        "with_sensitive": float(np.mean([pair(i, m) for i in range(m)])),
+        "among_quasi": float(np.mean([pair(i, j) for i in range(m) for j in range(m) if i != j])),
+    }
 
 
 def _gaps(five: dict[str, Any], six: dict[str, Any]) -> list[dict[str, Any]]:
@@ -353,6 +464,11 @@ def _gaps(five: dict[str, Any], six: dict[str, Any]) -> list[dict[str, Any]]:
         two = next((row for row in six.get(name, ()) if row["l"] == l), None)
         if one is not None and two is not None:
             got = {**one, **two}
-            out.append({"estimator": name, "l": l, **{m: got[m] / r - 1
-                                                      for m, r in zip(MEASURES, reference, strict=True)}})
+            out.append(
+                {
+                    "estimator": name,
+                    "l": l,
+                    **{m: got[m] / r - 1 for m, r in zip(MEASURES, reference, strict=True)},
+                }
+            )
     return out

@@ -5,12 +5,22 @@ from __future__ import annotations
 import io
 from typing import Any
 
-_TITLES = {"euclid": "Euclidean distance", "kl": "KL distance", "chi2": "chi-square distance",
-           "base_error": "error of the base group-by", "cube_error": "error of the CUBE query",
-           "with_sensitive": "U, sensitive with quasi-identifiers", "among_quasi": "U among quasi-identifiers"}
+_TITLES = {
+    "euclid": "Euclidean distance",
+    "kl": "KL distance",
+    "chi2": "chi-square distance",
+    "base_error": "error of the base group-by",
+    "cube_error": "error of the CUBE query",
+    "with_sensitive": "U, sensitive with quasi-identifiers",
+    "among_quasi": "U among quasi-identifiers",
+}
 _WHAT = {
     "figure3": ("EMGRW: reconstruction by l", "l", ("euclid", "kl", "chi2")),
-    "figure4": ("EMGRW, RR-QI, l = 3: reconstruction by records", "records", ("euclid", "kl", "chi2")),
+    "figure4": (
+        "EMGRW, RR-QI, l = 3: reconstruction by records",
+        "records",
+        ("euclid", "kl", "chi2"),
+    ),
     "figure5": ("ESGRO: reconstruction by l", "l", ("euclid", "kl", "chi2")),
     "figure6": ("ESGRO: mean relative error of counts", "l", ("base_error", "cube_error")),
     "figure7": ("ESGRO: mean uncertainty coefficients", "l", ("with_sensitive", "among_quasi")),
@@ -35,9 +45,12 @@ def _picture(series: dict[str, Any], title: str, x: str, measures: tuple[str, ..
     figure.suptitle(title)
     for at, measure in enumerate(measures, start=1):
         axes = figure.add_subplot(1, len(measures), at)
-        for mark, (name, rows) in zip(_MARKS, ((n, r) for n, r in series.items() if isinstance(r, list)),
-                                      strict=False):
-            axes.plot([row[x] for row in rows], [row[measure] for row in rows], marker=mark, label=name)
+        for mark, (name, rows) in zip(
+            _MARKS, ((n, r) for n, r in series.items() if isinstance(r, list)), strict=False
+        ):
+            axes.plot(
+                [row[x] for row in rows], [row[measure] for row in rows], marker=mark, label=name
+            )
         original = series.get("original")
         if isinstance(original, dict):
             axes.axhline(original[measure], color="grey", linestyle=":", label="original")

@@ -4,10 +4,23 @@ from .anatomy import Anatomize
 from .cells import Cell
 from .codec import register
 from .maps import ColumnMap, Maps
+from .masking import Mask, MaskedColumn
 from .randomized import Randomize, Randomized
 from .records import Column, Partition, Plan, Recoded, Recoding
 
 __all__ = [
-    "Anatomize", "Cell", "Column", "ColumnMap", "Maps", "Partition", "Plan", "Randomize", "Randomized", "Recoded",
-    "Recoding", "register",
+    "Anatomize",
+    "Cell",
+    "Column",
+    "ColumnMap",
+    "Maps",
+    "Mask",
+    "MaskedColumn",
+    "Partition",
+    "Plan",
+    "Randomize",
+    "Randomized",
+    "Recoded",
+    "Recoding",
+    "register",
 ]

@@ -42,6 +42,8 @@ class Anatomize(Recoding):
 
     def explain(self) -> str:
         """The recoding in words."""
-        return (f"The quasi-identifiers are released unchanged. In place of {self.sensitive!r} stands the number "
-                f"of one of {self.groups:,} groups; a second table gives the values of each group with their "
-                f"counts, none above the share 1/{self.l:g}.")
+        return (
+            f"The quasi-identifiers are released unchanged. In place of {self.sensitive!r} stands the number "
+            f"of one of {self.groups:,} groups; a second table gives the values of each group with their "
+            f"counts, none above the share 1/{self.l:g}."
+        )

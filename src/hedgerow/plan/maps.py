@@ -78,16 +78,32 @@ class ColumnMap(Column):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"name": self.name, "role": self.role, "kind": self.kind, "unit": self.unit,
-                "cuts": self.cuts, "categories": self.categories, "labels": self.labels,
-                "default": self.default, "missing": self.missing}
+        return {
+            "name": self.name,
+            "role": self.role,
+            "kind": self.kind,
+            "unit": self.unit,
+            "cuts": self.cuts,
+            "categories": self.categories,
+            "labels": self.labels,
+            "default": self.default,
+            "missing": self.missing,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ColumnMap:
         """The record of plain JSON data."""
-        made = cls(data["name"], data["role"], data["kind"], data["unit"],
-                   tuple(float(c) for c in data["cuts"]), tuple(data["categories"]),
-                   tuple(data["labels"]), data["default"], data["missing"])
+        made = cls(
+            data["name"],
+            data["role"],
+            data["kind"],
+            data["unit"],
+            tuple(float(c) for c in data["cuts"]),
+            tuple(data["categories"]),
+            tuple(data["labels"]),
+            data["default"],
+            data["missing"],
+        )
         made.check()
         return made
 
@@ -118,15 +134,20 @@ class Maps(Recoding):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"columns": [c.to_json() for c in self.columns],
-                "suppressed": [list(key) for key in self.suppressed],
-                "suppress_label": self.suppress_label}
+        return {
+            "columns": [c.to_json() for c in self.columns],
+            "suppressed": [list(key) for key in self.suppressed],
+            "suppress_label": self.suppress_label,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Maps:
         """The record of plain JSON data."""
-        made = cls(tuple(ColumnMap.from_json(c) for c in data["columns"]),
-                   tuple(tuple(key) for key in data["suppressed"]), data["suppress_label"])
+        made = cls(
+            tuple(ColumnMap.from_json(c) for c in data["columns"]),
+            tuple(tuple(key) for key in data["suppressed"]),
+            data["suppress_label"],
+        )
         made.check()
         return made
 
@@ -152,8 +173,12 @@ class Maps(Recoding):
         for column in self.columns:
             what = "intervals" if column.is_number else "categories"
             distinct = len(set(column.labels))
-            lines.append(f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values")
+            lines.append(
+                f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values"
+            )
         if self.suppressed:
-            lines.append(f"rows of {len(self.suppressed):,} small classes are released "
-                         f"as {self.suppress_label!r} in every column above")
+            lines.append(
+                f"rows of {len(self.suppressed):,} small classes are released "
+                f"as {self.suppress_label!r} in every column above"
+            )
         return "\n".join(lines)

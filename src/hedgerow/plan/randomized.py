@@ -69,14 +69,28 @@ class Randomized(Column):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"name": self.name, "role": self.role, "kind": self.kind, "unit": self.unit,
-                "categories": self.categories, "p": self.p, "cuts": self.cuts}
+        return {
+            "name": self.name,
+            "role": self.role,
+            "kind": self.kind,
+            "unit": self.unit,
+            "categories": self.categories,
+            "p": self.p,
+            "cuts": self.cuts,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Randomized:
         """The record of plain JSON data."""
-        made = cls(data["name"], data["role"], data["kind"], data["unit"], tuple(data["categories"]),
-                   float(data["p"]), tuple(float(c) for c in data["cuts"]))
+        made = cls(
+            data["name"],
+            data["role"],
+            data["kind"],
+            data["unit"],
+            tuple(data["categories"]),
+            float(data["p"]),
+            tuple(float(c) for c in data["cuts"]),
+        )
         made.check()
         return made
 
@@ -109,16 +123,26 @@ class Randomize(Recoding):
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        return {"columns": [c.to_json() for c in self.columns], "row_id": self.row_id,
-                "bound": self.bound, "risk": self.risk, "success": self.success,
-                "unprotected": self.unprotected}
+        return {
+            "columns": [c.to_json() for c in self.columns],
+            "row_id": self.row_id,
+            "bound": self.bound,
+            "risk": self.risk,
+            "success": self.success,
+            "unprotected": self.unprotected,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Randomize:
         """The record of plain JSON data; the private fields may be absent."""
-        return cls(tuple(Randomized.from_json(c) for c in data["columns"]), data["row_id"],
-                   str(data["bound"]), float(data.get("risk", math.nan)),
-                   float(data.get("success", math.nan)), float(data.get("unprotected", math.nan)))
+        return cls(
+            tuple(Randomized.from_json(c) for c in data["columns"]),
+            data["row_id"],
+            str(data["bound"]),
+            float(data.get("risk", math.nan)),
+            float(data.get("success", math.nan)),
+            float(data.get("unprotected", math.nan)),
+        )
 
     def explain(self) -> str:
         """The randomization in words."""
@@ -127,8 +151,10 @@ class Randomize(Recoding):
         for c in self.columns:
             guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
             lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
-        lines += ["Every other category is drawn with equal probability when a value is not kept.",
-                  f"largest risk Pr(S|QI) by the paper's bound: {self.risk:.4f}",
-                  f"largest operational success (right guesses through any record): {self.success:.4f}",
-                  f"share of records above the requested cap: {100 * self.unprotected:.2f}%"]
+        lines += [
+            "Every other category is drawn with equal probability when a value is not kept.",
+            f"largest risk Pr(S|QI) by the paper's bound: {self.risk:.4f}",
+            f"largest operational success (right guesses through any record): {self.success:.4f}",
+            f"share of records above the requested cap: {100 * self.unprotected:.2f}%",
+        ]
         return "\n".join(lines)

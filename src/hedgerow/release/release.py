@@ -201,8 +201,6 @@ def protect(
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
-    from sklearn.base import clone
-
     table = read(people)
     schema.check(table.names)
     if not schema.quasi:
@@ -210,7 +208,7 @@ def protect(
             "the schema names no quasi-identifier, so there is nothing to protect",
             hint="name what an intruder may know: Schema(quasi=[...])",
         )
-    fitted: Method = clone(method).fit_table(table, schema)
+    fitted: Method = method.copy().fit_table(table, schema)
     plan: Plan = fitted.plan_
     recode = getattr(fitted, "recode", None)  # a method that draws at random holds the key itself
     made = transform(plan, table) if recode is None else recode(table)

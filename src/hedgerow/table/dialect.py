@@ -13,7 +13,7 @@ from ..errors import InputError
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 18
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_CONTROL = bytes({*range(9), 0x0B, *range(0x0E, 0x20), 0x7F})
 _NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
 _DATE = re.compile(r"^\s*(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$")
 
@@ -100,10 +100,13 @@ def find_encoding(path: Path) -> str:
 
 
 def _decodes(path: Path, encoding: str) -> bool:
+    # Nearly any bytes decode as Windows-1252; control characters show what is no text.
+    refused = _CONTROL if encoding == "cp1252" else b"\x00"
     try:
         with open(path, encoding=encoding, errors="strict", newline="") as file:
             while text := file.read(1 << 20):
-                if _CONTROL.search(text):
+                data = text.encode()
+                if len(data.translate(None, refused)) < len(data):
                     return False
     except UnicodeError:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -90,7 +90,13 @@ class PolarsSource:
 
     def __init__(self, frame: Any, lazy: bool) -> None:
         self.frame, self.lazy = frame, lazy
-        self.arrow = frame.to_arrow()
+        polars = sys.modules["polars"]
+        odd = [name for name, kind in frame.schema.items() if kind == polars.Object]
+        texts = [
+            polars.Series(n, [None if v is None else str(v) for v in frame[n]], polars.String)
+            for n in odd
+        ]
+        self.arrow = frame.with_columns(texts).to_arrow()
         self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str]) -> Any:
@@ -139,7 +145,7 @@ class DuckSource(ArrowSource):
 
     def __init__(self, relation: Any) -> None:
         make = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-        super().__init__(make())
+        super().__init__(_run("DuckDB relation", sys.modules["duckdb"].Error, make))
 
     def restore(self, replaced: Replaced, drop: set[str]) -> Any:
         """A DuckDB relation on the default connection."""
@@ -168,6 +174,17 @@ class NarwhalsSource(ArrowSource):
         return narwhals.from_arrow(table, backend=self.backend).to_native()
 
 
+def _run(what: str, fault: type[Exception], query: Callable[[], Any]) -> Any:
+    """The result of a query that runs only now; its own message may quote a record."""
+    try:
+        return query()
+    except fault as error:
+        raise InputError(
+            f"the {what} failed when it was run: {type(error).__name__}",
+            hint="run it by itself to see why",
+        ) from None
+
+
 def source_of(frame: Any, prefix: str = "x") -> Source:
     """The source for a frame, series or array; InputError when it is none of these."""
     if isinstance(frame, pa.Table):
@@ -187,7 +204,9 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
     if polars is not None and isinstance(frame, polars.DataFrame):
         return PolarsSource(frame, lazy=False)
     if polars is not None and isinstance(frame, polars.LazyFrame):
-        return PolarsSource(frame.collect(), lazy=True)
+        return PolarsSource(
+            _run("Polars query", polars.exceptions.PolarsError, frame.collect), True
+        )
     if polars is not None and isinstance(frame, polars.Series):
         return PolarsSource(frame.alias(frame.name or f"{prefix}0").to_frame(), lazy=False)
     if duckdb is not None and isinstance(frame, duckdb.DuckDBPyRelation):

@@ -15,8 +15,9 @@ _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
 _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
 _COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
-_MARKERS = pa.array(["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", "."])
+_MARKERS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Text that means missing in a column whose other values are all numbers or dates."""
+_TRIAL = 4096
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 
 
@@ -32,13 +33,17 @@ def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray,
     notes : dict
         What was found about the file's dialect: ``decimal``, ``booleans``.
     """
-    index, entries = indexed(texts)
+    index, entries = _distinct(texts)
     bare = pc.utf8_trim_whitespace(entries)
-    marker = pc.is_in(bare, value_set=_MARKERS)
+    marker = pc.is_in(bare, value_set=pa.array(_MARKERS))
     kept = bare.filter(pc.invert(marker))
-    if len(kept) == 0:
+    if kept.null_count == len(kept):
         # Nothing at all is a missing column; markers alone are what the text says.
-        return (texts, {}) if len(entries) else (pa.chunked_array([pa.nulls(len(texts))]), {})
+        return (
+            (texts, {})
+            if texts.null_count < len(texts)
+            else (pa.chunked_array([pa.nulls(len(texts))]), {})
+        )
     parsed, notes = _parse(kept, delimiter)
     if parsed is None:
         return texts, {}
@@ -46,9 +51,20 @@ def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray,
     return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
 
 
+def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
+    """Positions and distinct values; the values themselves where hashing them would not pay."""
+    start = texts.slice(0, _TRIAL)
+    if len(start) == _TRIAL and len(start.unique()) * 2 > _TRIAL:
+        flat = texts.combine_chunks()
+        if isinstance(flat, pa.Array):
+            there = flat.is_valid().to_numpy(zero_copy_only=False)
+            return np.where(there, np.arange(len(flat)), -1), flat
+    return indexed(texts)
+
+
 def _parse(values: pa.Array, delimiter: str) -> tuple[pa.Array | None, dict[str, Any]]:
     """Distinct values as the narrowest type that holds them all; None when only text does."""
-    start = values[0].as_py()[:1]
+    start = values.drop_null()[0].as_py()[:1]
     if start in "-+.,0123456789iI":
         if all_match(values, _INTEGER):
             return values.cast(pa.int64()), {}

@@ -170,9 +170,10 @@ def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool) -> pa.A
     """Cells of a column as they stand in the file; missing ones are empty."""
     array = column.combine_chunks()
     array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    if is_text(array.type):
+        array = array.cast(pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(array.type):
-        entries = _csv_column(pa.chunked_array([array.dictionary]), dialect, escape)
-        cells = entries.take(array.indices)
+        cells = _cells(array.dictionary, dialect, escape).take(array.indices)
     else:
         cells = _cells(array, dialect, escape)
     return cells.fill_null("")
@@ -180,12 +181,14 @@ def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool) -> pa.A
 
 def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
     kind = array.type
+    plain = False  # whether no cell can hold a delimiter or a quote
     if is_text(kind):
         cells = array.cast(pa.large_string())
         cells = escape_cells(cells) if escape else cells
     elif pa.types.is_boolean(kind):
         false, true = dialect.booleans
         cells = pc.if_else(array, true, false)
+        plain = True
     elif pa.types.is_floating(kind):
         cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
         cells = (
@@ -196,9 +199,12 @@ def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
         cells = pa.array(texts, pa.large_string())
     else:
         cells = array.cast(pa.string())
+        plain = "binary" not in str(kind)
         if pa.types.is_timestamp(kind):
             cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
-    return _quoted(cells.cast(pa.large_string()), dialect)
+    cells = cells.cast(pa.large_string())
+    plain = (plain or pa.types.is_floating(kind)) and not dialect.quote_all
+    return cells if plain else _quoted(cells, dialect)
 
 
 def _quoted(cells: pa.Array, dialect: Dialect) -> pa.Array:

@@ -106,9 +106,9 @@ def _summarise(codes, a, b, c, offsets, ordered, n_codes, word_at, present, coun
             else:
                 bits[v, word_at[j] + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
     m = 0
-    for v in range(n_codes[c] + 1):
-        if count[v] > 0:
-            present[m] = v
+    for value in range(n_codes[c] + 1):
+        if count[value] > 0:
+            present[m] = value
             m += 1
     return m
 
@@ -344,12 +344,12 @@ def _grow(  # type: ignore[no-untyped-def]
         else:
             lo_out[node], hi_out[node] = best_k + 1, n_subset
             chosen = np.sort(best_sequence[: best_k + 1])
-            for picked in chosen:
+            for at in range(chosen.shape[0]):
                 if n_subset == subset_codes.shape[0]:
                     wider = np.empty(2 * n_subset, np.int64)
                     wider[:n_subset] = subset_codes
                     subset_codes = wider
-                subset_codes[n_subset] = picked
+                subset_codes[n_subset] = chosen[at]
                 n_subset += 1
         middle = _part(codes, rows, a, b, c, goes_left)
         left[node], right[node] = n_nodes, n_nodes + 1

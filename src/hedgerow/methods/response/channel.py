@@ -1,8 +1,8 @@
 """The randomizing matrices, by their two numbers: keep with probability t, else draw from all.
 
-    P      = t I + ((1-t)/d) J
-    P^-1   = (1/t) I - ((1-t)/(d t)) J
-    P o P  = A I + B J,  A = t^2 + 2 t (1-t)/d,  B = ((1-t)/d)^2
+P      = t I + ((1-t)/d) J
+P^-1   = (1/t) I - ((1-t)/(d t)) J
+P o P  = A I + B J,  A = t^2 + 2 t (1-t)/d,  B = ((1-t)/d)^2
 """
 
 from __future__ import annotations

@@ -44,12 +44,15 @@ class Coded:
         return len(self.categories)
 
 
-def coded(table: Table, name: str, kind: str | None, categories: Sequence[str] | None,
-          bins: Bins) -> Coded:
+def coded(
+    table: Table, name: str, kind: str | None, categories: Sequence[str] | None, bins: Bins
+) -> Coded:
     """Encode one column; numbers and dates are cut into bins of whole distinct values."""
     column = table.column(name, kind, categories)
     if column.infinite:
-        raise SchemaError(f"column {name!r} holds infinite values", hint="repair or drop those rows")
+        raise SchemaError(
+            f"column {name!r} holds infinite values", hint="repair or drop those rows"
+        )
     if column.n_values == 0:
         raise SchemaError(f"column {name!r} holds missing values only", hint="leave it out")
     if not column.is_number:
@@ -69,12 +72,22 @@ def coded(table: Table, name: str, kind: str | None, categories: Sequence[str] |
     first = np.searchsorted(place, used)
     last = np.searchsorted(place, used, side="right") - 1
     lut = np.append(part, len(used)).astype(smallest(len(used) + 1))
-    return _numbers(column, lut[column.codes], column.values[first], column.values[last],
-                    tuple(cuts[used[1:] - 1].tolist()))
+    return _numbers(
+        column,
+        lut[column.codes],
+        column.values[first],
+        column.values[last],
+        tuple(cuts[used[1:] - 1].tolist()),
+    )
 
 
-def _numbers(column: Column, codes: NDArray[Any], lo: NDArray[np.float64], hi: NDArray[np.float64],
-             cuts: tuple[float, ...]) -> Coded:
+def _numbers(
+    column: Column,
+    codes: NDArray[Any],
+    lo: NDArray[np.float64],
+    hi: NDArray[np.float64],
+    cuts: tuple[float, ...],
+) -> Coded:
     labels: tuple[str | float | None, ...]
     if np.array_equal(lo, hi) and not column.unit:
         labels = tuple(lo.tolist())
@@ -83,8 +96,12 @@ def _numbers(column: Column, codes: NDArray[Any], lo: NDArray[np.float64], hi: N
     return _with_missing(column, codes, labels, cuts)
 
 
-def _with_missing(column: Column, codes: NDArray[Any], labels: tuple[str | float | None, ...],
-                  cuts: tuple[float, ...]) -> Coded:
+def _with_missing(
+    column: Column,
+    codes: NDArray[Any],
+    labels: tuple[str | float | None, ...],
+    cuts: tuple[float, ...],
+) -> Coded:
     if column.has_missing:
         labels = (*labels, None)
     return Coded(column.name, column.kind, column.unit, codes, labels, cuts)
@@ -97,12 +114,15 @@ def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
     """
     name, sign, value = text.partition("=")
     for number, column in enumerate(columns):
-        labels = {("(missing)" if c is None else interval(c, c) if isinstance(c, float) else c): i
-                  for i, c in enumerate(column.categories)}
+        labels = {
+            ("(missing)" if c is None else interval(c, c) if isinstance(c, float) else c): i
+            for i, c in enumerate(column.categories)
+        }
         if sign and column.name == name and value in labels:
             return number, labels[value]
         if len(columns) == 1 and text in labels:
             return number, labels[text]
     raise ParameterError(
         "a named value is not a category of these columns: " + ", ".join(c.name for c in columns),
-        hint="write column=value with a value that occurs (a bin's label for numbers)")
+        hint="write column=value with a value that occurs (a bin's label for numbers)",
+    )

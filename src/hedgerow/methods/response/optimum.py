@@ -103,9 +103,16 @@ def _solve(risk: Risk, cells: Cells, t: Floats, free: NDArray[np.int64]) -> Floa
         return float(np.log1p(spread).sum()), -2 * spread / (1 + spread)
 
     found = minimize(
-        loss, np.log(t[free]), jac=True, method="SLSQP",
+        loss,
+        np.log(t[free]),
+        jac=True,
+        method="SLSQP",
         bounds=[(np.log(SMALLEST), np.log(_LARGEST))] * len(free),
-        constraints={"type": "ineq", "fun": lambda x: evaluate(x)[0], "jac": lambda x: evaluate(x)[1]},
+        constraints={
+            "type": "ineq",
+            "fun": lambda x: evaluate(x)[0],
+            "jac": lambda x: evaluate(x)[1],
+        },
         options={"maxiter": 200, "ftol": 1e-10},
     )
     x = np.clip(found.x, np.log(SMALLEST), np.log(_LARGEST))
@@ -114,6 +121,7 @@ def _solve(risk: Risk, cells: Cells, t: Floats, free: NDArray[np.int64]) -> Floa
 
 def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
     """The largest feasible point on the ray from 0 to t; None when there is none."""
+
     def point(scale: float) -> Floats:
         out = np.ones(len(t))
         out[free] = np.maximum(t[free] * scale, SMALLEST)
@@ -135,8 +143,14 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
     return point(low)
 
 
-def _finish(risk: Risk, t: Floats, common: Floats, d: NDArray[np.int64],
-            free: NDArray[np.int64], rounds: int) -> Optimum:
+def _finish(
+    risk: Risk,
+    t: Floats,
+    common: Floats,
+    d: NDArray[np.int64],
+    free: NDArray[np.int64],
+    rounds: int,
+) -> Optimum:
     # Shrink to strict feasibility, release p with six digits, look at the full table again.
     feasible = _ray(risk, t, free)
     t = common if feasible is None else feasible

@@ -29,7 +29,9 @@ def label(category: str | float | None) -> str:
     return interval(category, category) if isinstance(category, float) else category
 
 
-def negations(known: int | Sequence[str], sensitive: Sequence[Coded]) -> int | tuple[tuple[int, ...], ...]:
+def negations(
+    known: int | Sequence[str], sensitive: Sequence[Coded]
+) -> int | tuple[tuple[int, ...], ...]:
     """Known negations as a count, or as the values per sensitive attribute."""
     if isinstance(known, (int, np.integer)) and not isinstance(known, bool):
         if known < 0:
@@ -42,8 +44,9 @@ def negations(known: int | Sequence[str], sensitive: Sequence[Coded]) -> int | t
     return tuple(tuple(sorted(set(values))) for values in found)
 
 
-def with_caps(setting: Setting, quasi: Sequence[Coded], sensitive: Sequence[Coded],
-              caps: Mapping[str, float]) -> Setting:
+def with_caps(
+    setting: Setting, quasi: Sequence[Coded], sensitive: Sequence[Coded], caps: Mapping[str, float]
+) -> Setting:
     """Put caps of single values or groups in place of 1/l; the lowest that fits a cell counts.
 
     A key is a sensitive value, or conditions ``column=value`` joined by commas on
@@ -71,8 +74,10 @@ def with_caps(setting: Setting, quasi: Sequence[Coded], sensitive: Sequence[Code
             if columns is not None:
                 at = rows[:, None] & columns
                 out[at] = np.minimum(out[at], float(cap))
-    views = tuple(replace(v, cap=np.where(np.isinf(c), v.cap, c))
-                  for v, c in zip(setting.views, chosen, strict=True))
+    views = tuple(
+        replace(v, cap=np.where(np.isinf(c), v.cap, c))
+        for v, c in zip(setting.views, chosen, strict=True)
+    )
     return replace(setting, views=views)
 
 
@@ -131,11 +136,16 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded
     order = sorted(groups, key=lambda row: (-groups[row], -counts[row], row))
     large = [row for row in order if counts[row] >= DESCRIBED]
     cells = np.unravel_index(setting.occupied, setting.quasi)
-    told = [f"{', '.join(f'{c.name}={label(c.categories[cells[i][row]])}' for i, c in enumerate(quasi))}"
-            f" ({counts[row]:,} records, floor {groups[row]:.3f})" for row in large[:5]]
+    told = [
+        f"{', '.join(f'{c.name}={label(c.categories[cells[i][row]])}' for i, c in enumerate(quasi))}"
+        f" ({counts[row]:,} records, floor {groups[row]:.3f})"
+        for row in large[:5]
+    ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
-    message = (f"the cap cannot be met by any randomization: {len(groups):,} groups with "
-               f"{int(counts[order].sum()):,} records stay above it (floor {worst:.4f})")
+    message = (
+        f"the cap cannot be met by any randomization: {len(groups):,} groups with "
+        f"{int(counts[order].sum()):,} records stay above it (floor {worst:.4f})"
+    )
     if told:
         message += "; the worst: " + "; ".join(told)
         if len(large) > 5:
@@ -143,37 +153,56 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded
     if small:
         message += f"; {small:,} groups have fewer than {DESCRIBED} records and are not described"
     possible = 1 / reachable if reachable > 0 else np.inf
-    hint = (f"the largest feasible l is just under {possible:.3f}" if possible > 1 + 1e-9
-            else "no l above 1 is feasible")
+    hint = (
+        f"the largest feasible l is just under {possible:.3f}"
+        if possible > 1 + 1e-9
+        else "no l above 1 is feasible"
+    )
     if risk.target == "sensitive" and risk.bound == "paper":
-        hint += ("; randomizing only the sensitive attribute cannot hide a group that holds one value: "
-                 "use target=\"quasi\" or \"both\"")
-    hint += "; or ask for relax=\"halfway\", or exempt=[...] for sensitive values that need no protection"
+        hint += (
+            "; randomizing only the sensitive attribute cannot hide a group that holds one value: "
+            'use target="quasi" or "both"'
+        )
+    hint += (
+        '; or ask for relax="halfway", or exempt=[...] for sensitive values that need no protection'
+    )
     raise InfeasibleError(message, hint=hint)
 
 
-def cautions(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats,
-             cap: float) -> list[str]:
+def cautions(
+    risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
+) -> list[str]:
     """What the steward must know about this request."""
     setting, said = risk.setting, []
     for view, column in zip(setting.views, sensitive, strict=False):
         largest = float((setting.mass @ view.share).max())
         if largest > cap:
-            said.append(f"the cap {cap:.4f} lies below the share of the most frequent value of "
-                        f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds more often")
+            said.append(
+                f"the cap {cap:.4f} lies below the share of the most frequent value of "
+                f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds more often"
+            )
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
     weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
     if weak:
-        said.append("almost nothing is left of " + ", ".join(map(repr, weak))
-                    + " (t < 0.1): coarsen it, leave it out, or lower l")
+        said.append(
+            "almost nothing is left of "
+            + ", ".join(map(repr, weak))
+            + " (t < 0.1): coarsen it, leave it out, or lower l"
+        )
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if setting.n < cells:
-        said.append(f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table will be rough")
+        said.append(
+            f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table will be rough"
+        )
     if risk.target == "quasi":
-        said.append("the sensitive columns are released as they are: how many records have each value is exact")
+        said.append(
+            "the sensitive columns are released as they are: how many records have each value is exact"
+        )
     single = [c.name for c in randomized if c.d == 1]
     if single:
-        said.append("columns with a single category are left as they are: " + ", ".join(map(repr, single)))
+        said.append(
+            "columns with a single category are left as they are: " + ", ".join(map(repr, single))
+        )
     return said
 
 

@@ -29,8 +29,13 @@ class Cells:
 
     def merged(self, other: Cells) -> Cells:
         """Both sets, each triple once, in order."""
-        keys = np.stack([np.concatenate([getattr(self, f), getattr(other, f)])
-                         for f in ("view", "row", "value")], axis=1)
+        keys = np.stack(
+            [
+                np.concatenate([getattr(self, f), getattr(other, f)])
+                for f in ("view", "row", "value")
+            ],
+            axis=1,
+        )
         keys = np.unique(keys, axis=0)
         return Cells(keys[:, 0], keys[:, 1], keys[:, 2])
 
@@ -56,7 +61,8 @@ class Risk:
         self.n_quasi = 0 if target == "sensitive" else len(setting.quasi)
         self.n_sensitive = 0 if target == "quasi" else len(setting.sensitive)
         self.dims = (setting.quasi if self.n_quasi else ()) + (
-            setting.sensitive if self.n_sensitive else ())
+            setting.sensitive if self.n_sensitive else ()
+        )
 
     def quasi_channel(self, t: Floats) -> Channel:
         """The quasi-identifiers' randomization."""
@@ -67,7 +73,7 @@ class Risk:
         """A view's randomization; None when the sensitive attributes stay as they are."""
         if not self.n_sensitive:
             return None
-        return Channel(view.dims, t[self.n_quasi:][list(view.attributes)])
+        return Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
 
     # --- the whole table
 
@@ -97,8 +103,13 @@ class Risk:
         setting = self.setting
         if setting.negations == 0:
             return channel.reconstruction(view.share)
-        return np.stack([channel.reconstruction(setting.known(view, u))[:, u]
-                         for u in range(view.share.shape[1])], axis=1)
+        return np.stack(
+            [
+                channel.reconstruction(setting.known(view, u))[:, u]
+                for u in range(view.share.shape[1])
+            ],
+            axis=1,
+        )
 
     def success(self, t: Floats) -> list[Floats]:
         """sum_beta P[beta, alpha] Pr(S = u | released QI = beta), per view.
@@ -123,7 +134,9 @@ class Risk:
 
     def ratios(self, t: Floats) -> list[Floats]:
         """Risk over cap, per view; at most 1 everywhere when the request is met."""
-        return [risk / view.cap for risk, view in zip(self.full(t), self.setting.views, strict=True)]
+        return [
+            risk / view.cap for risk, view in zip(self.full(t), self.setting.views, strict=True)
+        ]
 
     def worst(self, t: Floats) -> float:
         """The largest risk over cap."""
@@ -154,7 +167,8 @@ class Risk:
     def log_ratio(self, t: Floats, cells: Cells) -> tuple[Floats, Floats]:
         """log(risk / cap) of some cells and its derivative by t: shapes (k,), (k, len(t))."""
         value, gradient = (self._success_at if self.bound == "operational" else self._paper_at)(
-            t, cells)
+            t, cells
+        )
         cap = np.empty(len(cells))
         for number, view in enumerate(self.setting.views):
             at = cells.view == number
@@ -204,7 +218,9 @@ class Risk:
             value[at] = outer[cell]
             for i in range(self.n_quasi):
                 inner = (channel.forward_gradient(mixed, i) - guess * slopes[i]) * inverse
-                gradient[at, i] = (channel.forward_gradient(outer, i) + channel.forward(inner))[cell]
+                gradient[at, i] = (channel.forward_gradient(outer, i) + channel.forward(inner))[
+                    cell
+                ]
         return value, gradient
 
     # --- floors

@@ -125,13 +125,19 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
             f"the quasi-identifiers span {cells:,} cells; randomized response holds at most "
             f"{MAX_CELLS:,}",
             hint=f"coarsen {names[widest]!r} first ({dims[widest]:,} categories): fewer bins, a "
-                 f"hierarchy level, or leave a column out",
+            f"hierarchy level, or leave a column out",
         )
 
 
-def build(quasi: Sequence[Ints], quasi_dims: Sequence[int], sensitive: Sequence[Ints],
-          sensitive_dims: Sequence[int], target: Target, cap: float,
-          negations: int | tuple[tuple[int, ...], ...] = 0) -> Setting:
+def build(
+    quasi: Sequence[Ints],
+    quasi_dims: Sequence[int],
+    sensitive: Sequence[Ints],
+    sensitive_dims: Sequence[int],
+    target: Target,
+    cap: float,
+    negations: int | tuple[tuple[int, ...], ...] = 0,
+) -> Setting:
     """Count the table of codes and give every cell and value the same cap."""
     n = len(sensitive[0])
     dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
@@ -155,7 +161,8 @@ def build(quasi: Sequence[Ints], quasi_dims: Sequence[int], sensitive: Sequence[
             raise ParameterError(
                 f"the sensitive attributes span {width:,} values over {len(occupied):,} groups; "
                 f"randomized response holds at most {MAX_CELLS:,} such cells",
-                hint="coarsen the sensitive attribute with the most categories, or protect fewer")
+                hint="coarsen the sensitive attribute with the most categories, or protect fewer",
+            )
         value = row * width
         value += np.ravel_multi_index([sensitive[j] for j in group], dims)
         table = np.bincount(value, minlength=len(occupied) * width).reshape(-1, width)

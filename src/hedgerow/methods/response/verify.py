@@ -29,9 +29,17 @@ def verify(method: RandomizedResponse, original: Table, released: Table) -> list
     ratio = [risk / view.cap for risk, view in zip(asked.full(t), views, strict=True)]
     over = max(float(r.max()) for r in ratio)
     relaxed = bool(method.relax or method.exempt)
-    checks = [Check(f"disclosure risk over its cap ({method.bound} bound)", 1.0, over, over <= 1 or relaxed,
-                    f"{100 * method.unprotected_:.2f}% of the records stay above it, as asked for"
-                    if relaxed else "")]
+    checks = [
+        Check(
+            f"disclosure risk over its cap ({method.bound} bound)",
+            1.0,
+            over,
+            over <= 1 or relaxed,
+            f"{100 * method.unprotected_:.2f}% of the records stay above it, as asked for"
+            if relaxed
+            else "",
+        )
+    ]
     strangers, odd = [], []
     for column in plan.columns:
         before = original_codes(original, column)
@@ -41,11 +49,26 @@ def verify(method: RandomizedResponse, original: Table, released: Table) -> list
         n, kept = len(before), int(np.count_nonzero(before == after))
         if abs(kept - n * column.p) > _SIGMAS * math.sqrt(n * column.p * (1 - column.p)) + 1e-9 * n:
             odd.append(column.name)
-    checks.append(Check("values in the domain", 0, len(strangers), not strangers,
-                        f"columns at fault: {', '.join(strangers)}" if strangers else ""))
-    checks.append(Check("share of values kept", 0, len(odd), not odd,
-                        f"columns far from their p: {', '.join(odd)}" if odd
-                        else f"within {_SIGMAS:g} standard errors of p in every column"))
+    checks.append(
+        Check(
+            "values in the domain",
+            0,
+            len(strangers),
+            not strangers,
+            f"columns at fault: {', '.join(strangers)}" if strangers else "",
+        )
+    )
+    checks.append(
+        Check(
+            "share of values kept",
+            0,
+            len(odd),
+            not odd,
+            f"columns far from their p: {', '.join(odd)}"
+            if odd
+            else f"within {_SIGMAS:g} standard errors of p in every column",
+        )
+    )
     return checks
 
 
@@ -56,4 +79,6 @@ def released_codes(table: Table, column: Randomized) -> np.ndarray:
     place = {c: i for i, c in enumerate(column.categories) if c is not None}
     values = coded.values.tolist() if numbers else coded.values
     missing = column.d - 1 if column.categories[-1] is None else column.d
-    return np.array([*(place.get(v, column.d) for v in values), missing], dtype=np.int64)[coded.codes]
+    return np.array([*(place.get(v, column.d) for v in values), missing], dtype=np.int64)[
+        coded.codes
+    ]

@@ -1,0 +1,88 @@
+"""scikit-learn's public conventions for estimators, without importing it.
+
+Importing scikit-learn takes longer than protecting a small table. `clone`,
+pipelines and cross-validation ask for `get_params`, `set_params` and
+`__sklearn_tags__`; these are here, and scikit-learn is imported when it is the
+one that asks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self
+
+
+class Estimator:
+    """An estimator whose parameters are the arguments of its `__init__`."""
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Also the parameters of parameters that are estimators, as ``name__parameter``.
+        """
+        made: dict[str, Any] = {}
+        for name in self._parameter_names():
+            value = getattr(self, name)
+            made[name] = value
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                made |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return made
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name, ``name__parameter`` for those of a parameter."""
+        known = self._parameter_names()
+        nested: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            first, _, inner = name.partition("__")
+            if first not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {first!r}; it has {', '.join(known)}"
+                )
+            if inner:
+                nested.setdefault(first, {})[inner] = value
+            else:
+                setattr(self, name, value)
+        for name, inner_parameters in nested.items():
+            getattr(self, name).set_params(**inner_parameters)
+        return self
+
+    def copy(self) -> Self:
+        """An unfitted method with the same parameters; estimators among them stay as they are."""
+        return type(self)(**self.get_params(deep=False))
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name in self._parameter_names()
+            if repr(getattr(self, name)) != repr(defaults[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        inputs = InputTags(string=True, categorical=True, allow_nan=True)
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=inputs,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "plan_")
+
+    def _check_fitted(self) -> None:
+        """Raise scikit-learn's NotFittedError before `fit`."""
+        if not self.__sklearn_is_fitted__():
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
