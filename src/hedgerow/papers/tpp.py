@@ -74,7 +74,7 @@ def _columns(frame: Any, names: Sequence[str]) -> list[Predictor]:
 class _Given:
     """A tree that is given, not grown: what Table I preserves."""
 
-    bits, n_steps = 53, 1
+    bits, n_steps, ensemble = 53, 1, False
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, SchemaError
+from ...errors import ParameterError, PromiseError, SchemaError
 from ...plan import ColumnMap
 from ...plan.cells import MISSING
 from ...schema import Schema
@@ -169,6 +169,8 @@ def column_map(
         inside = [c for c in cuts if a < c <= b]
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
+    if not np.array_equal(np.searchsorted(between, values, side="right"), block):
+        raise PromiseError(f"the plan of column {name!r} does not lead to its sanitized values")
     return ColumnMap(
         name,
         "quasi",

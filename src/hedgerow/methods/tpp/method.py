@@ -69,7 +69,8 @@ class TreePatternPreserving(Method):
     n_steps_ : int
         Splits of each single tree, or trees of each ensemble, that are published.
     trade_off_ : list of dict
-        ``step``, ``k`` and ``l`` for every size looked at.
+        ``step``, ``k`` and ``l`` for every size looked at: all sizes of an ensemble (until K
+        is 1), those of a single tree up to the first that fails.
 
     Raises
     ------
@@ -250,6 +251,7 @@ class TreePatternPreserving(Method):
             "sensitive": list(sensitive),
             "trees": described,
             "steps": best.step,
+            "trade_off": self.trade_off_,
         }
         return Plan(
             method="TreePatternPreserving",
