@@ -14,6 +14,7 @@ from ...schema import Schema
 from ...table import Table, read
 from ..base import Method, plan_columns
 from .encoding import (
+    check_numbers,
     column_map,
     encode_predictor,
     encode_response,
@@ -177,6 +178,7 @@ class TreePatternPreserving(Method):
             raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
         targets = [_target(tree) for tree in self._chosen(table, schema, response)]
         single = any(t.bits < 53 for t in targets)
+        check_numbers(table, schema, names)
         encoded = [encode_predictor(table, schema, n, single) for n in names]
         if any(t.bits == 53 for t in targets) and exact_in_single(encoded) and single:
             raise ParameterError(
