@@ -269,11 +269,9 @@ def _tpp(X: Any, y: Any, size: int, criterion: str) -> tuple[TreePatternPreservi
     return method, method.k_
 
 
-def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Mondrian:
+def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Any:
     objective = "information_gain" if criterion == "entropy" else "regression"
-    made = Mondrian(k=k, objective=objective, numeric="mean")
-    fitted: Mondrian = made.fit(X, y)
-    return fitted
+    return Mondrian(k=k, objective=objective, numeric="mean").fit(X, y)
 
 
 def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
