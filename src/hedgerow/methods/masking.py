@@ -97,6 +97,22 @@ class Masking(Method):
             raise recoding.refuse()
         return Transformed(dict(self._released), 0)
 
+    def files(self, release: Any) -> dict[str, str]:
+        """MASKING.md: what was done to the columns, for the reader of the release."""
+        recoding = release.plan.recoding
+        lines = [
+            "# What was done to the masked columns",
+            "",
+            "```",
+            recoding.explain(),
+            "```",
+            "",
+            "Cells are altered one by one or in groups: figures for many records carry over better",
+            "than any single cell; do not read a cell as the value of the person in its row.",
+            "",
+        ]
+        return {"MASKING.md": "\n".join(lines)}
+
     def _parameters(self) -> dict[str, Any]:
         """The parameters as plain data; what must stay secret is left out."""
         return {

@@ -91,6 +91,18 @@ class PartitionMethod(Method):
                 f"k is {k:,}, but the table has only {table.n_rows:,} rows",
                 hint="ask for smaller groups",
             )
+        infinite = [
+            repr(name)
+            for name in schema.sensitive
+            if table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            ).infinite
+        ]
+        if infinite:
+            raise ParameterError(
+                f"sensitive columns hold infinite values: {', '.join(infinite)}",
+                hint="drop the column from the sensitive ones or repair it",
+            )
         if self.numeric not in NUMERIC:
             raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
         if self.categorical not in CATEGORICAL:

@@ -105,7 +105,7 @@ class TreePatternPreserving(Method):
         self,
         trees: Any = None,
         k: int = 10,
-        l: float | None = None,  # noqa: E741
+        l: float | None = None,
         sensitive: str | Sequence[str] | None = None,
         response: str | None = None,
         schema: Schema | None = None,

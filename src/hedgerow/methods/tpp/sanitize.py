@@ -44,7 +44,7 @@ class Step:
     trees: tuple[tuple[Tree, ...], ...]
     plans: tuple[ColumnPlan, ...]
     k: int
-    l: float | None  # noqa: E741  (the paper's name)
+    l: float | None
 
 
 @dataclass(frozen=True)
