@@ -12,6 +12,7 @@ ORDER = (
     "errors",
     "hierarchy",
     "schema",
+    "key",
     "plan",
     "table",
     "datasets",
@@ -22,6 +23,7 @@ ORDER = (
     "methods",
     "explode",
     "release",
+    "reconstruct",
     "audit",
     "report",
     "papers",
@@ -53,6 +55,9 @@ PLAIN = {"errors", "hierarchy", "schema", "plan"}
 LATE = {
     ("schema.py", "table"),  # Schema.guess
     ("plan/records.py", "release"),  # Plan.apply
+    ("audit/result.py", "report"),  # Audit.report
+    ("audit/frontier.py", "report"),  # Frontier.picture
+    ("methods/porop_search.py", "audit"),  # PoROP(k="auto") is searched by the score
     ("__init__.py", "*"),  # the public names, looked up on first use
 }
 

@@ -20,10 +20,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .audit.frontier import frontier as frontier
+    from .audit.result import Audit as Audit
+    from .audit.run import audit as audit
     from .explode import explode as explode
+    from .hierarchy import Hierarchy as Hierarchy
+    from .key import Key as Key
+    from .methods.anatomy import Anatomy as Anatomy
+    from .methods.full_domain import Datafly as Datafly
+    from .methods.full_domain import Incognito as Incognito
     from .methods.mart import MART as MART
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.randomized_response import RandomizedResponse as RandomizedResponse
+    from .methods.tpp import TreePatternPreserving as TreePatternPreserving
+    from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
+    from .reconstruct import reconstruct as reconstruct
     from .release import Release as Release
     from .release import protect as protect
     from .schema import Schema as Schema
@@ -31,27 +43,51 @@ if TYPE_CHECKING:
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
 _HOMES = {
+    "Audit": "audit.result",
+    "Key": "key",
+    "Hierarchy": "hierarchy",
+    "reconstruct": "reconstruct",
+    "Incognito": "methods.full_domain",
+    "Datafly": "methods.full_domain",
+    "Anatomy": "methods.anatomy",
+    "RandomizedResponse": "methods.randomized_response",
     "MART": "methods.mart",
     "Mondrian": "methods.mondrian",
     "Plan": "plan",
     "Release": "release",
     "Schema": "schema",
+    "TreePatternPreserving": "methods.tpp",
+    "audit": "audit.run",
     "explode": "explode",
+    "frontier": "audit.frontier",
     "protect": "release",
+    "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")
 
 __all__ = [
     "MART",
+    "Anatomy",
+    "Audit",
+    "Datafly",
+    "Hierarchy",
+    "Incognito",
+    "Key",
     "Mondrian",
     "Plan",
+    "RandomizedResponse",
     "Release",
     "Schema",
+    "TreePatternPreserving",
     "__version__",
+    "audit",
     "datasets",
     "errors",
     "explode",
+    "frontier",
     "protect",
+    "reconstruct",
+    "verify_model",
 ]
 
 

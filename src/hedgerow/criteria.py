@@ -284,7 +284,7 @@ class LDiversity(Criterion):
     """
 
     kind: ClassVar[str] = "l_diversity"
-    l: float  # noqa: E741
+    l: float
     diversity: str = "entropy"
     c: float | None = None
     columns: tuple[str, ...] | None = None
@@ -298,7 +298,7 @@ class LDiversity(Criterion):
             raise ParameterError("c belongs to recursive (c, l)-diversity, and only to it")
 
     def reached(self, classes: Classes, name: str) -> npt.NDArray[np.float64]:
-        """Per group the l reached; for "recursive" the c needed, infinite below l values."""
+        """Per group: the l reached (for "recursive" the c needed; groups with fewer than l values need infinity)."""
         at, _, count = classes.shares(name)
         n = classes.sizes.astype(float)
         groups = classes.n_groups
@@ -438,7 +438,7 @@ def _flat(
     start: npt.NDArray[np.int64],
     stop: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.float64]:
-    """Sum of |level - F(v)| over the values v in [start, stop); F is the public distribution."""
+    """Sum of |level - F(v)| over the values v in [start, stop), F the public distribution function."""
     f = below[1:]
     sums = np.concatenate([[0.0], np.cumsum(f)])
     cut = np.clip(np.searchsorted(f, level), start, stop)
@@ -455,13 +455,13 @@ _KINDS: dict[str, type[Criterion]] = {
 def from_promise(promise: Mapping[str, Any]) -> Criterion:
     """The criterion of a plan's promise; PlanError when it is unknown or malformed."""
     kind = promise.get("kind")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise PlanError(
             f"the plan promises the unknown {kind!r}", hint=f"known: {', '.join(_KINDS)}"
         )
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
     try:
-        return _KINDS[str(kind)](**fields)
+        return _KINDS[kind](**fields)
     except (TypeError, ParameterError):
         raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 

@@ -19,7 +19,16 @@ from ..errors import OutputError, ParameterError
 from .console import as_json, say, table, working
 
 # name on the command line: (module, function)
-EXPERIMENTS: dict[str, tuple[str, str]] = {}
+EXPERIMENTS: dict[str, tuple[str, str]] = {
+    "rr-table3": ("hedgerow.papers.randomized_response", "table3"),
+    "rr-table5": ("hedgerow.papers.randomized_response", "table5"),
+    "rr-figures": ("hedgerow.papers.randomized_response", "figures"),
+    "porop-table1": ("hedgerow.papers.porop", "table1"),
+    "porop-table2": ("hedgerow.papers.porop", "table2"),
+    "porop-figures": ("hedgerow.papers.porop", "figures"),
+    "tpp-table1": ("hedgerow.papers.tpp", "table1"),
+    "tpp-figures": ("hedgerow.papers.tpp", "figures"),
+}
 
 
 def add(app: typer.Typer) -> None:
@@ -68,7 +77,7 @@ def _save(pictures: Mapping[str, str], folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, svg in pictures.items():
-            path = folder / file
+            path = folder / (file if file.endswith(".svg") else f"{file}.svg")
             path.write_text(svg, encoding="utf-8")
             written.append(path)
     except OSError as error:

@@ -37,13 +37,14 @@ def recode(maps: Maps, table: Table) -> Transformed:
             codes = np.where(hidden, listed[maps.suppress_label], codes)
         elif _is_identity(column):
             continue
-        made[column.name] = _array(list(listed), codes)
+        made[column.name] = _moments(column, _array(list(listed), codes))
     return Transformed(made, outside)
 
 
 def _labels(column: ColumnMap) -> list[Released]:
     """Every released value: of each interval or category, of the unknown, of the missing."""
-    return [*column.labels, column.default, column.missing]
+    # No number is unknown, so a default does not decide the type of numbers.
+    return [*column.labels, None if column.is_number else column.default, column.missing]
 
 
 def _unknown(column: ColumnMap) -> int:
@@ -105,6 +106,15 @@ def _array(labels: list[Any], codes: Ints) -> pa.Array:
         )
     numbers = np.array([np.nan if label is None else float(label) for label in labels])[codes]
     return pa.array(numbers, mask=np.isnan(numbers))
+
+
+def _moments(column: ColumnMap, made: pa.Array) -> pa.Array:
+    """Dates that are released as dates, not as text: counts since 1970 with their type."""
+    if column.kind != "date" or not pa.types.is_floating(made.type):
+        return made
+    if column.unit == "day":
+        return made.cast(pa.int32()).cast(pa.date32())
+    return made.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def _text(label: str | float) -> str:

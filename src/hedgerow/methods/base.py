@@ -140,6 +140,8 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 
 def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
     """The columns of y as Arrow arrays, under names that X does not use."""
+    if isinstance(y, (list, tuple)):  # as scikit-learn's own estimators take it
+        y = np.asarray(y)
     table = read(y, prefix="y").arrow
     made = {}
     for name in table.column_names:

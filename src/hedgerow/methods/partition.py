@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import Criterion, Disclosure, KAnonymity, LDiversity, rsd
-from ..errors import ParameterError, UnsupportedError
+from ..criteria import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..plan import Partition, Plan, Recoded
 from ..plan.cells import moment, number
 from ..schema import Schema
@@ -91,6 +91,18 @@ class PartitionMethod(Method):
                 f"k is {k:,}, but the table has only {table.n_rows:,} rows",
                 hint="ask for smaller groups",
             )
+        infinite = [
+            repr(name)
+            for name in schema.sensitive
+            if table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            ).infinite
+        ]
+        if infinite:
+            raise ParameterError(
+                f"sensitive columns hold infinite values: {', '.join(infinite)}",
+                hint="drop the column from the sensitive ones or repair it",
+            )
         if self.numeric not in NUMERIC:
             raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
         if self.categorical not in CATEGORICAL:
@@ -138,6 +150,7 @@ class PartitionMethod(Method):
         classes = responses.categorical
         share, entropy = np.ones(len(responses.n_classes)), np.zeros(len(responses.n_classes))
         for criterion in self.criteria or ():
+            _check_diversity(criterion, responses)
             for j, response in enumerate(classes):
                 if criterion.columns is None or response.name in criterion.columns:
                     if criterion.diversity == "frequency":
@@ -196,6 +209,33 @@ class PartitionMethod(Method):
             tuple(p.promise() for p in promises),
             table.n_rows,
         )
+
+
+def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
+    """Raise when a criterion names columns that it cannot speak of, or asks for more than the whole table has."""
+    names = [r.name for r in responses.categorical]
+    odd = [n for n in criterion.columns or () if n not in names]
+    if odd or not names:
+        where = f"of {', '.join(map(repr, odd))}" if odd else "of numeric columns only"
+        raise ParameterError(
+            f"l-diversity is asked {where}, but it is for categorical sensitive columns",
+            hint="max_disclosure protects numeric columns",
+        )
+    for j, name in enumerate(names):
+        if criterion.columns is None or name in criterion.columns:
+            p = np.bincount(responses.classes[:, j]) / len(responses.classes)
+            p = p[p > 0]
+            most = (
+                1 / p.max()
+                if criterion.diversity == "frequency"
+                else float(np.exp(-(p * np.log(p)).sum()))
+            )
+            if most < criterion.l - SLACK:
+                raise InfeasibleError(
+                    f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, "
+                    f"but the whole table has only {most:.4g}",
+                    hint="ask for a smaller l",
+                )
 
 
 def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) -> Tree:

@@ -4,6 +4,7 @@ from .anatomy import Anatomize
 from .cells import Cell
 from .codec import register
 from .maps import ColumnMap, Maps
+from .masking import Mask, MaskedColumn
 from .randomized import Randomize, Randomized
 from .records import Column, Partition, Plan, Recoded, Recoding
 
@@ -13,6 +14,8 @@ __all__ = [
     "Column",
     "ColumnMap",
     "Maps",
+    "Mask",
+    "MaskedColumn",
     "Partition",
     "Plan",
     "Randomize",

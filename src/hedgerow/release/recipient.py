@@ -101,6 +101,8 @@ def recipient(release: Release, file: str) -> str:
             f"{r['worst']:.3f} |"
             for name, r in told["responses"].items()
         ]
+    more = getattr(release.method, "recipient", None)
+    lines += more(file) if more is not None else []
     lines += [
         "",
         "## What was not measured",

@@ -1,0 +1,5 @@
+"""6 TELL: one offline HTML page that says what was released and what was measured."""
+
+from .page import AUDIENCES, render
+
+__all__ = ["AUDIENCES", "render"]

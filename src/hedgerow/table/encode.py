@@ -18,6 +18,8 @@ from .dates import DAY, parse_dates
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
+_EXACT = 1 << 53
+"""Beyond this, whole numbers share a double, so they must share a code as well."""
 _TRIAL = 4096
 """Values looked at to choose between hashing and sorting; the result is the same."""
 
@@ -312,7 +314,7 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
     if numbers.dtype.kind == "i" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < _SPAN:
+        if high - low < _SPAN and low >= -_EXACT and high <= _EXACT:
             offset = numbers - low
             present = np.bincount(offset) > 0
             lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))

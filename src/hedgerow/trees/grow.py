@@ -8,6 +8,8 @@ count one column at a time, which stays in the processor's first cache.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +23,10 @@ from .split import numeric_split, plain_numeric_split, subset_split
 from .statistics import SSE, Layout, Rules, Terms
 
 LEAF = -1
+OPEN = -2
+"""Mark of nodes that one call of the kernel leaves to others."""
+SHARED = 100_000
+"""From so many rows on, the branches of a tree are grown by several threads."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,21 @@ class _Nodes(NamedTuple):
         shapes: dict[str, tuple[int, ...]] = {"choice": (limit, 3), "stats": (limit, size)}
         return cls(**{f: np.zeros(shapes.get(f, (limit,)), np.int64) for f in cls._fields})
 
+    def first(self, count: int) -> _Nodes:
+        """The records of the first `count` nodes."""
+        return _Nodes(*(part[:count] for part in self))
+
+    def after_first(self) -> _Nodes:
+        """The records of all nodes but the first."""
+        return _Nodes(*(part[1:] for part in self))
+
+
+class _Branch(NamedTuple):
+    """What one call of the kernel grew, nodes in order of creation."""
+
+    nodes: _Nodes
+    subset_codes: npt.NDArray[np.int64]
+
 
 def grow(
     predictors: Predictors,
@@ -114,6 +135,7 @@ def grow(
     layout: Layout,
     rules: Rules,
     max_depth: int | None = None,
+    threads: int | None = None,
 ) -> Grown:
     """Grow a tree by the best admissible split until none is left.
 
@@ -125,6 +147,8 @@ def grow(
     rules : Rules
     max_depth : int, optional
         No limit by default.
+    threads : int, optional
+        Threads for large tables, all processors by default; the tree does not depend on it.
     """
     n, p = predictors.codes.shape
     per_word = 8 // predictors.codes.itemsize
@@ -137,21 +161,70 @@ def grow(
         responses.classes.copy(),
         np.arange(n, dtype=np.uint32),
     )
-    limit = max(1, 2 * (n // max(rules.min_leaf, 1)))
-    nodes = _Nodes.of(limit, layout.size)
-    nodes.stats[0] = root_statistics(responses, layout)
     terms = Terms.of(rules, layout, n)
     offsets = np.concatenate([[0], np.cumsum(predictors.n_codes + 1)]).astype(np.int64)
-    n_nodes, subset_codes = _grow(
-        data,
-        predictors.n_codes.astype(np.int64),
-        predictors.ordered,
-        offsets,
-        terms,
-        nodes,
-        n if max_depth is None else max_depth,
-    )
-    return _preorder(nodes, n_nodes, subset_codes, data.rows)
+    deepest = n if max_depth is None else max_depth
+
+    def branch(
+        start: int, end: int, depth: int, stats: npt.NDArray[np.int64], keep: int
+    ) -> _Branch:
+        nodes = _Nodes.of(max(1, 2 * ((end - start) // max(rules.min_leaf, 1))), layout.size)
+        nodes.start[0], nodes.end[0], nodes.parent[0], nodes.depth[0] = start, end, -1, depth
+        nodes.stats[0] = stats
+        count, codes = _grow(
+            data,
+            predictors.n_codes.astype(np.int64),
+            predictors.ordered,
+            offsets,
+            terms,
+            nodes,
+            deepest,
+            keep,
+        )
+        return _Branch(nodes.first(count), codes)
+
+    root = root_statistics(responses, layout)
+    n_threads = (os.cpu_count() or 1) if threads is None else threads
+    if n_threads < 2 or n < SHARED:
+        return _preorder(branch(0, n, 0, root, 0), data.rows)
+    top = branch(0, n, 0, root, n // (8 * n_threads))
+    open_nodes = np.flatnonzero(top.nodes.column == OPEN)
+    by_size = open_nodes[np.argsort(top.nodes.start[open_nodes] - top.nodes.end[open_nodes])]
+    with ThreadPoolExecutor(n_threads) as pool:
+        grown = pool.map(
+            lambda i: branch(
+                int(top.nodes.start[i]),
+                int(top.nodes.end[i]),
+                int(top.nodes.depth[i]),
+                top.nodes.stats[i],
+                0,
+            ),
+            by_size,
+        )
+        return _preorder(_joined(top, dict(zip(by_size.tolist(), grown, strict=True))), data.rows)
+
+
+def _joined(top: _Branch, branches: dict[int, _Branch]) -> _Branch:
+    """One branch, the open nodes of `top` replaced by what was grown from them."""
+    parts, codes = [top.nodes], [top.subset_codes]
+    placed, n_codes = len(top.nodes.column), len(top.subset_codes)
+    for node, branch in branches.items():
+        new = np.concatenate([[node], placed + np.arange(len(branch.nodes.column) - 1)])
+        moved = branch.nodes._replace(
+            parent=new[np.maximum(branch.nodes.parent, 0)],
+            left=new[branch.nodes.left],
+            right=new[branch.nodes.right],
+            subset_at=branch.nodes.subset_at + n_codes,
+        )
+        for kept, own in zip(top.nodes, moved, strict=True):
+            if own is not moved.parent:
+                kept[node] = own[0]
+        parts.append(moved.after_first())
+        codes.append(branch.subset_codes)
+        placed += len(branch.nodes.column) - 1
+        n_codes += len(branch.subset_codes)
+    together = _Nodes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return _Branch(together, np.concatenate(codes))
 
 
 def root_statistics(responses: Responses, layout: Layout) -> npt.NDArray[np.int64]:
@@ -272,9 +345,10 @@ def _left_is_larger(winner, total, t):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore[no-untyped-def]
+def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth, keep):  # type: ignore[no-untyped-def]
+    """Grow the branch of node 0 over its rows; nodes of at most `keep` rows are left open."""
     p = n_codes.shape[0]
-    n = data.rows.shape[0]
+    first, n = nodes.start[0], nodes.end[0] - nodes.start[0]
     codes, z, classes = data.codes, data.z, data.classes
     size = nodes.stats.shape[1]
     widest = 1
@@ -307,13 +381,24 @@ def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore
 
     constant = np.zeros((nodes.start.shape[0], p), np.bool_)
     stack = np.empty((2 * n_slots + 64, 2), np.int64)
-    nodes.start[0], nodes.end[0], nodes.parent[0] = 0, n, -1
     n_nodes = 1
     stack[0, 0], stack[0, 1] = 0, -1
     if n >= big:
         n_free -= 1
         stack[0, 1] = free[n_free]
-        _fill(slots[free[n_free]], codes, z, classes, 0, n, p, offsets, simple, t.squares, t)
+        _fill(
+            slots[free[n_free]],
+            codes,
+            z,
+            classes,
+            first,
+            first + n,
+            p,
+            offsets,
+            simple,
+            t.squares,
+            t,
+        )
     depth_of_stack = 1
     while depth_of_stack > 0:
         depth_of_stack -= 1
@@ -321,8 +406,10 @@ def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore
         a, b = nodes.start[node], nodes.end[node]
         total = nodes.stats[node]
         best = 0.0
-        column = -1
-        if b - a >= 2 * t.min_leaf and nodes.depth[node] < max_depth:
+        column = LEAF
+        if b - a <= keep:
+            column = OPEN
+        elif b - a >= 2 * t.min_leaf and nodes.depth[node] < max_depth:
             for c in range(p):
                 if constant[node, c]:
                     continue
@@ -468,32 +555,26 @@ def _grow(data, n_codes, ordered, offsets, t, nodes, max_depth):  # type: ignore
     return n_nodes, subset_codes[:n_subset]
 
 
-def _preorder(
-    nodes: _Nodes, n_nodes: int, subset_codes: npt.NDArray[np.int64], rows: npt.NDArray[np.uint32]
-) -> Grown:
+def _preorder(branch: _Branch, rows: npt.NDArray[np.uint32]) -> Grown:
     """Renumber the nodes in pre-order."""
-    column = nodes.column[:n_nodes]
-    order = _visit(column, nodes.left, nodes.right)
-    new = np.empty(n_nodes, np.int64)
-    new[order] = np.arange(n_nodes)
-    column = column[order]
-    right = np.where(column >= 0, new[nodes.right[:n_nodes][order]], 0)
-    parent = nodes.parent[:n_nodes][order]
-    parent = np.where(parent >= 0, new[np.maximum(parent, 0)], -1)
-    choice = nodes.choice[:n_nodes][order]
+    nodes = branch.nodes
+    order = _visit(nodes.column, nodes.left, nodes.right)
+    new = np.empty(len(order), np.int64)
+    new[order] = np.arange(len(order))
+    column, parent, choice = nodes.column[order], nodes.parent[order], nodes.choice[order]
     return Grown(
-        nodes.start[:n_nodes][order],
-        nodes.end[:n_nodes][order],
-        parent,
-        right,
+        nodes.start[order],
+        nodes.end[order],
+        np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
+        np.where(column >= 0, new[nodes.right[order]], 0),
         column,
         choice[:, 0].copy(),
         choice[:, 1].copy(),
         choice[:, 2].astype(bool),
-        nodes.depth[:n_nodes][order],
-        nodes.stats[:n_nodes][order],
-        nodes.subset_at[:n_nodes][order],
-        subset_codes,
+        nodes.depth[order],
+        nodes.stats[order],
+        nodes.subset_at[order],
+        branch.subset_codes,
         rows,
     )
 

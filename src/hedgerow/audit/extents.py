@@ -1,0 +1,315 @@
+"""What each released cell says about the value it stands for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..hierarchy import TOP, Hierarchy
+from ..plan.cells import MISSING, number, parse_dates, parse_range, split_concatenation
+from ..table import Column
+from .grouping import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_INTERVAL = re.compile(rf"^[\[(\]]\s*({_NUMBER})\s*[,;]\s*({_NUMBER})\s*[\])\[]$")
+"""Intervals as other tools write them: [20, 30], [20, 30[, (20, 30]."""
+_SET = re.compile(r"^\{(.*)\}$")
+
+
+class Unreadable(ValueError):
+    """A released cell that no original value could have given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """A released column: for each row one of its distinct cells, and what each cell covers.
+
+    Parameters
+    ----------
+    domain : Column
+        The original column.
+    codes : unsigned integer array, shape (n_rows,)
+        Released cell of each row.
+    labels : list of str or None
+        The distinct cells as released; None is a missing cell.
+    lo, hi : float arrays, shape (n_cells,)
+        Ends of a number or date; NaN for cells of missing values alone. Unused for
+        categories.
+    members, weights : tuples of arrays
+        Codes of the original categories of each cell, ascending, with their shares.
+    missing, anything : boolean arrays, shape (n_cells,)
+        Whether a missing value is possible; whether any value is (``*``).
+    general : bool
+        Whether the column holds ranges, sets, generalised or suppressed cells;
+        otherwise it holds plain values, original or perturbed.
+    """
+
+    domain: Column
+    codes: npt.NDArray[Any]
+    labels: list[str | None]
+    lo: FloatArray
+    hi: FloatArray
+    members: tuple[IntArray, ...]
+    weights: tuple[FloatArray, ...]
+    missing: BoolArray
+    anything: BoolArray
+    general: bool
+
+    @property
+    def name(self) -> str:
+        """Column name."""
+        return self.domain.name
+
+    @property
+    def n_cells(self) -> int:
+        """Number of distinct released cells."""
+        return len(self.labels)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column holds numbers or dates."""
+        return self.domain.is_number
+
+    @cached_property
+    def wild(self) -> BoolArray:
+        """Cells that match anything: ``*`` and missing; shape (n_cells,)."""
+        return self.anything | np.array([label is None for label in self.labels], np.bool_)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Rows per cell."""
+        return np.bincount(self.codes, minlength=self.n_cells).astype(np.int64)
+
+    @cached_property
+    def middle(self) -> FloatArray:
+        """Midpoint of each cell of numbers; the domain's median where nothing is known."""
+        out = self.lo / 2 + self.hi / 2
+        values = self.domain.counts()[:-1]
+        at = np.searchsorted(np.cumsum(values), values.sum() / 2)
+        default = self.domain.values[at] if len(values) else 0.0
+        return np.where(np.isfinite(out) & ~self.anything, out, default)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Weight of each original category (last: missing) in each cell; rows sum to 1."""
+        m = self.domain.n_values
+        out = np.zeros((self.n_cells, m + 1))
+        for cell, (members, weights) in enumerate(zip(self.members, self.weights, strict=True)):
+            out[cell, members] = weights
+        out[:, m] = np.maximum(1.0 - out.sum(axis=1), 0.0)
+        return out
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        m = self.domain.n_values
+        return np.concatenate(
+            [
+                np.zeros(0, np.int64),
+                *(cell * m + members for cell, members in enumerate(self.members)),
+            ]
+        )
+
+    def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
+        """Whether each cell could stand for the original value code beside it.
+
+        Codes equal to the number of values are missing values.
+        """
+        m = self.domain.n_values
+        values, cells = np.asarray(values, np.int64), np.asarray(cells, np.int64)
+        gone = values == m
+        if self.is_number:
+            y = np.append(self.domain.values, np.nan)[values]
+            inside = (self.lo[cells] <= y) & (y <= self.hi[cells])
+        else:
+            keys = cells * m + np.minimum(values, max(m - 1, 0))
+            at = np.searchsorted(self._keys, keys)
+            inside = np.zeros(len(keys), np.bool_)
+            found = at < len(self._keys)
+            inside[found] = self._keys[at[found]] == keys[found]
+        return np.where(gone, self.missing[cells], inside) | self.anything[cells]
+
+
+@dataclass
+class _Reader:
+    """Reads the distinct cells of one released column."""
+
+    domain: Column
+    hierarchy: Hierarchy | None
+    index: Mapping[str, int]
+    below: Mapping[str, list[int]]
+
+    @classmethod
+    def of(cls, domain: Column, hierarchy: Hierarchy | None) -> _Reader:
+        names = [number(v) for v in domain.values] if domain.is_number else list(domain.values)
+        index = {name: code for code, name in enumerate(names)}
+        below: dict[str, list[int]] = {}
+        for path in hierarchy.paths.values() if hierarchy else ():
+            code = index.get(path[0])
+            for node in dict.fromkeys(path[1:]):
+                if code is not None and node != path[0]:
+                    below.setdefault(node, []).append(code)
+                below.setdefault(node, [])
+        return cls(domain, hierarchy, index, below)
+
+    def parts(self, label: str) -> list[tuple[str | None, int]]:
+        """The (value, weight) pairs of a cell."""
+        made = _SET.match(label)
+        if made:
+            return [(part.strip(), 1) for part in made[1].split(",")]
+        try:
+            return split_concatenation(label)
+        except ValueError:
+            raise Unreadable from None
+
+    def categories(self, label: str) -> tuple[dict[int, float], float, bool]:
+        """Weights by category code, the weight of missing, and whether the cell is general."""
+        if label == MISSING:
+            return {}, 1.0, True
+        exact = self.index.get(label)
+        if exact is None and label in self.below:
+            found = self.below[label] or range(self.domain.n_values)
+            return dict.fromkeys(found, 1.0), 0.0, True
+        try:
+            parts = self.parts(label)
+        except Unreadable:
+            parts = []
+        known = [name is None or name in self.index for name, _ in parts]
+        if exact is not None and not (len(parts) > 1 and all(known)):
+            return {exact: 1.0}, 0.0, False
+        if not parts or not all(known):
+            raise Unreadable
+        weights: dict[int, float] = {} if exact is None else {exact: 1.0}
+        gone = 0.0
+        for name, weight in parts:
+            if name is None:
+                gone += weight
+            else:
+                weights[self.index[name]] = weights.get(self.index[name], 0.0) + weight
+        return weights, gone, len(parts) > 1
+
+    def numbers(self, label: str) -> tuple[float, float, bool, bool]:
+        """Ends of the cell, whether missing is possible, and whether the cell is general."""
+        ends, gone, general = [], False, False
+        exact = self._ends(label)
+        parts: Sequence[str | None] = [label]
+        if exact is None and (MISSING in label or "+" in label):
+            parts = [part for part, _ in self.parts(label)]
+        for part in parts:
+            if part is None:
+                gone, general = True, True
+                continue
+            found = self._ends(part)
+            if found is None and self.below.get(part):
+                values = self.domain.values[self.below[part]]
+                found = (float(values.min()), float(values.max()))
+                general = True
+            if found is None or found[0] > found[1]:
+                raise Unreadable
+            general |= found[0] < found[1]
+            ends.append(found)
+        if not ends:
+            return np.nan, np.nan, True, True
+        return min(e[0] for e in ends), max(e[1] for e in ends), gone, general or len(ends) > 1
+
+    def _ends(self, text: str) -> tuple[float, float] | None:
+        if self.domain.kind == "date":
+            found = parse_dates(text)
+            return None if found is None else (self._moment(found[0]), self._moment(found[1]))
+        made = _INTERVAL.match(text)
+        return (float(made[1]), float(made[2])) if made else parse_range(text)
+
+    def _moment(self, text: str) -> float:
+        moment = np.datetime64(text, "us").astype(np.int64)
+        return float(moment // 86_400_000_000 if self.domain.unit == "day" else moment)
+
+
+def read_extent(
+    domain: Column,
+    codes: npt.NDArray[Any],
+    labels: list[str | None] | FloatArray,
+    hierarchy: Hierarchy | None = None,
+) -> tuple[Extent, IntArray]:
+    """Understand the distinct cells of a released column.
+
+    Parameters
+    ----------
+    domain : Column
+        The original column.
+    codes : integer array, shape (n_rows,)
+        Cell of each row; ``len(labels)`` is a missing cell.
+    labels : list of str, or float array
+        The distinct released cells.
+    hierarchy : Hierarchy, optional
+        Where generalised values are looked up.
+
+    Returns
+    -------
+    Extent
+    int64 array
+        The cells that no original value could have given.
+    """
+    texts: list[Any] = list(labels)
+    if len(codes) and int(codes.max()) == len(texts):
+        texts.append(None)
+    n, m = len(texts), domain.n_values
+    lo, hi = np.full(n, np.nan), np.full(n, np.nan)
+    ends = (
+        (float(domain.values[0]), float(domain.values[-1]))
+        if domain.is_number and m
+        else (np.nan,) * 2
+    )
+    members: list[IntArray] = [np.zeros(0, np.int64)] * n
+    weights: list[FloatArray] = [np.zeros(0)] * n
+    missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    reader, general, bad = _Reader.of(domain, hierarchy), False, []
+    public = domain.counts()[:m] / max(int(domain.counts()[:m].sum()), 1)
+    for i, label in enumerate(texts):
+        if label is None:
+            missing[i] = True
+        elif label == TOP:
+            anything[i] = missing[i] = general = True
+            lo[i], hi[i] = ends
+            members[i], weights[i] = np.arange(m), public
+        elif domain.is_number:
+            if isinstance(label, float):
+                lo[i] = hi[i] = label
+                continue
+            try:
+                lo[i], hi[i], missing[i], wide = reader.numbers(label)
+            except Unreadable:
+                bad.append(i)
+                continue
+            general |= wide
+        else:
+            try:
+                found, gone, wide = reader.categories(label)
+            except Unreadable:
+                bad.append(i)
+                continue
+            total = sum(found.values()) + gone
+            members[i] = np.array(sorted(found), np.int64)
+            weights[i] = np.array([found[c] for c in members[i]]) / total
+            missing[i] = gone > 0
+            general |= wide
+    if domain.is_number and general:
+        outside = np.flatnonzero((hi < ends[0]) | (lo > ends[1]))
+        bad = sorted({*bad, *outside.tolist()})
+    names = [None if t is None else t if isinstance(t, str) else repr(t) for t in texts]
+    extent = Extent(
+        domain, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
+    )
+    return extent, np.array(bad, np.int64)
+
+
+def duplicates(codes: npt.NDArray[Any]) -> int:
+    """Rows whose code occurs more than once."""
+    return sum(n for n in Counter(codes.tolist()).values() if n > 1)

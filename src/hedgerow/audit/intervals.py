@@ -1,0 +1,83 @@
+"""Confidence intervals of attack results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Z95 = 1.959963984540054
+"""The 97.5% point of the normal distribution."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def wilson(successes: float, n: int, z: float = Z95) -> Rate:
+    """Wilson's score interval of a share.
+
+    Parameters
+    ----------
+    successes : float
+        Number of successes in 0 .. n; shared ties may make it fractional.
+    n : int
+        Number of attempts; without any the share is 0 and the interval [0, 1].
+    z : float
+        Normal quantile; the default gives 95%.
+
+    References
+    ----------
+    E. B. Wilson (1927), Probable inference, the law of succession, and
+    statistical inference. JASA 22, 209-212.
+
+    Examples
+    --------
+    >>> rate = wilson(5, 10)
+    >>> round(rate.low, 4), round(rate.high, 4)
+    (0.2366, 0.7634)
+    """
+    if n == 0:
+        return Rate(0.0, 0.0, 1.0, 0)
+    p = successes / n
+    scale = 1 + z * z / n
+    middle = (p + z * z / (2 * n)) / scale
+    half = z * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / scale
+    low = max(middle - half, 0.0) if successes > 0 else 0.0
+    high = min(middle + half, 1.0) if successes < n else 1.0
+    return Rate(p, low, high, n)
+
+
+def bootstrap(values: npt.NDArray[np.floating], seed: int = 0, repeats: int = 1000) -> Rate:
+    """The mean of values with a percentile bootstrap interval.
+
+    The resampling works on the sorted values, so the interval does not depend
+    on row order.
+    """
+    n = len(values)
+    if n == 0:
+        return Rate(0.0, 0.0, 0.0, 0)
+    ordered = np.sort(np.asarray(values, np.float64))
+    generator = np.random.default_rng(seed)
+    means = np.empty(repeats)
+    for i in range(repeats):
+        means[i] = ordered[generator.integers(0, n, n)].mean()
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Rate(float(ordered.mean()), float(low), float(high), n)
+
+
+def relative(attack: float, control: float) -> float:
+    """What an attack gains over a control, as a share of what was left to gain.
+
+    (attack - control) / (1 - control). It is negative when the attack does
+    worse than the control, and stays so; a control of 1 leaves nothing to gain
+    and gives 0.
+    """
+    return (attack - control) / (1 - control) if control < 1 else 0.0

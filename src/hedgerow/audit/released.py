@@ -1,0 +1,342 @@
+"""Put an original and a released table side by side, row by row, or say why that cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError, SchemaError
+from ..hierarchy import Hierarchy
+from ..plan import Plan
+from ..schema import Schema
+from ..table import Column, Table, read
+from .extents import Extent, duplicates, read_extent
+from .grouping import Grouping, IntArray, group
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An original and a released table whose rows belong together.
+
+    Parameters
+    ----------
+    schema : Schema
+        The roles; `quasi` and `sensitive` are what is measured.
+    original, released : Table
+        The tables as read.
+    rows, released_rows : int64 arrays, shape (n_rows,)
+        Row of the original and of the release behind each pair.
+    quasi, sensitive : tuples of Column
+        Original columns, one code a pair.
+    extents : tuple of Extent
+        The released quasi-identifiers, one code a pair.
+    released_sensitive : tuple of Column
+        The released sensitive columns, in the original's codes where values agree.
+    suppressed : int
+        Original rows that the release left out.
+    notes : tuple of str
+        What a reader should know about the pairing.
+    """
+
+    schema: Schema
+    original: Table
+    released: Table
+    rows: IntArray
+    released_rows: IntArray
+    quasi: tuple[Column, ...]
+    sensitive: tuple[Column, ...]
+    extents: tuple[Extent, ...]
+    released_sensitive: tuple[Column, ...]
+    suppressed: int
+    notes: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of paired rows."""
+        return len(self.rows)
+
+    @cached_property
+    def classes(self) -> Grouping:
+        """The equivalence classes of the released quasi-identifiers."""
+        return group([e.codes for e in self.extents], self.n_rows)
+
+    @cached_property
+    def original_classes(self) -> Grouping:
+        """The classes of the original quasi-identifiers."""
+        return group([c.codes for c in self.quasi], self.n_rows)
+
+    @cached_property
+    def canonical(self) -> IntArray:
+        """Rows in an order that depends on their values alone."""
+        keys = [c.codes for c in (*self.quasi, *self.sensitive, *self.released_sensitive)]
+        keys += [e.codes for e in self.extents]
+        return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
+
+
+def align(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    key: str | None = None,
+    allow_outside: bool = False,
+) -> Pair:
+    """Pair the rows of two tables and understand every released cell.
+
+    Parameters
+    ----------
+    original, released : path, frame or Table
+        The table before and after. Without `key` row i of one belongs to row i
+        of the other.
+    schema : Schema
+        Roles, kinds and hierarchies of the original columns.
+    key : str, optional
+        A column of both tables with a different value in every row; the release
+        may then leave rows out.
+    allow_outside : bool
+        Accept released ranges and sets that do not cover the row's own original
+        value (a plan applied to other people), and note how many.
+
+    Raises
+    ------
+    InputError
+        The rows cannot be paired, or the release holds values that no original
+        value could have given; counts per column, never the values.
+    SchemaError
+        A column is missing.
+    """
+    before, after = _read(original), _read(released)
+    if not schema.quasi:
+        raise SchemaError(
+            "no quasi-identifiers were named",
+            hint="say which columns an intruder may know (quasi=[...], --quasi)",
+        )
+    schema.check(before.names)
+    lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in after.names]
+    if lost:
+        raise SchemaError(
+            "the released table lacks " + ", ".join(map(repr, lost)),
+            hint="its columns are: " + ", ".join(after.names),
+        )
+    rows, released_rows = _pair(before, after, key)
+    quasi = [take(_column(before, n, schema), rows) for n in schema.quasi]
+    extents, faults = [], []
+    for column in quasi:
+        extent, strange = _extent(column, after, released_rows, schema.hierarchies.get(column.name))
+        extents.append(extent)
+        if strange:
+            faults.append(f"{column.name!r} ({strange} rows)")
+    if faults:
+        raise InputError(
+            "the release holds values that no original value could have given: "
+            + ", ".join(faults),
+            hint="check the column kinds, and give the hierarchy that was used",
+        )
+    sensitive = [take(_column(before, n, schema), rows) for n in schema.sensitive]
+    after_sensitive = [_released_sensitive(c, after, released_rows) for c in sensitive]
+    notes = _outside(quasi, extents, allow_outside) + _notes(
+        before, after, schema, sensitive, after_sensitive
+    )
+    return Pair(
+        schema,
+        before,
+        after,
+        rows,
+        released_rows,
+        tuple(quasi),
+        tuple(sensitive),
+        tuple(extents),
+        tuple(after_sensitive),
+        before.n_rows - len(rows),
+        tuple(notes),
+    )
+
+
+def _read(source: Any) -> Table:
+    return source if isinstance(source, Table) else read(source)
+
+
+def _column(table: Table, name: str, schema: Schema) -> Column:
+    return table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+
+
+def take(column: Column, rows: IntArray) -> Column:
+    """The column for some rows; its dictionary stays."""
+    if len(rows) == len(column.codes) and (rows[:-1] < rows[1:]).all():
+        return column
+    return Column(
+        column.name,
+        column.kind,
+        column.unit,
+        column.codes[rows],
+        column.values,
+        column.has_missing,
+        column.infinite,
+    )
+
+
+def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntArray]:
+    if key is None:
+        if before.n_rows != after.n_rows:
+            raise InputError(
+                f"the tables cannot be aligned: {before.n_rows} original and {after.n_rows} "
+                "released rows, and no key column",
+                hint="give a column that both tables share and that numbers the rows (key=, --key)",
+            )
+        every = np.arange(before.n_rows)
+        return every, every
+    lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
+    if lost:
+        raise SchemaError(f"the {' and the '.join(lost)} table has no key column {key!r}")
+    left, right = before.column(key, kind="categorical"), after.column(key, kind="categorical")
+    for where, column in (("original", left), ("released", right)):
+        gone = int((column.codes == column.n_values).sum())
+        twice = duplicates(column.codes[column.codes != column.n_values])
+        if gone or twice:
+            raise InputError(
+                f"the key column {key!r} of the {where} table is no key: {gone} rows "
+                f"without a value, {twice} rows share one"
+            )
+    place = {name: i for i, name in enumerate(left.values)}
+    found = np.array([place.get(name, -1) for name in right.values], np.int64)[right.codes]
+    unknown = int((found < 0).sum())
+    if unknown:
+        raise InputError(
+            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
+            f"have a {key!r} that the original table does not have"
+        )
+    row_of = np.empty(left.n_values, np.int64)
+    row_of[left.codes] = np.arange(before.n_rows)
+    rows = row_of[found]
+    order = np.argsort(rows)
+    return rows[order], order
+
+
+def _extent(
+    domain: Column, after: Table, rows: IntArray, hierarchy: Hierarchy | None
+) -> tuple[Extent, int]:
+    number = domain.is_number and after.kind(domain.name) in ("numeric", "date")
+    if number:
+        column = after.column(domain.name, unit=domain.unit or None)
+        labels: Any = [float(v) for v in column.values]
+    else:
+        column = after.column(domain.name, kind="categorical")
+        labels = column.values
+    column = take(column, rows)
+    extent, bad = read_extent(domain, column.codes, labels, hierarchy)
+    strange = int(extent.counts[bad].sum()) if len(bad) else 0
+    return _suppressed_nulls(extent), strange
+
+
+def _suppressed_nulls(extent: Extent) -> Extent:
+    """A missing cell where the original has a value was suppressed: it may be anything."""
+    cell = next((i for i, label in enumerate(extent.labels) if label is None), None)
+    if cell is None:
+        return extent
+    hidden = (extent.codes == cell) & (extent.domain.codes != extent.domain.n_values)
+    if not hidden.any():
+        return extent
+    domain, m = extent.domain, extent.domain.n_values
+    anything, lo, hi = extent.anything.copy(), extent.lo.copy(), extent.hi.copy()
+    members, weights = list(extent.members), list(extent.weights)
+    anything[cell] = True
+    if domain.is_number:
+        lo[cell], hi[cell] = domain.values[0], domain.values[-1]
+    public = domain.counts()[:m]
+    members[cell], weights[cell] = np.arange(m), public / public.sum()
+    return replace(
+        extent,
+        anything=anything,
+        lo=lo,
+        hi=hi,
+        members=tuple(members),
+        weights=tuple(weights),
+        general=True,
+    )
+
+
+def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
+    try:
+        names = None if column.is_number else tuple(column.values)
+        found = after.column(
+            column.name, kind=column.kind, categories=names, unit=column.unit or None
+        )
+    except SchemaError:
+        raise InputError(
+            f"the released sensitive column {column.name!r} cannot be read as "
+            f"{column.kind}, the kind of the original"
+        ) from None
+    return take(found, rows)
+
+
+def _outside(quasi: Sequence[Column], extents: Sequence[Extent], allowed: bool) -> list[str]:
+    """Check that ranges and sets cover the row's own value."""
+    faults = []
+    for column, extent in zip(quasi, extents, strict=True):
+        if extent.general:
+            out = int((~extent.covers(column.codes, extent.codes)).sum())
+            if out:
+                faults.append(f"{column.name!r} ({out} rows)")
+    if not faults:
+        return []
+    said = "released cells do not cover the original value of their row: " + ", ".join(faults)
+    if allowed:
+        return [said]
+    raise InputError(
+        said,
+        hint="are the rows in the same order? if not, give a key column (key=, "
+        "--key); for a plan applied to other people use allow_outside "
+        "(--allow-outside)",
+    )
+
+
+def _notes(
+    before: Table,
+    after: Table,
+    schema: Schema,
+    sensitive: Sequence[Column],
+    released: Sequence[Column],
+) -> list[str]:
+    notes = []
+    named = [n for n in schema.identifiers if n in after.names]
+    if named:
+        notes.append("direct identifiers are in the release: " + ", ".join(named))
+    others = [n for n in after.names if schema.role(n) == "other"]
+    if others:
+        notes.append("columns without a role were released and not measured: " + ", ".join(others))
+    changed = [c.name for c, r in zip(sensitive, released, strict=True) if not same(c, r)]
+    if changed:
+        notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
+    return notes
+
+
+def recoded(plan: Plan, table: Table) -> Table:
+    """A table with its quasi-identifiers as a plan releases them; nothing is said of what falls outside."""
+    from ..engines.memory import transform
+
+    arrow = table.arrow
+    for name, column in transform(plan, table).columns.items():
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
+    return Table(arrow)
+
+
+def same(a: Column, b: Column) -> bool:
+    """Whether two columns hold the same values in the same rows."""
+    if len(a.codes) != len(b.codes):
+        return False
+    if a.is_number:
+        left, right = np.append(a.values, np.nan)[a.codes], np.append(b.values, np.nan)[b.codes]
+        return bool(np.array_equal(left, right, equal_nan=True))
+    names = {name: i for i, name in enumerate(a.values)}
+    place = np.array([*(names.get(n, -2) for n in b.values), len(a.values)], np.int64)
+    return bool((place[b.codes] == a.codes).all())
+
+
+def numbers(column: Column) -> npt.NDArray[np.float64]:
+    """The values behind a numeric column's codes, NaN for missing."""
+    return np.append(np.asarray(column.values, np.float64), np.nan)

@@ -1,0 +1,116 @@
+"""The result of an audit: plain data with a readable face."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..plan.codec import write_private
+from .measures import MEASURES
+
+VERSION = 1
+
+NOT_MEASURED = (
+    "membership: whether somebody is in the table at all",
+    "what several releases of the same people give away together",
+    "what columns without a role give away",
+    "intruders who know more than the quasi-identifiers named here",
+)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was measured about a release.
+
+    Parameters
+    ----------
+    table : mapping
+        Rows, columns, roles, suppressed rows and notes.
+    risk : mapping
+        ``original`` and ``release``: classes, re-identification, sensitive
+        columns; ``influence`` of the quasi-identifiers.
+    attacks : sequence of mapping
+        Every attack with baselines, control, intervals and the same on the original.
+    utility : mapping
+        Loss, distributions, dependences, queries, learning.
+    pictures : mapping
+        Small histograms and scatters for the report.
+    parameters, versions : mapping
+        What is needed to repeat the audit; never a key.
+    """
+
+    table: Mapping[str, Any]
+    risk: Mapping[str, Any]
+    attacks: Sequence[Mapping[str, Any]]
+    utility: Mapping[str, Any]
+    pictures: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    versions: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The audit as plain JSON data (``audit/schema.json`` describes it)."""
+        return {
+            "hedgerow_audit": VERSION,
+            "table": _plain(self.table),
+            "risk": _plain(self.risk),
+            "attacks": _plain(self.attacks),
+            "utility": _plain(self.utility),
+            "pictures": _plain(self.pictures),
+            "not_measured": list(NOT_MEASURED),
+            "measures": {name: m.to_dict() for name, m in MEASURES.items()},
+            "parameters": _plain(self.parameters),
+            "versions": dict(self.versions),
+        }
+
+    def to_json(self) -> str:
+        """The audit as JSON text; infinite numbers stand as null."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the audit as JSON, readable by its owner alone."""
+        write_private(Path(path), self.to_json())
+
+    def report(self, path: str | Path, *, audience: str = "steward", plan: Any = None) -> None:
+        """Write the audit as one offline HTML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to.
+        audience : {"steward", "recipient"}
+            The recipient's variant leaves out what would help an intruder.
+        plan : Plan, optional
+            The release plan, for what was done and the tree.
+        """
+        from ..report import render
+
+        write_private(Path(path), render(self, audience=audience, plan=plan))
+
+    def __str__(self) -> str:
+        from .text import summary
+
+        return summary(self)
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON schema of `Audit.to_dict`."""
+    text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
+    made: dict[str, Any] = json.loads(text)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """Lists, dicts, numbers and text only; what is not finite becomes None."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value

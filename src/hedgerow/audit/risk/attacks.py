@@ -1,0 +1,317 @@
+"""The regression attack: learn from the release, ask about true quasi-identifiers.
+
+Every result stands beside three others: what guessing from public totals
+reaches (the public mean or the majority value, the one number that hits most
+people, and the value of a random released row), what the same attack reaches on people whose rows it did not see
+(so that general inference and leakage about individuals are told apart), and
+what it reaches on the original table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...kernels.windows import best_windows
+from ...table import Column, Table
+from ..extents import Extent
+from ..features import Known, codes_in, design_known, design_released, known_rows, known_table
+from ..grouping import Counts, FloatArray, Grouping, IntArray, count, group
+from ..intervals import Rate, bootstrap, relative, wilson
+from ..released import Pair
+from .learners import LEARNERS, nearest, predict
+
+MAX_CLASSES = 20_000
+FOLDS = 3
+TOLERANCES = (0.05, 0.10, 0.20)
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """A table to learn from: its classes and where their cells are."""
+
+    extents: Sequence[Extent]
+    labels: IntArray
+    codes: npt.NDArray[Any]
+    values: FloatArray
+    number: bool
+
+    def ask(
+        self, learner: str, people: Known, keep: npt.NDArray[np.bool_], seed: int
+    ) -> npt.NDArray[Any]:
+        """Train on the kept rows, predict for the people."""
+        rows = np.flatnonzero(keep)
+        grouping = group([self.labels[rows]])
+        if grouping.n_groups > MAX_CLASSES:
+            chosen = np.zeros(grouping.n_groups, np.bool_)
+            chosen[np.linspace(0, grouping.n_groups - 1, MAX_CLASSES).astype(np.int64)] = True
+            rows = rows[chosen[grouping.labels]]
+            grouping = group([self.labels[rows]])
+        counts = count(grouping, self.codes[rows], len(self.values))
+        first = rows[grouping.first]
+        if learner == "nearest":
+            return nearest(self.extents, first, people, self.number, counts, self.values)
+        return predict(
+            learner,
+            self.number,
+            design_released(self.extents, first),
+            counts,
+            self.values,
+            design_known(self.extents, people),
+            seed,
+        )
+
+
+def point_extents(extents: Sequence[Extent]) -> tuple[Extent, ...]:
+    """The original columns as if they had been released unchanged."""
+    out = []
+    for extent in extents:
+        domain, m = extent.domain, extent.domain.n_values
+        values = np.append(domain.values, np.nan) if domain.is_number else np.full(m + 1, np.nan)
+        one = [np.array([i]) for i in range(m)] + [np.zeros(0, np.int64)]
+        shares = [np.ones(1)] * m + [np.zeros(0)]
+        missing = np.arange(m + 1) == m
+        labels: list[str | None] = [*map(str, range(m)), None]
+        out.append(
+            Extent(
+                domain,
+                domain.codes,
+                labels,
+                values,
+                values,
+                tuple(one),
+                tuple(shares),
+                missing,
+                np.zeros(m + 1, np.bool_),
+                False,
+            )
+        )
+    return tuple(out)
+
+
+def regression_attacks(
+    pair: Pair,
+    *,
+    control: Table | None = None,
+    learners: Sequence[str] = LEARNERS,
+    people: int = 500,
+    seed: int = 0,
+    progress: Any = None,
+) -> list[dict[str, Any]]:
+    """Attack every sensitive column with every learner.
+
+    Parameters
+    ----------
+    pair : Pair
+        The original and the release.
+    control : Table, optional
+        People who are not in the original, with the same columns. Without it
+        the control is the same people with their own rows withheld (3 folds).
+    learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
+        Who attacks.
+    people : int
+        How many people of the table are attacked, spread evenly over the table
+        sorted by its values.
+    seed : int
+        For the bootstrap intervals.
+    progress : callable, optional
+        Called with a line of text before each attack.
+
+    Returns
+    -------
+    list of dict
+        One a learner and column. ``success`` is the share of people whose value
+        was named (numbers: within 10%), with its Wilson interval.
+    """
+    out = []
+    for j in range(len(pair.sensitive)):
+        out += _attack_column(pair, j, control, learners, people, seed, progress)
+    return out
+
+
+def _attack_column(
+    pair: Pair,
+    j: int,
+    control: Table | None,
+    learners: Sequence[str],
+    people: int,
+    seed: int,
+    progress: Any,
+) -> list[dict[str, Any]]:
+    own, shown = pair.sensitive[j], pair.released_sensitive[j]
+    number = own.is_number
+    truth, values = _targets(own, number)
+    released_codes, released_values = _in_codes(own, shown)
+    usable = np.isfinite(truth) & (np.isfinite(released_values)[released_codes] | (not number))
+    order = pair.canonical[usable[pair.canonical]]
+    if not len(order):
+        return []
+    picked = order[np.unique(np.linspace(0, len(order) - 1, min(people, len(order))).astype(int))]
+    fold = np.full(pair.n_rows, -1)
+    fold[order] = np.arange(len(order)) % FOLDS
+    known = known_rows(pair.extents, picked)
+    y = truth[picked]
+    release = _Arm(pair.extents, pair.classes.labels, released_codes, released_values, number)
+    before = _Arm(
+        point_extents(pair.extents), pair.original_classes.labels, own.codes, values, number
+    )
+    public = count(
+        Grouping(np.zeros(len(order), np.int64), 1), released_codes[order], len(released_values)
+    )
+    base = _baselines(public, released_values, y, number)
+    out = []
+    for learner in learners:
+        if progress:
+            progress(f"regression attack on {own.name}: {learner}")
+        hits = _score(release.ask(learner, known, usable, seed), y, number)
+        if control is not None:
+            asked, y2 = known_table(pair.extents, control), _control_truth(own, control)
+            held = np.isfinite(y2)
+            held_hits = _score(
+                release.ask(learner, asked.part(held), usable, seed), y2[held], number
+            )
+        else:
+            guesses = np.zeros(len(picked))
+            for f in range(FOLDS):
+                mine = fold[picked] == f
+                if mine.any() and (usable & (fold != f)).any():
+                    guesses[mine] = release.ask(
+                        learner, known.part(mine), usable & (fold != f), seed
+                    )
+            held_hits = _score(guesses, y, number)
+        original = _score(before.ask(learner, known, usable, seed), y, number)
+        out.append(_row(own, learner, hits, held_hits, original, base, seed))
+    return out
+
+
+def _targets(column: Column, number: bool) -> tuple[FloatArray, FloatArray]:
+    """The truth per row (NaN unusable) and the numbers behind the codes."""
+    if number:
+        values = np.append(np.asarray(column.values, np.float64), np.nan)
+        return values[column.codes], values
+    return column.codes.astype(np.float64), np.zeros(column.n_values + 1)
+
+
+def _in_codes(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:
+    """Released targets: codes and numbers; categories in the original's codes."""
+    if own.is_number:
+        return shown.codes, np.append(np.asarray(shown.values, np.float64), np.nan)
+    index = {name: i for i, name in enumerate(own.values)}
+    place = [index.get(name, own.n_values) for name in shown.values]
+    return (np.array([*place, own.n_values], np.int64)[shown.codes], np.zeros(own.n_values + 1))
+
+
+def _control_truth(own: Column, control: Table) -> FloatArray:
+    if own.is_number:
+        column = control.column(own.name, kind=own.kind, unit=own.unit or None)
+        return np.append(np.asarray(column.values, np.float64), np.nan)[column.codes]
+    return codes_in(own, control).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Score:
+    """How near the guesses came, person by person."""
+
+    hits: dict[str, FloatArray]
+    errors: FloatArray
+    squares: FloatArray
+
+
+def _score(guess: npt.NDArray[Any], y: FloatArray, number: bool) -> _Score:
+    if not number:
+        right = (guess == y).astype(np.float64)
+        return _Score({"exact": right}, 1 - right, 1 - right)
+    away = np.abs(guess - y)
+    hits = {f"{t:.2f}": (away <= t * np.abs(y)).astype(np.float64) for t in TOLERANCES}
+    return _Score(hits, away, away**2)
+
+
+def _baselines(public: Counts, values: FloatArray, y: FloatArray, number: bool) -> dict[str, Any]:
+    """What needs no attack: the public mean or majority, and a random released row."""
+    shares = public.shares
+    if not number:
+        majority = public.values[int(shares.argmax())]
+        share = np.zeros(len(values))
+        share[public.values] = shares
+        guess = _score(np.full(len(y), majority), y, False)
+        return {
+            "key": "exact",
+            "guess": guess,
+            "best": float(guess.hits["exact"].mean()),
+            "random_row": float(share[y.astype(np.int64)].mean()),
+        }
+    levels = values[public.values]
+    mean = float(levels @ shares)
+    best = best_windows(np.array([0, len(levels)]), levels, public.counts, 0.10)[0]
+    cdf = np.concatenate([[0.0], np.cumsum(shares)])
+    lo = np.searchsorted(levels, y - 0.10 * np.abs(y), "left")
+    hi = np.searchsorted(levels, y + 0.10 * np.abs(y), "right")
+    return {
+        "key": "0.10",
+        "guess": _score(np.full(len(y), mean), y, True),
+        "best": float(best) / int(public.counts.sum()),
+        "random_row": float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean()),
+    }
+
+
+def _rate(values: FloatArray) -> Rate:
+    return wilson(float(values.sum()), len(values))
+
+
+def _row(
+    own: Column,
+    learner: str,
+    members: _Score,
+    held: _Score,
+    original: _Score,
+    base: dict[str, Any],
+    seed: int,
+) -> dict[str, Any]:
+    key = base["key"]
+    success, control, before = (_rate(s.hits[key]) for s in (members, held, original))
+    baseline = max(base["best"], base["random_row"])
+    row: dict[str, Any] = {
+        "attack": "regression",
+        "learner": learner,
+        "target": own.name,
+        "success_means": "the exact value" if key == "exact" else "within 10% of the value",
+        "people": success.n,
+        "success": success.value,
+        "interval": [success.low, success.high],
+        "control": control.value,
+        "control_interval": [control.low, control.high],
+        "public_guess": float(base["guess"].hits[key].mean()),
+        "public_best": base["best"],
+        "random_row": base["random_row"],
+        "original": before.value,
+        "original_interval": [before.low, before.high],
+        "over_control": relative(success.value, control.value),
+        "over_public": relative(success.value, baseline),
+    }
+    if key != "exact":
+        public = float(base["guess"].errors.mean()) or 1.0
+        error = bootstrap(members.errors, seed)
+        spread = float(base["guess"].squares.mean()) or 1.0
+        row |= {
+            "matching": {
+                t: {
+                    "release": float(v.mean()),
+                    "control": float(held.hits[t].mean()),
+                    "public": float(base["guess"].hits[t].mean()),
+                    "original": float(original.hits[t].mean()),
+                }
+                for t, v in members.hits.items()
+            },
+            "relative_error": error.value / public,
+            "relative_error_interval": [error.low / public, error.high / public],
+            "relative_error_control": float(held.errors.mean()) / public,
+            "relative_error_original": float(original.errors.mean()) / public,
+            "explained": 1 - float(members.squares.mean()) / spread,
+            "explained_control": 1 - float(held.squares.mean()) / spread,
+            "explained_original": 1 - float(original.squares.mean()) / spread,
+        }
+    return row

@@ -1,0 +1,140 @@
+"""The intruder's learners: trained on weighted class summaries, asked about true values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..extents import Extent
+from ..features import Known, distances
+from ..grouping import Counts, FloatArray, IntArray
+
+LEARNERS = ("tree", "gradient boosting", "nearest", "linear")
+_BLOCK = 1 << 22
+
+
+def estimator(learner: str, number: bool, classes: int = 2, seed: int = 0) -> Any:
+    """A scikit-learn estimator for a target of numbers or of categories."""
+    if learner == "tree":
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        return (DecisionTreeRegressor if number else DecisionTreeClassifier)(random_state=seed)
+    if learner == "gradient boosting":
+        from sklearn.ensemble import (
+            HistGradientBoostingClassifier,
+            HistGradientBoostingRegressor,
+        )
+
+        common = {"min_samples_leaf": 5, "early_stopping": False, "random_state": seed}
+        if number:
+            return HistGradientBoostingRegressor(max_iter=50, **common)
+        # one tree a class and round: many classes get fewer, longer steps
+        rounds = min(max(100 // classes, 8), 50)
+        return HistGradientBoostingClassifier(
+            max_iter=rounds, learning_rate=min(5 / rounds, 0.5), **common
+        )
+    if learner == "linear":
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        # a ridge keeps indicators that a release never shows apart from pulling against each other
+        return Ridge(alpha=1.0) if number else LogisticRegression(max_iter=100)
+    raise ValueError(f"no learner {learner!r}")
+
+
+def predict(
+    learner: str,
+    number: bool,
+    x: FloatArray,
+    counts: Counts,
+    values: FloatArray,
+    asked: FloatArray,
+    seed: int = 0,
+) -> npt.NDArray[Any]:
+    """Train on classes and predict the asked rows.
+
+    Identical released rows are one training row: for numbers the mean of their
+    targets with their count as weight, for categories each value with its count.
+    No prediction depends on the order of rows.
+
+    Parameters
+    ----------
+    learner : str
+        One of `LEARNERS` but "nearest".
+    number : bool
+        Whether the target is a number.
+    x : float array, shape (n_groups, n_features)
+        The released classes.
+    counts : Counts
+        The targets by class.
+    values : float array, shape (n_values,)
+        The numbers behind the codes (unused for categories).
+    asked : float array, shape (n_people, n_features)
+        True values.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    classes = len(np.unique(counts.values))
+    model = estimator(learner, number, classes, seed)
+    # one thread: the data are small, and the sums come out the same on every machine
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if number:
+            weight = counts.sizes.astype(np.float64)
+            y = counts.per_group(counts.counts * values[counts.values]) / weight
+            model.fit(x, y, sample_weight=weight)
+            return np.asarray(model.predict(asked), np.float64)
+        if classes == 1:
+            return np.full(len(asked), counts.values[0])
+        model.fit(x[counts.groups], counts.values, sample_weight=counts.counts.astype(np.float64))
+        return np.asarray(model.predict(asked), np.int64)
+
+
+def nearest(
+    extents: Sequence[Extent],
+    rows: IntArray,
+    people: Known,
+    number: bool,
+    counts: Counts,
+    values: FloatArray,
+) -> npt.NDArray[Any]:
+    """Predict by the released classes nearest to each person, ties shared.
+
+    Distances are to the released extents (0 inside), summed over the columns;
+    all classes at the smallest distance vote with their records.
+    """
+    n = len(people)
+    out = np.zeros(n) if number else np.zeros(n, np.int64)
+    if number:
+        sums = counts.per_group(counts.counts * values[counts.values])
+    else:
+        table = np.zeros((counts.n_groups, counts.n_values), np.float32)
+        table[counts.groups, counts.values] = counts.counts
+    for part, closest in nearest_sets(extents, rows, people):
+        if number:
+            out[part] = (closest @ sums) / (closest @ counts.sizes)
+        else:
+            out[part] = (closest @ table).argmax(axis=1)
+    return out
+
+
+def nearest_sets(
+    extents: Sequence[Extent],
+    rows: IntArray,
+    people: Known,
+    score: Callable[[list[npt.NDArray[np.float32]]], npt.NDArray[np.float32]] | None = None,
+) -> list[tuple[slice, npt.NDArray[np.float64]]]:
+    """For blocks of people the released rows at the smallest distance, as 0/1 matrices."""
+    step = max(1, _BLOCK // max(len(rows), 1))
+    out = []
+    for begin in range(0, len(people), step):
+        part = slice(begin, min(begin + step, len(people)))
+        columns = distances(extents, people.part(part), rows)
+        total = score(columns) if score else np.sum(columns, axis=0)
+        smallest = total.min(axis=1, keepdims=True)
+        out.append((part, (total <= smallest + 1e-6).astype(np.float64)))
+    return out

@@ -1,0 +1,176 @@
+"""What a class gives away about numeric values: RSD, the covariance test, matching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2
+
+from ...kernels.windows import best_windows
+from ..grouping import Counts, FloatArray, Grouping
+
+TOLERANCES = (0.05, 0.10, 0.20)
+
+
+def rsd(counts: Counts, values: FloatArray) -> FloatArray:
+    """Relative squared distance of one response in each class (formula 10).
+
+    The squared error of guessing the class's mean over that of guessing the
+    public mean. A class whose denominator is 0 counts as 1.
+
+    Parameters
+    ----------
+    counts : Counts
+        The response's values by class.
+    values : float array, shape (n_values,)
+        The number behind each code; NaN for missing, which is left out.
+
+    References
+    ----------
+    Li, Sarkar, Digression and value concatenation, formula (10); Liew, Choi,
+    Liew (1985).
+    """
+    y, weight = values[counts.values], counts.counts * np.isfinite(values[counts.values])
+    y = np.where(weight > 0, y, 0.0)
+    total = weight.sum()
+    if not total:
+        return np.ones(counts.n_groups)
+    overall = float((weight * y).sum() / total)
+    spread = float(np.abs(y[weight > 0] - overall).max())
+    if spread == 0:
+        return np.ones(counts.n_groups)
+    y = np.where(weight > 0, (y - overall) / spread, 0.0)
+    n = counts.per_group(weight.astype(np.float64))
+    mean = counts.per_group(weight * y) / np.maximum(n, 1)
+    within = counts.per_group(weight * (y - mean[counts.groups]) ** 2)
+    against = within + n * mean * mean
+    known = against > 1e-24 * np.maximum(n, 1)
+    return np.where(known, within / np.where(known, against, 1.0), 1.0)
+
+
+def spread_summary(ratio: FloatArray, sizes: npt.NDArray[np.integer]) -> dict[str, Any]:
+    """RSD and disclosure (1 - RSD) over the classes: never one number alone.
+
+    ``mean_groups`` is formula (10); ``mean_records`` weighs classes by size and
+    stays near 1 - R2 whatever the method; ``worst`` is what the most exposed
+    class gives away.
+    """
+    return {
+        "rsd": {
+            "mean_groups": float(ratio.mean()),
+            "mean_records": float((ratio * sizes).sum() / sizes.sum()),
+            "worst": float(ratio.min()),
+            "quantiles": {
+                f"{q:.2f}": float(v)
+                for q, v in zip(
+                    (0.05, 0.25, 0.5, 0.75, 0.95),
+                    np.quantile(ratio, [0.05, 0.25, 0.5, 0.75, 0.95]),
+                    strict=True,
+                )
+            },
+        },
+        "disclosure": {
+            "mean_groups": float(1 - ratio.mean()),
+            "mean_records": float(1 - (ratio * sizes).sum() / sizes.sum()),
+            "worst": float(1 - ratio.min()),
+        },
+    }
+
+
+def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | None:
+    """For each class the p-value that its covariances are those of the table (formula 9).
+
+    L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
+    chi-squared on r(r+1)/2 degrees of freedom; covariances with divisor n - 1.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        The released classes.
+    responses : float array, shape (n_rows, r)
+        The numeric responses; no missing values.
+
+    Returns
+    -------
+    float array, shape (n_groups,), or None
+        0 where the class's covariance matrix is singular; None when the whole
+        table's is.
+    """
+    n, r = responses.shape
+    if n < 2:
+        return None
+    scale = np.ptp(responses, axis=0)
+    if not (scale > 0).all():
+        return None
+    y = (responses - responses.mean(axis=0)) / scale
+    overall = y.T @ y / (n - 1)
+    sign, log_overall = np.linalg.slogdet(overall)
+    if sign <= 0 or np.linalg.cond(overall) > 1e12:
+        return None
+    large = np.flatnonzero(grouping.sizes > r)
+    place = np.full(grouping.n_groups, -1)
+    place[large] = np.arange(len(large))
+    labels = place[grouping.labels]
+    y, labels = y[labels >= 0], labels[labels >= 0]
+    sizes, groups = grouping.sizes[large], len(large)
+    mean = np.stack([np.bincount(labels, y[:, j], groups) / sizes for j in range(r)], axis=1)
+    y = y - mean[labels]
+    inside = np.empty((groups, r, r))
+    for i in range(r):
+        for j in range(i, r):
+            s = np.bincount(labels, y[:, i] * y[:, j], groups)
+            inside[:, i, j] = inside[:, j, i] = s / (sizes - 1)
+    spread = np.sqrt(np.einsum("gii->gi", inside))
+    regular = (spread > 1e-12).all(axis=1)
+    signs, logs = np.linalg.slogdet(np.where(regular[:, None, None], inside, np.eye(r)))
+    # rounding leaves singular matrices a determinant of about 1e-16 of its scale
+    floor = 2 * np.log(np.where(spread > 0, spread, 1.0)).sum(axis=1) + np.log(1e-13)
+    regular &= (signs > 0) & (logs > floor)
+    trace = np.einsum("gij,ji->g", inside, np.linalg.inv(overall))
+    statistic = (sizes - 1) * (log_overall - np.where(regular, logs, 0.0) + trace - r)
+    p = np.zeros(grouping.n_groups)
+    p[large] = np.where(regular, chi2.sf(np.maximum(statistic, 0.0), r * (r + 1) / 2), 0.0)
+    return p
+
+
+def matching(
+    counts: Counts, values: FloatArray, tolerances: tuple[float, ...] = TOLERANCES
+) -> dict[str, Any]:
+    """The share of people whose value the best guess hits, against the public's best guess.
+
+    Of every class the intruder names the one number that lies within the
+    tolerance of most of its values; in public only the table's own
+    distribution is known, so one number is named for everybody. A guess g hits
+    y when |g - y| <= tolerance * |y|: a zero is hit by zero alone, negative
+    values by their size. Both are what the best possible guess reaches, so a
+    small class scores high even where an intruder would have to be lucky.
+
+    Returns
+    -------
+    dict
+        One entry a tolerance, ``"0.05"`` and so on, with ``release``, ``public``
+        and ``gain``: (release - public) / (1 - public).
+    """
+    known = np.isfinite(values[counts.values])
+    y = values[counts.values][known]
+    weight = counts.counts[known]
+    total = int(weight.sum())
+    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
+    code = counts.values[known]
+    public = np.bincount(code, weight, counts.n_values).astype(np.int64)
+    used = np.flatnonzero(public)
+    out = {}
+    for tolerance in tolerances:
+        hits = int(best_windows(starts, y, weight, tolerance).sum())
+        base = int(
+            best_windows(np.array([0, len(used)]), values[used], public[used], tolerance).sum()
+        )
+        release, open_ = hits / max(total, 1), base / max(total, 1)
+        out[f"{tolerance:.2f}"] = {
+            "release": release,
+            "public": open_,
+            "gain": (release - open_) / (1 - open_) if open_ < 1 else 0.0,
+        }
+    return out

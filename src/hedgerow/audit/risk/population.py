@@ -1,0 +1,92 @@
+"""How many people of the population each released class could be."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError
+from ...table import Table
+from ..features import Known, known_table
+from ..grouping import FloatArray
+from ..released import Pair
+
+
+def population_sizes(pair: Pair, population: Table) -> FloatArray:
+    """People of a population table that fit each class, at least the class itself.
+
+    Each released cell becomes a bit mask over the population (who fits it); a
+    class is the intersection of its cells' masks.
+
+    Parameters
+    ----------
+    pair : Pair
+        The release.
+    population : Table
+        A table with every quasi-identifier, untouched.
+
+    Raises
+    ------
+    InputError
+        Quasi-identifiers are missing, or the population is smaller than the release.
+    """
+    lost = [e.name for e in pair.extents if e.name not in population.names]
+    if lost:
+        raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
+    if population.n_rows < pair.n_rows:
+        raise InputError(
+            f"the population table has {population.n_rows} rows, fewer than the "
+            f"release's {pair.n_rows}",
+            hint="the release must be drawn from it",
+        )
+    people = known_table(pair.extents, population)
+    masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.extents]
+    first = pair.classes.first
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
+    out = np.zeros(pair.classes.n_groups)
+    for g, row in enumerate(first):
+        fits: npt.NDArray[np.uint8] | None = None
+        for j, extent in enumerate(pair.extents):
+            cell = int(extent.codes[row])
+            if cell not in masks[j]:
+                masks[j][cell] = _mask(pair, people, j, cell)
+            fits = masks[j][cell] if fits is None else fits & masks[j][cell]
+        out[g] = int(bits[fits].sum()) if fits is not None else population.n_rows
+    return np.maximum(out, pair.classes.sizes)
+
+
+def _mask(pair: Pair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
+    extent, column = pair.extents[j], people.columns[j]
+    if extent.anything[cell]:
+        inside = np.ones(len(column), np.bool_)
+    elif extent.is_number:
+        inside = (column >= extent.lo[cell]) & (column <= extent.hi[cell])
+        inside |= ~np.isfinite(column) & extent.missing[cell]
+    else:
+        inside = extent.covers(column, np.full(len(column), cell))
+    return np.packbits(inside)
+
+
+def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
+    """People each class stands for: the summed sampling weights of its records.
+
+    Raises
+    ------
+    InputError
+        The column is missing, or weights are missing, below 1 or infinite.
+    """
+    for table in (pair.released, pair.original):
+        if weights in table.names:
+            break
+    else:
+        raise InputError(f"neither table has the column of sampling weights {weights!r}")
+    column = table.column(weights, kind="numeric")
+    rows = pair.released_rows if table is pair.released else pair.rows
+    w = np.append(column.values, np.nan)[column.codes][rows]
+    bad = int((~(w >= 1) | ~np.isfinite(w)).sum())
+    if bad:
+        raise InputError(
+            f"{bad} sampling weights in {weights!r} are missing, infinite or below 1",
+            hint="a weight says how many people a record stands for",
+        )
+    return np.bincount(pair.classes.labels, w, pair.classes.n_groups).astype(np.float64, copy=False)

@@ -1,0 +1,295 @@
+"""Run every measure on a pair of tables."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..schema import Schema
+from ..table import Column, Table, read
+from .grouping import Counts, FloatArray, Grouping, count
+from .released import Pair, align
+from .result import Audit
+from .risk import classes, disclosure, numeric
+from .risk.population import population_sizes, weighted_sizes
+from .shapes import histograms, scatter
+from .utility.distributions import distribution_summary
+from .utility.loss import loss_summary
+from .utility.queries import query_summary
+
+Progress = Callable[[str], None]
+
+
+def audit(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    key: str | None = None,
+    attacks: bool = True,
+    learning: bool = True,
+    control: Any = None,
+    population: Any = None,
+    weights: str | None = None,
+    k: int | None = None,
+    threshold: float = 0.2,
+    people: int = 500,
+    learners: Sequence[str] | None = None,
+    seed: int = 0,
+    allow_outside: bool = False,
+    progress: Progress | None = None,
+) -> Audit:
+    """Measure what a release gives away and what it is still good for.
+
+    Works on any released file, whoever made it, as long as its rows can be
+    paired with the original's.
+
+    Parameters
+    ----------
+    original, released : path, pandas, Polars or Arrow table, DuckDB relation
+        The table before and after, rows in the same order (or with `key`).
+    schema : Schema
+        Which columns are quasi-identifiers and which are sensitive.
+    key : str, optional
+        A column of both tables that numbers the rows.
+    attacks : bool
+        Run the regression, linking and singling-out attacks.
+    learning : bool
+        Compare learning from the release with learning from the original.
+    control : frame or path, optional
+        People who are not in the original, for the attacks' control; without it
+        the same people with their own rows withheld.
+    population : frame or path, optional
+        The population that the original was drawn from (journalist risk).
+    weights : str, optional
+        Column of sampling weights (journalist risk without a population table).
+    k : int, at least 1, optional
+        What was asked of the release, for the average class size over k.
+    threshold : float, in (0, 1]
+        Re-identification risk above which a record counts as at risk.
+    people : int, at least 1
+        How many people each attack is tried on.
+    learners : sequence of str, optional
+        Who attacks: "tree", "gradient boosting", "nearest", "linear".
+    seed : int
+        For random queries, descriptions, folds and bootstrap intervals.
+    allow_outside : bool
+        Accept released ranges and sets that miss their row's original value.
+    progress : callable, optional
+        Called with a line of text before each long step.
+
+    Returns
+    -------
+    Audit
+        `.to_dict()`, `.to_json()`, `.report(path)`; printing it gives a summary.
+
+    Raises
+    ------
+    InputError, SchemaError
+        The tables cannot be paired, columns are missing, or the release holds
+        values that no original value could have given.
+    ParameterError
+        A parameter lies outside its range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hedgerow as hr
+    >>> people = pd.DataFrame({"age": [27, 39, 41, 58], "pay": [10, 12, 30, 31]})
+    >>> release = people.assign(age=["[27-39]", "[27-39]", "[41-58]", "[41-58]"])
+    >>> found = hr.audit(people, release, hr.Schema(quasi=["age"], sensitive=["pay"]),
+    ...                  attacks=False, learning=False)
+    >>> found.risk["release"]["classes"]["k"]
+    2
+    """
+    _check(k, threshold, people, learners)
+    tell = progress or (lambda line: None)
+    tell("pairing the tables")
+    pair = align(original, released, schema, key=key, allow_outside=allow_outside)
+    tell("classes and disclosure")
+    sizes = _population(pair, population, weights)
+    after = _risk(pair, pair.classes, pair.released_sensitive, sizes, threshold)
+    after["classes"]["wildcard_k"] = int(
+        classes.wildcard_sizes(
+            pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
+        ).min()
+    )
+    before = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
+    before["classes"]["wildcard_k"] = int(
+        classes.wildcard_sizes(
+            pair.original_classes,
+            [c.codes for c in pair.quasi],
+            [c.codes == c.n_values for c in pair.quasi],
+        ).min()
+    )
+    scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
+    for column in before["sensitive"].values():
+        column.pop("scatter")
+    risk: dict[str, Any] = {"original": before, "release": after, "influence": []}
+    found: list[dict[str, Any]] = []
+    if attacks:
+        found, risk["influence"] = _attacks(pair, control, people, learners, seed, tell)
+    tell("utility")
+    utility: dict[str, Any] = {
+        "loss": loss_summary(pair, k),
+        "distributions": distribution_summary(pair),
+        "queries": query_summary(pair, seed=seed),
+        "learning": [],
+    }
+    if learning and pair.sensitive:
+        from .utility.models import learning as learn
+
+        utility["learning"] = learn(pair, seed=seed, progress=tell)
+    return Audit(
+        table={
+            "rows": pair.n_rows,
+            "suppressed": pair.suppressed,
+            "quasi": list(schema.quasi),
+            "sensitive": list(schema.sensitive),
+            "identifiers": list(schema.identifiers),
+            "released_columns": pair.released.names,
+            "notes": list(pair.notes),
+        },
+        risk=risk,
+        attacks=found,
+        utility=utility,
+        pictures={"histograms": histograms(pair), "scatters": scatters},
+        parameters={
+            "key": key,
+            "threshold": threshold,
+            "people": people,
+            "seed": seed,
+            "k": k,
+            "control": "withheld rows" if control is None else "other people",
+            "population": population is not None,
+            "weights": weights,
+            "allow_outside": allow_outside,
+        },
+        versions=versions(),
+    )
+
+
+def _check(k: int | None, threshold: float, people: int, learners: Sequence[str] | None) -> None:
+    if k is not None and k < 1:
+        raise ParameterError(f"k must be at least 1, not {k}")
+    if not 0 < threshold <= 1:
+        raise ParameterError(f"threshold must lie in (0, 1], not {threshold}")
+    if people < 1:
+        raise ParameterError(f"people must be at least 1, not {people}")
+    from .risk.learners import LEARNERS
+
+    unknown = [name for name in learners or () if name not in LEARNERS]
+    if unknown:
+        raise ParameterError(
+            f"unknown learners: {', '.join(map(repr, unknown))}",
+            hint="one of " + ", ".join(LEARNERS),
+        )
+
+
+def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray | None:
+    if population is not None:
+        table = population if isinstance(population, Table) else read(population)
+        return population_sizes(pair, table)
+    return weighted_sizes(pair, weights) if weights is not None else None
+
+
+def _risk(
+    pair: Pair,
+    grouping: Grouping,
+    sensitive: Sequence[Column],
+    population: FloatArray | None,
+    threshold: float,
+) -> dict[str, Any]:
+    """Everything about the classes of one table."""
+    columns, numbers = {}, []
+    for column in sensitive:
+        counts = count(grouping, column.codes, column.n_values + column.has_missing)
+        columns[column.name] = _sensitive(pair, column, counts)
+        if column.is_number:
+            numbers.append(np.append(column.values, np.nan)[column.codes])
+    return {
+        "classes": classes.sizes_summary(grouping),
+        "reidentification": classes.attackers(grouping.sizes, population, threshold)
+        | {"threshold": threshold},
+        "sensitive": columns,
+        "covariance": _covariance(grouping, numbers),
+    }
+
+
+def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
+    names = list(map(str, column.values)) + ["(missing)"] * column.has_missing
+    out: dict[str, Any] = {"kind": column.kind}
+    out |= disclosure.diversity_summary(
+        counts, column.kind, names, pair.schema.hierarchies.get(column.name)
+    )
+    if column.is_number:
+        values = np.append(column.values, np.nan)[: counts.n_values]
+        ratio = numeric.rsd(counts, values)
+        out["matching"] = numeric.matching(counts, values)
+    else:
+        ratio = disclosure.brier(counts)
+        out["matching"] = None
+    return (
+        out
+        | numeric.spread_summary(ratio, counts.sizes)
+        | {"scatter": scatter(counts.sizes, ratio)}
+    )
+
+
+def _covariance(grouping: Grouping, numbers: list[FloatArray]) -> dict[str, Any] | None:
+    """The covariance test of all numeric responses together."""
+    if not numbers:
+        return None
+    y = np.stack(numbers, axis=1)
+    known = np.isfinite(y).all(axis=1)
+    if not known.all():
+        labels, n = np.unique(grouping.labels[known], return_inverse=True)
+        grouping = Grouping(n.reshape(-1).astype(np.int64), len(labels))
+    p = numeric.covariance_test(grouping, y[known]) if known.any() else None
+    if p is None:
+        return None
+    return {
+        "responses": y.shape[1],
+        "smallest": float(p.min()),
+        "below_0.05": float((p < 0.05).mean()),
+        "quantiles": {
+            f"{q:.2f}": float(v)
+            for q, v in zip((0.25, 0.5, 0.75), np.quantile(p, [0.25, 0.5, 0.75]), strict=True)
+        },
+    }
+
+
+def _attacks(
+    pair: Pair, control: Any, people: int, learners: Sequence[str] | None, seed: int, tell: Progress
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    from .risk.attacks import regression_attacks
+    from .risk.influence import influence
+    from .risk.learners import LEARNERS
+    from .risk.linkage import linking_attacks
+    from .risk.singling_out import singling_out
+
+    others = None
+    if control is not None:
+        others = control if isinstance(control, Table) else read(control)
+        pair.schema.check(others.names)
+    found = regression_attacks(
+        pair, control=others, learners=learners or LEARNERS, people=people, seed=seed, progress=tell
+    )
+    found += linking_attacks(pair, people=people, progress=tell)
+    tell("singling out")
+    found += singling_out(pair, seed=seed)
+    tell("which columns give people away")
+    return found, influence(pair)
+
+
+def versions() -> dict[str, str]:
+    """The versions that made the numbers."""
+    from .. import __version__
+
+    out = {"hedgerow": __version__, "python": platform.python_version()}
+    return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}

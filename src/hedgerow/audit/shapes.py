@@ -1,0 +1,79 @@
+"""Small histograms and scatters for pictures: never one point a person above 1,000."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..plan.cells import moment, number
+from .extents import Extent
+from .grouping import FloatArray, IntArray
+from .released import Pair
+from .utility.distributions import spread
+
+BINS = 20
+TOP = 12
+POINTS = 1000
+
+
+def histograms(pair: Pair) -> dict[str, dict[str, Any]]:
+    """Shares before and after of every quasi-identifier, in few bins."""
+    return {e.name: _numbers(e) if e.is_number else _categories(e) for e in pair.extents}
+
+
+def _numbers(extent: Extent) -> dict[str, Any]:
+    values, before, after = spread(extent)
+    if not len(values):
+        return {"labels": [], "before": [], "after": []}
+    edges = np.linspace(values[0], values[-1], min(BINS, max(len(values) - 1, 1)) + 1)
+    place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
+    unit = extent.domain.unit
+    labels = [moment(e, unit) if unit else number(round(float(e), 6)) for e in edges[:-1]]
+    return {
+        "labels": labels,
+        "before": np.bincount(place, before, len(edges) - 1).tolist(),
+        "after": np.bincount(place, after, len(edges) - 1).tolist(),
+    }
+
+
+def _categories(extent: Extent) -> dict[str, Any]:
+    domain = extent.domain
+    before = domain.counts() / max(len(domain.codes), 1)
+    after = extent.counts @ extent.shares / max(len(extent.codes), 1)
+    names = [*domain.values, "(missing)"]
+    used = [i for i in range(len(names)) if before[i] > 0 or after[i] > 1e-12]
+    if len(used) > TOP:
+        top = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])
+        rest = [i for i in used if i not in top]
+        return {
+            "labels": [*(names[i] for i in top), f"({len(rest)} others)"],
+            "before": [*(float(before[i]) for i in top), float(before[rest].sum())],
+            "after": [*(float(after[i]) for i in top), float(after[rest].sum())],
+        }
+    return {
+        "labels": [names[i] for i in used],
+        "before": [float(before[i]) for i in used],
+        "after": [float(after[i]) for i in used],
+    }
+
+
+def scatter(sizes: IntArray, ratio: FloatArray) -> dict[str, Any]:
+    """Class size against disclosure: points up to 1,000 classes, counts in bins beyond."""
+    given = np.clip(1 - ratio, 0.0, 1.0)
+    if len(sizes) <= POINTS:
+        order = np.lexsort((given, sizes))
+        return {"sizes": sizes[order].tolist(), "disclosure": given[order].round(6).tolist()}
+    top = int(np.ceil(np.log2(float(sizes.max()) + 1)))
+    x_edges = np.unique(
+        np.concatenate(
+            [[float(sizes.min())], np.geomspace(max(float(sizes.min()), 1.0), 2.0**top, 25)]
+        )
+    )
+    y_edges = np.linspace(0, 1, 21)
+    table, _, _ = np.histogram2d(sizes, given, [x_edges, y_edges])
+    return {
+        "size_edges": x_edges.tolist(),
+        "disclosure_edges": y_edges.tolist(),
+        "classes": table.astype(int).tolist(),
+    }

@@ -1,0 +1,240 @@
+"""How far the released columns, and their dependences, moved from the original ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...table import Column
+from ..extents import Extent
+from ..grouping import FloatArray
+from ..released import Pair
+
+_TABLE = 1 << 22
+"""Largest contingency table that is counted; beyond it a pair of columns is left out."""
+
+
+def spread(extent: Extent) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Values, original shares and released shares of a numeric column, missing left out.
+
+    A released range spreads its rows evenly over the original values inside it
+    (what a reader who knows the domain would do); a range or number without any
+    stands at its middle.
+    """
+    domain, m = extent.domain, extent.domain.n_values
+    values = np.asarray(domain.values, np.float64)
+    known = np.isfinite(extent.lo)
+    lo = np.searchsorted(values, np.where(known, extent.lo, 0.0), "left")
+    hi = np.searchsorted(values, np.where(known, extent.hi, 0.0), "right")
+    inside = np.where(known, hi - lo, 0)
+    own = extent.counts.astype(np.float64)
+    steps = np.zeros(m + 1)
+    filled = inside > 0
+    np.add.at(steps, lo[filled], own[filled] / inside[filled])
+    np.add.at(steps, hi[filled], -own[filled] / inside[filled])
+    released = np.maximum(np.cumsum(steps)[:m], 0.0)
+    empty = known & ~filled
+    points = np.concatenate([values, extent.middle[empty]])
+    before = np.concatenate([domain.counts()[:m].astype(np.float64), np.zeros(int(empty.sum()))])
+    after = np.concatenate([released, own[empty]])
+    order = np.argsort(points, kind="stable")
+    return (
+        points[order],
+        before[order] / max(before.sum(), 1.0),
+        after[order] / max(after.sum(), 1.0),
+    )
+
+
+def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) -> dict[str, float]:
+    """Total variation, Kolmogorov-Smirnov and Wasserstein distance of two distributions.
+
+    Wasserstein's is over the range of the values, so all three lie in [0, 1].
+    """
+    gap = np.cumsum(after - before)
+    span = float(values[-1] - values[0]) if len(values) else 0.0
+    moved = float((np.abs(gap[:-1]) * np.diff(values)).sum()) / span if span > 0 else 0.0
+    return {
+        "total_variation": float(np.abs(after - before).sum() / 2),
+        "kolmogorov_smirnov": float(np.abs(gap).max(initial=0.0)),
+        "wasserstein": moved,
+    }
+
+
+def column_distances(extent: Extent) -> dict[str, float]:
+    """The distances of one released quasi-identifier from the original column."""
+    if extent.is_number:
+        return number_distances(*spread(extent))
+    before = extent.domain.counts() / max(len(extent.domain.codes), 1)
+    after = extent.counts @ extent.shares / max(len(extent.codes), 1)
+    return {"total_variation": float(np.abs(after - before).sum() / 2)}
+
+
+def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
+    """The distances of one released sensitive column from the original one."""
+    if before.is_number:
+        values = np.union1d(before.values, after.values)
+        shares = []
+        for column in (before, after):
+            counts = np.zeros(len(values))
+            counts[np.searchsorted(values, column.values)] = column.counts()[:-1]
+            shares.append(counts / max(counts.sum(), 1.0))
+        return number_distances(values, *shares)
+    names = list(dict.fromkeys([*before.values, *after.values]))
+    place = {name: i for i, name in enumerate(names)}
+    shares = []
+    for column in (before, after):
+        counts = np.zeros(len(names) + 1)
+        counts[[*(place[n] for n in column.values), len(names)]] = column.counts()
+        shares.append(counts / max(counts.sum(), 1.0))
+    return {"total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A column for a dependence: codes of a category, or the rows' numbers (NaN missing)."""
+
+    name: str
+    codes: npt.NDArray[Any]
+    numbers: FloatArray | None = None
+
+    @classmethod
+    def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> View:
+        """A view; `numbers` are those behind the codes."""
+        return cls(name, codes, None if numbers is None else _centred(numbers[codes]))
+
+    @cached_property
+    def norm(self) -> float:
+        """Squared length of the numbers; NaN with missing values."""
+        return float(self.numbers @ self.numbers) if self.numbers is not None else 0.0
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Rows per category."""
+        return np.bincount(self.codes)
+
+
+def _centred(y: FloatArray) -> FloatArray:
+    """Numbers less their mean; the dependences do not change."""
+    known = np.isfinite(y)
+    return y - (y.mean() if known.all() else y[known].mean() if known.any() else 0.0)
+
+
+def dependence(a: View, b: View) -> float | None:
+    """Strength of the dependence of two columns, in [0, 1].
+
+    |Pearson's correlation| of two numbers, the correlation ratio (eta) of a
+    number given a category, the symmetric uncertainty coefficient of two
+    categories. None where it is undefined (a constant column).
+    """
+    if a.numbers is not None and b.numbers is not None:
+        return _correlation(a, b)
+    if a.numbers is not None:
+        return _correlation_ratio(b, a)
+    if b.numbers is not None:
+        return _correlation_ratio(a, b)
+    return _uncertainty(a.codes, b.codes)
+
+
+def _correlation(a: View, b: View) -> float | None:
+    x, y = a.numbers, b.numbers
+    assert x is not None
+    assert y is not None
+    squares = (a.norm, b.norm)
+    if not all(map(np.isfinite, squares)):  # missing values: only the rows that have both
+        both = np.isfinite(x) & np.isfinite(y)
+        if both.sum() < 2:
+            return None
+        x, y = x[both] - x[both].mean(), y[both] - y[both].mean()
+        squares = (float(x @ x), float(y @ y))
+    scale = float(np.sqrt(squares[0] * squares[1]))
+    return min(abs(float(x @ y)) / scale, 1.0) if scale > 0 else None
+
+
+def _correlation_ratio(a: View, b: View) -> float | None:
+    labels, y, total, sizes = a.codes, b.numbers, b.norm, a.sizes
+    assert y is not None
+    if not np.isfinite(total):
+        known = np.isfinite(y)
+        if not known.any():
+            return None
+        labels, y = labels[known], y[known] - y[known].mean()
+        total, sizes = float(y @ y), np.bincount(labels)
+    if total <= 0:
+        return None
+    sums = np.bincount(labels, y)
+    between = float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum())
+    return float(np.sqrt(min(between / total, 1.0)))
+
+
+def _uncertainty(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float | None:
+    width = int(b.max()) + 1
+    space = (int(a.max()) + 1) * width
+    if space > _TABLE:
+        return None
+    joint = np.bincount(a.astype(np.int64) * width + b, minlength=space) / len(a)
+    table = joint.reshape(-1, width)
+    entropies = [_entropy(p) for p in (table.sum(axis=1), table.sum(axis=0), joint)]
+    total = entropies[0] + entropies[1]
+    if total <= 1e-12:
+        return None
+    return float(np.clip(2 * (total - entropies[2]) / total, 0.0, 1.0))
+
+
+def _entropy(p: FloatArray) -> float:
+    p = p[p > 0]
+    return float(-(p * np.log(p)).sum())
+
+
+def views(pair: Pair) -> tuple[list[View], list[View]]:
+    """The columns of the original and of the release, for dependences.
+
+    Released ranges stand at their middle; a released set or generalised
+    category is a category of its own.
+    """
+    before: list[View] = []
+    after: list[View] = []
+    for extent in pair.extents:
+        before.append(_view(extent.domain))
+        after.append(
+            View.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
+        )
+    for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
+        before.append(_view(own))
+        after.append(_view(shown))
+    return before, after
+
+
+def _view(column: Column) -> View:
+    values = np.append(column.values, np.nan) if column.is_number else None
+    return View.of(column.name, column.codes, values)
+
+
+def dependences(before: Sequence[View], after: Sequence[View]) -> dict[str, Any]:
+    """Every pair of columns before and after, and the mean and largest difference."""
+    pairs = []
+    for i, j in combinations(range(len(before)), 2):
+        one, two = dependence(before[i], before[j]), dependence(after[i], after[j])
+        if one is not None and two is not None:
+            pairs.append({"columns": [before[i].name, before[j].name], "before": one, "after": two})
+    gaps = [abs(p["before"] - p["after"]) for p in pairs]  # type: ignore[operator]
+    return {
+        "mean_difference": float(np.mean(gaps)) if gaps else None,
+        "largest_difference": float(max(gaps)) if gaps else None,
+        "pairs": pairs,
+    }
+
+
+def distribution_summary(pair: Pair) -> dict[str, Any]:
+    """Distances of every measured column and the pairwise dependences."""
+    columns = {e.name: column_distances(e) for e in pair.extents}
+    columns |= {
+        a.name: sensitive_distances(a, b)
+        for a, b in zip(pair.sensitive, pair.released_sensitive, strict=True)
+    }
+    return {"columns": columns, "dependence": dependences(*views(pair))}

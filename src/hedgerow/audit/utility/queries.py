@@ -1,0 +1,176 @@
+"""Random counting and averaging queries, answered from the release and from the original."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..extents import Extent
+from ..grouping import FloatArray, group
+from ..released import Pair
+
+
+def _condition(
+    extent: Extent, generator: np.random.Generator, width: float
+) -> npt.NDArray[np.bool_]:
+    """A random condition on the original values (one flag a value, missing never)."""
+    m = extent.domain.n_values
+    chosen = np.zeros(m + 1, np.bool_)
+    size = max(1, round(width * m))
+    if extent.is_number:
+        first = int(generator.integers(0, m - size + 1))
+        chosen[first : first + size] = True
+    else:
+        chosen[generator.choice(m, size, replace=False)] = True
+    return chosen
+
+
+def _overlap(extent: Extent, chosen: npt.NDArray[np.bool_]) -> FloatArray:
+    """The share of each released cell that a condition asks for, its values taken as even."""
+    if not extent.is_number:
+        return extent.shares @ chosen
+    values = extent.domain.values
+    wanted = values[chosen[:-1]]
+    known = np.isfinite(extent.lo)
+    ends = [np.where(known, e, 0.0) for e in (extent.lo, extent.hi)]
+    total = np.searchsorted(values, ends[1], "right") - np.searchsorted(values, ends[0], "left")
+    hit = np.searchsorted(wanted, ends[1], "right") - np.searchsorted(wanted, ends[0], "left")
+    point = (extent.middle >= wanted[0]) & (extent.middle <= wanted[-1])
+    share = np.where(total > 0, hit / np.maximum(total, 1), point)
+    return np.where(known, share, 0.0)
+
+
+def range_queries(
+    pair: Pair,
+    n_queries: int = 100,
+    columns: int = 2,
+    width: float = 0.3,
+    seed: int = 0,
+    floor: float = 0.001,
+) -> dict[str, Any]:
+    """Relative errors of random counts "how many people have ... and ...".
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    n_queries : int
+        How many.
+    columns : int
+        Quasi-identifiers in each query.
+    width : float, in (0, 1]
+        Share of a column's distinct values that a condition asks for.
+    seed : int
+        Where the queries come from.
+    floor : float
+        The error is |estimate - truth| / max(truth, floor * n): tiny answers do
+        not decide.
+
+    Returns
+    -------
+    dict
+        ``mean``, ``median``, ``p90`` of the relative errors, and ``queries``.
+    """
+    generator = np.random.default_rng(seed)
+    usable = [j for j, e in enumerate(pair.extents) if e.domain.n_values > 1]
+    if not usable:
+        return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
+    joint = _Joint(pair)
+    errors = []
+    for _ in range(n_queries):
+        picked = sorted(generator.choice(usable, min(columns, len(usable)), replace=False).tolist())
+        wanted = [_condition(pair.extents[j], generator, width) for j in picked]
+        exact = joint.original(picked, wanted)
+        guess = joint.released(
+            picked, [_overlap(pair.extents[j], w) for j, w in zip(picked, wanted, strict=True)]
+        )
+        errors.append(abs(guess - exact) / max(exact, floor * pair.n_rows))
+    return {
+        "mean": float(np.mean(errors)),
+        "median": float(np.median(errors)),
+        "p90": float(np.quantile(errors, 0.9)),
+        "queries": n_queries,
+    }
+
+
+class _Joint:
+    """Counts of rows by the columns of a query, kept for the next query of the same columns."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._cells: dict[tuple[bool, tuple[int, ...]], tuple[list[Any], FloatArray]] = {}
+
+    def original(self, picked: list[int], wanted: list[npt.NDArray[Any]]) -> float:
+        """How many original rows fit."""
+        return self._sum(False, picked, wanted)
+
+    def released(self, picked: list[int], shares: list[FloatArray]) -> float:
+        """How many rows fit by the release, its cells counting by their shares."""
+        return self._sum(True, picked, shares)
+
+    def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
+        key = (released, tuple(picked))
+        if key not in self._cells:
+            extents = [self._pair.extents[j] for j in picked]
+            codes = [e.codes if released else e.domain.codes for e in extents]
+            made = group(codes, self._pair.n_rows)
+            self._cells[key] = ([c[made.first] for c in codes], made.sizes.astype(np.float64))
+        codes, total = self._cells[key]
+        for column, share in zip(codes, shares, strict=True):
+            total = total * share[column]
+        return float(total.sum())
+
+
+def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, Any]:
+    """Relative errors of "the average ... by ..." for every number and quasi-identifier.
+
+    Numeric quasi-identifiers are cut into `bins` ranges of about equal counts;
+    groups of fewer than `smallest` people are left out, as are averages of 0.
+    """
+    errors: dict[str, float] = {}
+    classes = pair.classes
+    for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
+        if not own.is_number:
+            continue
+        y = np.append(own.values, np.nan)[own.codes]
+        z = np.append(shown.values, np.nan)[shown.codes]
+        y_known, z_known = np.isfinite(y), np.isfinite(z)
+        y, z = np.where(y_known, y, 0.0), np.where(z_known, z, 0.0)
+        sums = np.bincount(classes.labels, z, classes.n_groups)
+        sizes = np.bincount(classes.labels, z_known, classes.n_groups)
+        for extent in pair.extents:
+            by_value = [
+                np.bincount(extent.domain.codes, w, extent.domain.n_values + 1)
+                for w in (y, y_known)
+            ]
+            found = []
+            for chosen in _parts(extent, bins):
+                total, n = (float(w[chosen].sum()) for w in by_value)
+                if n < smallest or total == 0:
+                    continue
+                truth = total / n
+                share = _overlap(extent, chosen)[extent.codes[classes.first]]
+                weight = float((share * sizes).sum())
+                guess = float((share * sums).sum()) / weight if weight > 0 else 0.0
+                found.append(abs(guess - truth) / abs(truth))
+            if found:
+                errors[f"{own.name} by {extent.name}"] = float(np.mean(found))
+    return {"mean": float(np.mean(list(errors.values()))) if errors else None, "by": errors}
+
+
+def _parts(extent: Extent, bins: int) -> list[npt.NDArray[np.bool_]]:
+    """The groups of a GROUP BY: categories, or ranges of about equal counts."""
+    m = extent.domain.n_values
+    if not extent.is_number:
+        part = np.arange(m)
+    else:
+        before = np.cumsum(extent.domain.counts()[:m]) - extent.domain.counts()[:m]
+        part = (before * bins) // max(int(extent.domain.counts()[:m].sum()), 1)
+    return [np.append(part == p, False) for p in np.unique(part)[:200]]
+
+
+def query_summary(pair: Pair, n_queries: int = 100, seed: int = 0) -> dict[str, Any]:
+    """Both kinds of query."""
+    return {"range": range_queries(pair, n_queries, seed=seed), "group_by": group_queries(pair)}

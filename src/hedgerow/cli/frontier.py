@@ -1,0 +1,161 @@
+"""hedgerow frontier: disclosure against utility over many settings, and the best of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import ParameterError
+from . import methods
+from .console import as_json, say, working
+from .options import Option, command, merged
+from .protect import SCHEMA, TABLES, schema_of
+
+OWN = (
+    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
+    Option("method", list, f"One or more of {', '.join(methods.METHODS)}. Default: mart."),
+    Option("k", list, "Values of k to try. Default: 5,10,20,50.", ("-k",)),
+    Option("max_disclosure", list, "Values to try, each in (0, 1]. Default: 0.2,0.4,0.6."),
+    Option("utility", str, "The utility axis: certainty, queries or learning. Default: certainty."),
+    Option(
+        "disclosure",
+        str,
+        "The disclosure axis: worst, mean_groups or mean_records. Default: worst.",
+    ),
+    Option("seed", int, "Seed of queries and folds. Default: 0."),
+    Option(
+        "target_disclosure", float, "Pick the most useful release with at most this disclosure."
+    ),
+    Option("target_k", int, "Pick among releases whose smallest class has this many records."),
+    Option(
+        "target_utility",
+        float,
+        "Pick the release with the least disclosure and at least this utility.",
+    ),
+    Option("picture", str, "Write the picture to this SVG file."),
+    Option("out", str, "Write the picked release to this folder; it must not exist."),
+    Option("json", bool, "Print the points as JSON.", switch="--json"),
+)
+_SHARED = {option.name for option in OWN}
+METHOD = tuple(o for o in methods.OPTIONS if o.name not in _SHARED)
+OPTIONS = (*SCHEMA, *OWN, *METHOD)
+
+
+def add(app: typer.Typer) -> None:
+    """Put the command into the app."""
+    app.command(name="frontier")(command(frontier, OPTIONS))
+
+
+def frontier(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather or JSON lines."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            show_default=False,
+            help="TOML file with any of these options under their names.",
+        ),
+    ] = None,
+    **given: Any,
+) -> None:
+    """Try many settings and show what each gives away and keeps.
+
+    With a --target the best release is picked, and written when --out is given.
+    """
+    options = merged(given, config, OPTIONS, TABLES)
+    path = source or options.get("file")
+    if not path:
+        raise ParameterError(
+            "no FILE given", hint="hedgerow frontier people.csv --quasi ... --sensitive ..."
+        )
+    targets = {
+        n: options[n] for n in ("target_disclosure", "target_k", "target_utility") if n in options
+    }
+    if options.get("out"):
+        if not targets:
+            raise ParameterError("--out needs a --target to pick a release by")
+        from ..release.write import check_target
+
+        check_target(Path(options["out"]), False)
+    schema = schema_of(options, config.parent if config is not None else Path())
+    k = _numbers(options.get("k", ["5", "10", "20", "50"]), int, "k")
+    limits = _numbers(options.get("max_disclosure", ["0.2", "0.4", "0.6"]), float, "max-disclosure")
+    chosen = {name: _make(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
+    from ..audit.frontier import frontier as explore
+    from ..table import read
+
+    with working("reading"):
+        table = read(path)
+    with _bar() as progress:
+        found = explore(
+            table,
+            schema,
+            methods=chosen,
+            k=k,
+            max_disclosure=limits,
+            progress=progress,
+            **{n: options[n] for n in ("utility", "disclosure", "seed") if n in options},
+        )
+    best = found.best(**targets) if targets else None
+    if options.get("picture"):
+        found.save_picture(options["picture"])
+    if best is not None and options.get("out"):
+        with working("writing and verifying"):
+            found.release(best).write(options["out"])
+    if options.get("json"):
+        as_json(found.to_dict() | {"best": asdict(best) if best is not None else None})
+        return
+    say(str(found))
+    if best is not None:
+        asked = " ".join(
+            f"--{n.replace('_', '-') if n != 'k' else 'k'} {v}" for n, v in best.parameters.items()
+        )
+        say()
+        say(
+            f"best: --method {best.method} {asked.replace('--k', '-k')} (disclosure {best.disclosure:.3f}, utility "
+            f"{best.utility:.3f})"
+        )
+    if best is not None and options.get("out"):
+        say(f"written    {options['out']}")
+
+
+def _numbers(texts: list[str], kind: type[int] | type[float], name: str) -> list[Any]:
+    try:
+        return [kind(text) for text in texts]
+    except ValueError:
+        raise ParameterError(f"--{name} reads numbers joined by commas") from None
+
+
+def _make(name: str, options: dict[str, Any]) -> Any:
+    """A method with those of the given options that it has."""
+    plain = methods.make(name, {})
+    own = plain.get_params()
+    return methods.make(
+        name, {o.name: options[o.name] for o in METHOD if o.name in options and o.name in own}
+    )
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("releases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("releases", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,68 @@
+"""hedgerow score: what a masked file lost, and what it still gives away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .console import as_json, say, table, working
+from .options import Option, command, merged
+
+OPTIONS = (
+    Option("columns", list, "Columns to compare, in the order in which an intruder learns them."),
+    Option("known", int, "How many of them the intruder knows; half, rounded up, by default."),
+    Option("records", int, "Link at most this many records, drawn at random; 20000 by default."),
+    Option("random_state", int, "Draws the records to link; 0 by default."),
+    Option("json", bool, "Print the result as JSON.", switch="--json"),
+)
+
+
+def add(app: typer.Typer) -> None:
+    """Put the command into the app."""
+    app.command(name="score")(command(score, OPTIONS))
+
+
+def score(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", show_default=False)],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", show_default=False)],
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", show_default=False, help="TOML file with these options."),
+    ] = None,
+    **given: Any,
+) -> None:
+    """Judge a masked file against its original: information loss, disclosure risk, score.
+
+    Row i of one file must belong to row i of the other. Any masked file will do,
+    whoever made it; the numeric columns that both have are compared. Low is good.
+    """
+    from ..audit.scores import score as score_files
+
+    options = merged(given, config, OPTIONS)
+    plain = options.pop("json", False)
+    with working("scoring"):
+        found = score_files(original, masked, **options)
+    if plain:
+        as_json(found.to_dict())
+        return
+    loss = found.loss
+    say(f"{found.rows:,} complete records, {len(found.columns)} numeric columns compared.")
+    if found.linked < found.rows:
+        say(f"{found.linked:,} of the records were drawn and linked.")
+    say()
+    rows = [
+        ("score", found.score, "half information loss, half disclosure risk"),
+        ("information loss", found.il, "mean of the five parts below"),
+        ("  cells", loss.cells, "mean |x - x'| / |x|, unbounded"),
+        ("  means", loss.means, "relative change"),
+        ("  covariances", loss.covariances, "relative change"),
+        ("  variances", loss.variances, "relative change"),
+        ("  correlations", loss.correlations, "absolute change"),
+        ("disclosure risk", found.dr, "1/4 distance + 1/4 probabilistic + 1/2 interval"),
+        ("  distance", found.dld, f"records linked, 1 to {found.known} columns known"),
+        ("  probabilistic", found.pld, f"records linked, 1 to {found.known} columns known"),
+        ("  interval", found.id, "originals within 1 to 10% of the ranks around"),
+    ]
+    table([(name, f"{value:.2f}", what) for name, value, what in rows], ("measure", "%", "of what"))

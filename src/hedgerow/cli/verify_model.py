@@ -1,0 +1,54 @@
+"""hedgerow verify-model: the recipient rebuilds the published trees from the release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .console import as_json, say, working
+from .options import Option, command, merged
+
+OPTIONS = (Option("json", bool, "Print the result as JSON.", switch="--json"),)
+
+
+def add(app: typer.Typer) -> None:
+    """Put the command into the app."""
+    app.command(name="verify-model")(command(verify, OPTIONS))
+
+
+def verify(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", show_default=False, help="The model.json of a release."),
+    ],
+    release: Annotated[
+        str,
+        typer.Argument(metavar="RELEASE", show_default=False, help="The released table."),
+    ],
+    **given: Any,
+) -> None:
+    """Rebuild the published trees from a released table and compare them to the last bit.
+
+    Prints "identical", or the first node that differs; then the exit code is 1.
+    """
+    from ..methods.tpp import verify_model
+
+    options = merged(given, None, OPTIONS)
+    with working("rebuilding"):
+        found = verify_model(model, release)
+    if options.get("json"):
+        as_json(
+            {
+                "identical": found.identical,
+                "difference": found.difference or None,
+                "models": found.n_models,
+                "trees": found.n_trees,
+                "splits": found.n_splits,
+            }
+        )
+    else:
+        say(str(found))
+    if not found.identical:
+        raise typer.Exit(1)

@@ -1,0 +1,241 @@
+"""Maximum distance to average vector: groups of like records, on exact search trees."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .neighbours import Tree, build, delete, farthest, nearest
+
+Floats = NDArray[np.float64]
+Groups = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def mdav(points: Floats, k: int) -> Groups:
+    """Groups of k by MDAV (the last one of k to 2k - 1), Euclidean distance.
+
+    While 3k records are left: the record r farthest from their centroid takes its
+    k - 1 nearest, then the record s farthest from r does. Ties go to the record
+    that stands first.
+
+    Parameters
+    ----------
+    points : array, shape (n, d)
+        Sorted records, so that ties do not depend on the order of a file.
+    k : int
+        Smallest group, 1 to n.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        Group of every record, numbered as they are formed.
+    """
+    n, d = points.shape
+    tree = build(points)
+    group = np.full(n, -1)
+    total = np.zeros(d)
+    for i in range(n):
+        total += points[i]
+    found, gaps = np.empty(k, np.int64), np.empty(k)
+    left, formed = n, 0
+    while left >= 2 * k:
+        r = farthest(tree, total / left)
+        _close(tree, points, points[r], formed, group, total, found, gaps)
+        left -= k
+        formed += 1
+        if left >= 2 * k:  # 3k were left: the second group of the round
+            s = farthest(tree, points[r])
+            _close(tree, points, points[s], formed, group, total, found, gaps)
+            left -= k
+            formed += 1
+    for i in range(n):
+        if group[i] < 0:
+            group[i] = formed
+    return group
+
+
+@njit(cache=True, nogil=True)
+def _close(
+    tree: Tree,
+    points: Floats,
+    q: Floats,
+    number: int,
+    group: Groups,
+    total: Floats,
+    found: NDArray[np.int64],
+    gaps: Floats,
+) -> None:
+    """Form one group of the records nearest to q and take them out."""
+    for j in range(nearest(tree, q, found.size, found, gaps)):
+        group[found[j]] = number
+        total -= points[found[j]]
+        delete(tree, found[j])
+
+
+@njit(cache=True, nogil=True)
+def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
+    """Groups of k to 2k - 1 by V-MDAV (Solanas & Martínez-Ballesté 2006).
+
+    Records are taken from the outside in; each takes its k - 1 nearest, and the
+    group grows by the nearest record left while that one is nearer to the group
+    than `gain` times its distance to any other record left.
+
+    Parameters
+    ----------
+    points : array, shape (n, d)
+    order : array of int, shape (n,)
+        The records by falling distance from the centroid of all.
+    k : int
+        Smallest group.
+    gain : float
+        0 gives groups of k; larger values give larger groups.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        Group of every record; -1 for the fewer than k that were left over.
+    """
+    n = points.shape[0]
+    tree = build(points)
+    group = np.full(n, -1)
+    found, gaps = np.empty(k, np.int64), np.empty(k)
+    two, gap_two = np.empty(2, np.int64), np.empty(2)
+    members, next_to, next_gap = (
+        np.empty(2 * k, np.int64),
+        np.empty(2 * k, np.int64),
+        np.empty(2 * k),
+    )
+    left, formed = n, 0
+    for e in order:
+        if left < k:
+            break
+        if group[e] >= 0:
+            continue
+        size = nearest(tree, points[e], k, found, gaps)
+        if not (found[:size] == e).any():  # k copies of e stand before it
+            found[size - 1] = e
+        for j in range(size):
+            group[found[j]] = formed
+            members[j] = found[j]
+            delete(tree, found[j])
+        next_to[:] = -1
+        left -= size
+        while size < 2 * k - 1 and left > 0:
+            closest = -1
+            for j in range(size):
+                if next_to[j] < 0 or group[next_to[j]] >= 0:
+                    nearest(tree, points[members[j]], 1, two[:1], gap_two[:1])
+                    next_to[j], next_gap[j] = two[0], gap_two[0]
+                if (
+                    closest < 0
+                    or next_gap[j] < next_gap[closest]
+                    or (next_gap[j] == next_gap[closest] and next_to[j] < next_to[closest])
+                ):
+                    closest = j
+            candidate, inside = next_to[closest], next_gap[closest]
+            outside = np.inf
+            if nearest(tree, points[candidate], 2, two, gap_two) == 2:
+                outside = gap_two[1] if two[0] == candidate else gap_two[0]
+            if not inside < gain * gain * outside:
+                break
+            group[candidate] = formed
+            members[size] = candidate
+            delete(tree, candidate)
+            size += 1
+            left -= 1
+        formed += 1
+    return group
+
+
+@njit(cache=True, nogil=True)
+def mdav_gower(
+    numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int
+) -> Groups:
+    """MDAV by Gower's distance: |x - y| over the range, and 1 for unlike categories.
+
+    The centre of a set is its means and its most frequent categories. Every search
+    looks at all records left, so the time grows with n**2 / k.
+
+    Parameters
+    ----------
+    numbers : array, shape (n, p)
+        Divided by their ranges.
+    codes : array of int, shape (n, q)
+    categories : array of int, shape (q,)
+        Number of categories per column of `codes`.
+    k : int
+
+    Returns
+    -------
+    array of int, shape (n,)
+    """
+    n, p, q = numbers.shape[0], numbers.shape[1], codes.shape[1]
+    group = np.full(n, -1)
+    ids = np.arange(n)
+    total = np.zeros(p)
+    counts = np.zeros((q, max(1, categories.max() if q else 1)), np.int64)
+    for i in range(n):
+        total += numbers[i]
+        for c in range(q):
+            counts[c, codes[i, c]] += 1
+    apart = np.empty(n)
+    found, gaps = np.empty(k, np.int64), np.empty(k)
+    centre_codes = np.zeros(q, np.int64)
+    left, formed, second, r = n, 0, False, 0
+    while left >= 2 * k:
+        if second:
+            _gower(numbers, codes, ids, left, numbers[r], codes[r], apart)
+        else:
+            for c in range(q):
+                centre_codes[c] = np.argmax(counts[c])
+            _gower(numbers, codes, ids, left, total / left, centre_codes, apart)
+        far = ids[np.argmax(apart[:left])]
+        _gower(numbers, codes, ids, left, numbers[far], codes[far], apart)
+        filled = 0
+        for i in range(left):
+            if filled == k and apart[i] >= gaps[k - 1]:
+                continue
+            filled = min(filled + 1, k)
+            j = filled - 1
+            while j > 0 and gaps[j - 1] > apart[i]:
+                gaps[j], found[j] = gaps[j - 1], found[j - 1]
+                j -= 1
+            gaps[j], found[j] = apart[i], ids[i]
+        for j in range(k):
+            group[found[j]] = formed
+            total -= numbers[found[j]]
+            for c in range(q):
+                counts[c, codes[found[j], c]] -= 1
+        kept = 0
+        for i in range(left):
+            if group[ids[i]] < 0:
+                ids[kept] = ids[i]
+                kept += 1
+        left = kept
+        formed += 1
+        second, r = not second, far
+    for i in range(left):
+        group[ids[i]] = formed
+    return group
+
+
+@njit(cache=True, nogil=True)
+def _gower(
+    numbers: Floats,
+    codes: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    left: int,
+    centre: Floats,
+    categories: NDArray[np.int64],
+    apart: Floats,
+) -> None:
+    for i in range(left):
+        record, gap = ids[i], 0.0
+        for c in range(centre.size):
+            gap += abs(numbers[record, c] - centre[c])
+        for c in range(categories.size):
+            if codes[record, c] != categories[c]:
+                gap += 1.0
+        apart[i] = gap

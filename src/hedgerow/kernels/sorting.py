@@ -1,0 +1,168 @@
+"""Stable order of many numbers: cut into buckets by leading bits, each sorted in the cache."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .threads import in_parts
+
+_BUCKETS = 2048
+_IN_CACHE = 1 << 15
+_TINY = 24
+_TOP = np.uint64(1) << np.uint64(63)
+
+
+def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
+    """Sorted doubles and their stable order, equal to ``np.argsort(kind="stable")``.
+
+    Parameters
+    ----------
+    values : array of float64, shape (n,), n below 2**32
+        Finite numbers; -0.0 and 0.0 are equal (and come back as 0.0).
+
+    Returns
+    -------
+    sorted : array of float64, shape (n,)
+    order : array of uint32, shape (n,)
+        ``values[order]`` is `sorted`; equal numbers keep their order.
+    """
+    # Adding 0.0 makes one zero of both; then bits compare as the numbers do once
+    # negative numbers are inverted and the others get the top bit.
+    keys = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    order = np.empty(len(keys), np.uint32)
+    spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
+    _to_keys(keys, order)
+    bounds = np.array([0, len(keys)])
+    if len(keys) > _IN_CACHE:
+        bounds = _scatter(keys, order, spare_keys, spare_order, 0, len(keys))
+    in_parts(
+        lambda part: _sort_buckets(
+            keys, order, spare_keys, spare_order, bounds[part.start : part.stop + 1]
+        ),
+        len(bounds) - 1,
+        len(keys),
+    )
+    return keys.view(np.float64), order
+
+
+@njit(cache=True, nogil=True)
+def _to_keys(keys: NDArray[np.uint64], order: NDArray[np.uint32]) -> None:
+    for i in range(keys.size):
+        keys[i] = ~keys[i] if keys[i] & _TOP else keys[i] | _TOP
+        order[i] = i
+
+
+@njit(cache=True, nogil=True)
+def _sort_buckets(
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    bounds: NDArray[np.int64],
+) -> None:
+    """Sort every bucket and turn its keys back into the bits of its numbers."""
+    for b in range(bounds.size - 1):
+        _sort_bucket(keys, order, spare_keys, spare_order, bounds[b], bounds[b + 1])
+        for i in range(bounds[b], bounds[b + 1]):
+            keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
+
+
+@njit(cache=True, nogil=True)
+def _sort_bucket(
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    begin: int,
+    end: int,
+) -> None:
+    todo = [(begin, end)]
+    while todo:
+        begin, end = todo.pop()
+        if end - begin <= _IN_CACHE:
+            _sort_in_cache(keys, order, spare_keys, spare_order, begin, end)
+        elif keys[begin:end].min() != keys[begin:end].max():
+            bounds = _scatter(keys, order, spare_keys, spare_order, begin, end)
+            for b in range(bounds.size - 1):
+                todo.append((bounds[b], bounds[b + 1]))
+
+
+@njit(cache=True, nogil=True)
+def _scatter(
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    begin: int,
+    end: int,
+) -> NDArray[np.int64]:
+    """Cut ``keys[begin:end]`` by its leading bits into buckets; returns their bounds."""
+    lo = hi = keys[begin]
+    for i in range(begin, end):
+        lo, hi = min(lo, keys[i]), max(hi, keys[i])
+    shift = np.uint64(0)
+    while ((hi - lo) >> shift) >= np.uint64(_BUCKETS):
+        shift += np.uint64(1)
+    bounds = np.zeros(_BUCKETS + 1, np.int64)
+    for i in range(begin, end):
+        bounds[((keys[i] - lo) >> shift) + np.uint64(1)] += 1
+    bounds[0] = begin
+    for b in range(_BUCKETS):
+        bounds[b + 1] += bounds[b]
+    free = bounds[:-1].copy()
+    for i in range(begin, end):
+        b = (keys[i] - lo) >> shift
+        spare_keys[free[b]], spare_order[free[b]] = keys[i], order[i]
+        free[b] += 1
+    for i in range(begin, end):
+        keys[i], order[i] = spare_keys[i], spare_order[i]
+    return bounds
+
+
+@njit(cache=True, nogil=True)
+def _sort_in_cache(
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    begin: int,
+    end: int,
+) -> None:
+    if end - begin <= _TINY:  # insertion
+        for i in range(begin + 1, end):
+            key, at = keys[i], order[i]
+            j = i
+            while j > begin and keys[j - 1] > key:
+                keys[j], order[j] = keys[j - 1], order[j - 1]
+                j -= 1
+            keys[j], order[j] = key, at
+        return
+    lo = hi = keys[begin]
+    for i in range(begin, end):
+        lo, hi = min(lo, keys[i]), max(hi, keys[i])
+    span = hi - lo
+    a_keys, a_order, b_keys, b_order = keys, order, spare_keys, spare_order
+    free = np.empty(256, np.int64)
+    shift = np.uint64(0)
+    moved = False
+    while shift < np.uint64(64) and (span >> shift) > np.uint64(0):
+        free[:] = 0
+        for i in range(begin, end):
+            free[((a_keys[i] - lo) >> shift) & np.uint64(255)] += 1
+        at = begin
+        for b in range(256):
+            count = free[b]
+            free[b] = at
+            at += count
+        for i in range(begin, end):
+            b = ((a_keys[i] - lo) >> shift) & np.uint64(255)
+            b_keys[free[b]], b_order[free[b]] = a_keys[i], a_order[i]
+            free[b] += 1
+        a_keys, a_order, b_keys, b_order = b_keys, b_order, a_keys, a_order
+        moved = not moved
+        shift += np.uint64(8)
+    if moved:
+        for i in range(begin, end):
+            keys[i], order[i] = spare_keys[i], spare_order[i]

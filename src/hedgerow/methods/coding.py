@@ -1,0 +1,137 @@
+"""Top and bottom coding: extreme values pulled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..schema import Schema
+from ..table import Table
+from .checks import check_share
+from .masking import Masked, Masking, mask_numbers, numbers, share
+
+Floats = NDArray[np.float64]
+
+REPLACE = ("threshold", "mean")
+FEWEST = 3
+"""A mean of fewer values would tell too much of each."""
+
+
+class TopBottomCoding(Masking):
+    """Replace the largest and smallest values of numeric columns.
+
+    Parameters
+    ----------
+    top, bottom : float or mapping of str to float, optional
+        Values above `top` (below `bottom`) are coded: one bound for all columns or one
+        for each that is named. It counts more than the share.
+    top_share, bottom_share : float
+        Share of the values of every other column to code, 0 to 1. At most so many
+        are coded, and equal values alike.
+    replace : {"threshold", "mean"}
+        Coded values become the bound, or their own mean (at least 3 of them). For a
+        share the bound is the nearest value that is not coded.
+    integers : bool
+        Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> wages = pd.DataFrame({"wage": [1.0, 2.0, 3.0, 100.0]})
+    >>> TopBottomCoding(top=10).fit_transform(wages)["wage"].tolist()
+    [1.0, 2.0, 3.0, 10.0]
+    """
+
+    words: ClassVar[str] = "top and bottom coding"
+
+    def __init__(
+        self,
+        top: float | Mapping[str, float] | None = None,
+        bottom: float | Mapping[str, float] | None = None,
+        *,
+        top_share: float = 0.01,
+        bottom_share: float = 0.0,
+        replace: str = "threshold",
+        integers: bool = False,
+        schema: Schema | None = None,
+    ) -> None:
+        self.top = top
+        self.bottom = bottom
+        self.top_share = top_share
+        self.bottom_share = bottom_share
+        self.replace = replace
+        self.integers = integers
+        self.schema = schema
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        if self.replace not in REPLACE:
+            raise ParameterError(
+                f"replace is {self.replace!r}", hint=f"one of {', '.join(REPLACE)}"
+            )
+        top_share = check_share("top_share", self.top_share, zero=True)
+        bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
+        before = numbers(table, schema)
+        after = before.copy()
+        coded = [0, 0]
+        for c, name in enumerate(schema.quasi):
+            column = after[:, c]
+            given = (
+                _given("top", self.top, name, schema),
+                _given("bottom", self.bottom, name, schema),
+            )
+            there = before[~np.isnan(before[:, c]), c]
+            high = given[0] if given[0] is not None else share_bound(there, top_share)
+            low = given[1] if given[1] is not None else -share_bound(-there, bottom_share)
+            if low > high:
+                raise ParameterError(f"bottom is above top in column {name!r}")
+            for side, outside, bound in (
+                (0, before[:, c] > high, high),
+                (1, before[:, c] < low, low),
+            ):
+                count = int(outside.sum())
+                if self.replace == "mean" and 0 < count < FEWEST:
+                    raise ParameterError(
+                        f"only {count} values of column {name!r} are coded; their mean tells them",
+                        hint='code more of them, or choose replace="threshold"',
+                    )
+                if count:
+                    column[outside] = (
+                        bound if self.replace == "threshold" else before[outside, c].mean()
+                    )
+                coded[side] += count
+        released, columns = mask_numbers(table, schema, before, after, integers=self.integers)
+        facts: dict[str, Any] = {
+            "coded_at_the_top": coded[0],
+            "coded_at_the_bottom": coded[1],
+            "share_unchanged": share(columns, "unchanged"),
+        }
+        return Masked(released, columns, facts)
+
+
+def share_bound(values: Floats, part: float) -> float:
+    """The smallest value with at most `part` of all values above it."""
+    ranked = np.sort(values)
+    return float(ranked[len(ranked) - 1 - min(int(part * len(ranked)), len(ranked) - 1)])
+
+
+def _given(what: str, bound: Any, name: str, schema: Schema) -> float | None:
+    if bound is None:
+        return None
+    if isinstance(bound, Mapping):
+        unknown = [str(n) for n in bound if n not in schema.quasi]
+        if unknown:
+            raise ParameterError(
+                f"{what} names columns that are not quasi-identifiers: {', '.join(unknown)}"
+            )
+        bound = bound.get(name)
+        if bound is None:
+            return None
+    if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not np.isfinite(bound):
+        raise ParameterError(f"{what} must be a number, or a number for each column")
+    return float(bound)

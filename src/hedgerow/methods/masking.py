@@ -1,0 +1,234 @@
+"""What the masking methods share: numbers in, masked numbers out, a record of what changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..engines.memory import Transformed
+from ..plan.masking import Mask, MaskedColumn
+from ..plan.records import Plan
+from ..schema import Schema
+from ..table import Column as EncodedColumn
+from ..table import Table, read
+from ..table.numbers import numeric_matrix, released_column
+from .base import Method, plan_columns
+
+Floats = NDArray[np.float64]
+SECRET = ("random_state", "key", "schema")
+
+
+@dataclass(frozen=True)
+class Masked:
+    """The outcome of a masking.
+
+    Parameters
+    ----------
+    released : mapping of str to pyarrow array
+        The masked columns.
+    columns : tuple of MaskedColumn
+        What changed in each.
+    facts : mapping of str to number or str
+        What is true of the table as a whole.
+    promises : tuple of mapping
+        What `Release.verify` can check.
+    """
+
+    released: Mapping[str, pa.Array]
+    columns: tuple[MaskedColumn, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    promises: tuple[Mapping[str, Any], ...] = ()
+
+
+class Masking(Method):
+    """Base of the methods that change values and do not recode them.
+
+    The plan of a masking says what was done; each released value depends on the
+    whole table, so `transform` answers for the table it was fitted on alone.
+
+    Attributes
+    ----------
+    plan_ : Plan
+    facts_ : dict
+        What is true of the table as a whole: number of blocks or groups, shares.
+    columns_ : tuple of MaskedColumn
+        What changed in each column: shares unchanged, outside the original extent, clipped.
+    """
+
+    words: ClassVar[str] = ""
+    needs_sensitive = False
+    facts_: dict[str, Any]
+    columns_: tuple[MaskedColumn, ...]
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        raise NotImplementedError
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        made = self._mask(table, schema)
+        self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
+        self.facts_, self.columns_ = dict(made.facts), made.columns
+        recoding = Mask(self.words, made.columns, _plain(dict(made.facts)))
+        return Plan(
+            type(self).__name__,
+            self._parameters(),
+            plan_columns(table, schema),
+            recoding,
+            made.promises,
+            table.n_rows,
+        )
+
+    def transform(self, X: Any) -> Any:
+        """The masked columns of the table that was fitted; PlanError for any other."""
+        self._check_fitted()
+        people = read(X)
+        return people.restore(self.recode(people).columns)
+
+    def recode(self, table: Table) -> Transformed:
+        """The masked columns of the table that was fitted; PlanError for any other."""
+        recoding = self.plan_.recoding
+        assert isinstance(recoding, Mask)
+        if fingerprint(table, [c.name for c in recoding.columns]) != self._fitted:
+            raise recoding.refuse()
+        return Transformed(dict(self._released), 0)
+
+    def files(self, release: Any) -> dict[str, str]:
+        """MASKING.md: what was done to the columns, for the reader of the release."""
+        recoding = release.plan.recoding
+        lines = [
+            "# What was done to the masked columns",
+            "",
+            "```",
+            recoding.explain(),
+            "```",
+            "",
+            "Cells are altered one by one or in groups: figures for many records carry over better",
+            "than any single cell; do not read a cell as the value of the person in its row.",
+            "",
+        ]
+        return {"MASKING.md": "\n".join(lines)}
+
+    def _parameters(self) -> dict[str, Any]:
+        """The parameters as plain data; what must stay secret is left out."""
+        return {
+            name: _plain(value)
+            for name, value in self.get_params(deep=False).items()
+            if name not in SECRET
+        }
+
+
+def mask_numbers(
+    table: Table,
+    schema: Schema,
+    before: Floats,
+    after: Floats,
+    *,
+    clip: bool | tuple[float, float] = False,
+    integers: bool = False,
+    names: Sequence[str] | None = None,
+) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
+    """Masked numbers as columns, clipped and rounded on request, with what changed.
+
+    Parameters
+    ----------
+    before, after : array, shape (rows, columns)
+        Missing cells of `before` stay missing.
+    clip : bool or pair of float
+        Move values outside back: to the extent of their own column (True) or to a pair.
+    integers : bool
+        Round columns of integers and keep their type.
+    names : sequence of str, optional
+        The columns; by default the quasi-identifiers.
+    """
+    released, columns = {}, []
+    for c, name in enumerate(schema.quasi if names is None else names):
+        old, new = before[:, c], after[:, c].copy()
+        there = ~np.isnan(old)
+        new[~there] = np.nan
+        lo, hi = np.nanmin(old), np.nanmax(old)
+        outside = (new < lo) | (new > hi)
+        clipped = np.zeros(len(old), bool)
+        if clip is not False:
+            low, high = (lo, hi) if clip is True else clip
+            clipped = (new < low) | (new > high)
+            new = np.clip(new, low, high)
+        kind = table.arrow.schema.field(name).type
+        released[name] = released_column(new, kind, integers)
+        if integers and pa.types.is_integer(kind):
+            new = np.rint(new)
+        n, cells = len(old), max(int(there.sum()), 1)
+        suppressed = int((np.isnan(new) & there).sum())
+        columns.append(
+            MaskedColumn(
+                name,
+                schema.role(name),
+                "numeric",
+                released=str(released[name].type),
+                missing=float((n - there.sum()) / n),
+                unchanged=float((new == old).sum() / cells),
+                outside=float(outside.sum() / cells),
+                clipped=float(clipped.sum() / cells),
+                suppressed=suppressed / cells,
+            )
+        )
+    return released, tuple(columns)
+
+
+def fingerprint(table: Table, names: Sequence[str]) -> str:
+    """A digest of some columns, to know a table again without keeping it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in names:
+        column = table.arrow.column(name)
+        if table.kind(name) == "numeric":
+            values = column.cast(pa.float64(), safe=False).to_numpy() + 0.0
+            digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
+        else:
+            encoded = table.column(name)
+            digest.update(np.ascontiguousarray(encoded.codes).astype(np.uint32).tobytes())
+            digest.update(repr(list(encoded.values)).encode())
+    return digest.hexdigest()
+
+
+def numbers(table: Table, schema: Schema) -> Floats:
+    """The quasi-identifiers as doubles; errors name every column that is not numeric."""
+    return numeric_matrix(table, schema.quasi, schema.kinds)
+
+
+def share(columns: Sequence[MaskedColumn], what: str) -> float:
+    """A share over the cells of all columns together."""
+    weight = np.array([1.0 - c.missing for c in columns])
+    shares = np.array([getattr(c, what) for c in columns])
+    return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
+
+
+def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64]) -> pa.Array:
+    """Codes (missing: the number of categories) as a column of the original type."""
+    missing = codes == column.n_values
+    original = table.arrow.schema.field(column.name).type
+    texts = pa.array(
+        np.array([*column.values, None], dtype=object)[codes], mask=missing, type=pa.string()
+    )
+    if pa.types.is_boolean(original):
+        return pa.array(
+            [None if m else t == "true" for t, m in zip(texts.to_pylist(), missing, strict=True)],
+            type=pa.bool_(),
+        )
+    if pa.types.is_dictionary(original):
+        return texts.cast(original.value_type).dictionary_encode()
+    return texts if pa.types.is_string(original) else texts.cast(original)
+
+
+def _plain(value: Any) -> Any:
+    """Parameters and facts as JSON can hold them."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value

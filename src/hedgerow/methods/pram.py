@@ -1,0 +1,203 @@
+"""PRAM, the post-randomisation method: categories moved by a Markov matrix."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ParameterError, SchemaError
+from ..kernels.draws import siphash_words
+from ..key import Key
+from ..plan.masking import MaskedColumn
+from ..schema import Schema
+from ..table import Column, Table
+from .checks import check_share
+from .masking import Masked, Masking, category_column
+
+Floats = NDArray[np.float64]
+
+CATEGORICAL = ("categorical", "ordinal", "boolean")
+
+
+class PRAM(Masking):
+    """Move categories at random, by a given matrix or one that keeps the counts in expectation.
+
+    Parameters
+    ----------
+    stay : float
+        Probability of keeping a category, 0 to 1, in the default matrix; the rest
+        goes to the other categories alike.
+    matrix : array (d, d), or mapping of str to array, optional
+        Row i holds the probabilities of what category i becomes, categories in the
+        column's order (declared, else sorted). One for all columns or for each that is named.
+    invariant : bool
+        Follow the matrix P by its inverse in Bayes' sense, so that the expected
+        counts of the categories stay as they are: a release needs no correction.
+    key : Key, optional
+        Secret of the draws, as for randomized response; the same key and row give the
+        same draw. None derives one from `random_state`.
+    random_state : int, optional
+        Seed of the key; a secret. None makes a fresh key.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Attributes
+    ----------
+    matrices_ : dict of str to array
+        The matrix that was used, per column; it may be published with the release.
+
+    Notes
+    -----
+    Gouweleeuw, Kooiman, Willenborg & de Wolf (1998), "Post randomisation for
+    statistical disclosure control". Missing cells stay missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> jobs = pd.DataFrame({"job": ["cook", "nurse"] * 50})
+    >>> PRAM(0.7, random_state=1).fit(jobs).matrices_["job"].round(2).tolist()
+    [[0.58, 0.42], [0.42, 0.58]]
+    """
+
+    words: ClassVar[str] = "post-randomisation (PRAM)"
+    matrices_: dict[str, Floats]
+
+    def __init__(
+        self,
+        stay: float = 0.8,
+        *,
+        matrix: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        invariant: bool = True,
+        key: Key | None = None,
+        random_state: int | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.stay = stay
+        self.matrix = matrix
+        self.invariant = invariant
+        self.key = key
+        self.random_state = random_state
+        self.schema = schema
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        stay = check_share("stay", self.stay, zero=True)
+        other = [
+            n for n in schema.quasi if (schema.kinds.get(n) or table.kind(n)) not in CATEGORICAL
+        ]
+        if other:
+            raise SchemaError(
+                f"PRAM moves categories, not {', '.join(map(repr, other))}",
+                hint='declare their kind as "categorical", or leave them out',
+            )
+        if isinstance(self.matrix, Mapping):
+            unknown = [str(n) for n in self.matrix if n not in schema.quasi]
+            if unknown:
+                raise ParameterError(
+                    f"matrix names columns that are not quasi-identifiers: {', '.join(unknown)}"
+                )
+        key = self.key or seeded_key(self.random_state)
+        ids = np.arange(table.n_rows, dtype=np.uint64)
+        released, columns, self.matrices_ = {}, [], {}
+        for name in schema.quasi:
+            column = table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            )
+            given = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
+            base = (
+                default_matrix(column.n_values, stay) if given is None else _checked(given, column)
+            )
+            counts = column.counts()[: column.n_values].astype(np.float64)
+            used = invariant_matrix(base, counts) if self.invariant else base
+            self.matrices_[name] = used
+            moved = move(column.codes, ids, key.words(f"pram {name}"), used)
+            released[name] = category_column(table, column, moved)
+            there = column.codes < column.n_values
+            columns.append(
+                MaskedColumn(
+                    name,
+                    schema.role(name),
+                    column.kind,
+                    released=str(released[name].type),
+                    missing=float(1 - there.mean()),
+                    unchanged=float((moved == column.codes)[there].mean()) if there.any() else 0.0,
+                )
+            )
+        facts = {
+            "invariant": self.invariant,
+            "matrices": {n: m.tolist() for n, m in self.matrices_.items()},
+        }
+        return Masked(released, tuple(columns), facts)
+
+
+def default_matrix(d: int, stay: float) -> Floats:
+    """`stay` on the diagonal, the rest spread evenly; shape (d, d)."""
+    if d < 2:
+        return np.ones((d, d))
+    return np.full((d, d), (1 - stay) / (d - 1)) + np.eye(d) * (stay - (1 - stay) / (d - 1))
+
+
+def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
+    """P followed by its Bayes inverse: a Markov matrix Q with counts @ Q = counts.
+
+    Parameters
+    ----------
+    matrix : array, shape (d, d)
+        Rows sum to 1.
+    counts : array, shape (d,)
+        How often each category occurs.
+    """
+    joint = matrix * counts[:, None]
+    arrived = joint.sum(axis=0)
+    back = np.divide(joint, arrived, where=arrived > 0, out=np.zeros_like(joint)).T
+    return matrix @ back if len(counts) else matrix
+
+
+def move(
+    codes: NDArray[Any], ids: NDArray[np.uint64], words: tuple[int, int], matrix: Floats
+) -> NDArray[np.int64]:
+    """Codes moved by `matrix`, one keyed draw a row; codes outside it (missing) stay."""
+    draws = (
+        siphash_words(ids, np.uint64(words[0]), np.uint64(words[1])) >> np.uint64(11)
+    ) / 2.0**53
+    moved = codes.astype(np.int64)
+    bounds = np.cumsum(matrix, axis=1)
+    for i in range(len(matrix)):
+        mine = np.flatnonzero(codes == i)
+        possible = np.flatnonzero(matrix[i] > 0)
+        # The last possible category takes what rounding leaves between its bound and 1.
+        place = np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")
+        moved[mine] = possible[place]
+    return moved
+
+
+def seeded_key(seed: int | None) -> Key:
+    """A key from a seed; a fresh one without."""
+    if seed is None:
+        return Key.new()
+    return Key(hashlib.blake2b(f"hedgerow seed {int(seed)}".encode(), digest_size=32).digest())
+
+
+def _checked(given: ArrayLike, column: Column) -> Floats:
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"the matrix for column {column.name!r} is not numeric") from None
+    d = column.n_values
+    if matrix.shape != (d, d):
+        raise ParameterError(
+            f"the matrix for column {column.name!r} has the shape {matrix.shape}; "
+            f"the column has {d} categories"
+        )
+    if (
+        not np.isfinite(matrix).all()
+        or (matrix < 0).any()
+        or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9
+    ):
+        raise ParameterError(
+            f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1"
+        )
+    return matrix

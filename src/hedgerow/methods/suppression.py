@@ -1,0 +1,213 @@
+"""Local suppression: k-anonymity by making few cells missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import InfeasibleError, ParameterError
+from ..plan.masking import MaskedColumn
+from ..schema import Schema
+from ..table import Table
+from .checks import check_whole
+from .masking import Masked, Masking, share
+
+Codes = NDArray[np.int64]
+
+ALL_SUBSETS = 12
+"""Up to so many columns every set of columns is tried; beyond, sets of up to three, then all."""
+
+
+class LocalSuppression(Masking):
+    """Suppress few cells until every record is like at least k - 1 others.
+
+    Missing counts strictly: a missing cell equals a missing cell and nothing else, in
+    the original as in the release. Records that are too rare lose the cheapest set
+    of cells that makes k of them alike; every cell of the last few is suppressed,
+    with as many others from large groups as they need.
+
+    Parameters
+    ----------
+    k : int
+        Smallest group, at least 2 and at most the number of rows.
+    importance : mapping of str to float, optional
+        What a suppressed cell of a column costs, above 0; 1 for columns not named.
+        Important columns lose fewer cells.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Attributes
+    ----------
+    facts_ : dict
+        Cells and records suppressed.
+
+    Notes
+    -----
+    Greedy: few suppressions, not the fewest (that problem is NP-hard).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": list("ffmm"), "job": ["cook", "cook", "cook", "nurse"]})
+    >>> LocalSuppression(k=2).fit_transform(people)["job"].isna().tolist()
+    [False, False, True, True]
+    """
+
+    words: ClassVar[str] = "local suppression"
+
+    def __init__(
+        self,
+        k: int = 3,
+        *,
+        importance: Mapping[str, float] | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.k = k
+        self.importance = importance
+        self.schema = schema
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        k = check_whole("k", self.k, 2)
+        if k > table.n_rows:
+            raise InfeasibleError(f"k is {k}, but there are only {table.n_rows} rows")
+        costs = self._costs(schema)
+        codes = np.empty((table.n_rows, len(schema.quasi)), np.int64)
+        absent = np.empty(len(schema.quasi), np.int64)
+        kinds = []
+        for c, name in enumerate(schema.quasi):
+            column = table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            )
+            codes[:, c], absent[c] = column.codes, column.n_values
+            kinds.append(column.kind)
+        hidden = suppress(codes, absent, k, costs)
+        released, columns = {}, []
+        for c, name in enumerate(schema.quasi):
+            original = table.arrow.column(name).combine_chunks()
+            if isinstance(original, pa.ChunkedArray):
+                original = pa.concat_arrays(original.chunks)
+            released[name] = pc.if_else(
+                pa.array(hidden[:, c]), pa.scalar(None, original.type), original
+            )
+            there = codes[:, c] < absent[c]
+            cells = max(int(there.sum()), 1)
+            lost = int((hidden[:, c] & there).sum())
+            columns.append(
+                MaskedColumn(
+                    name,
+                    schema.role(name),
+                    kinds[c],
+                    released=str(original.type),
+                    missing=float(1 - there.mean()),
+                    unchanged=(int(there.sum()) - lost) / cells,
+                    suppressed=lost / cells,
+                )
+            )
+        facts: dict[str, Any] = {
+            "k": k,
+            "cells_suppressed": int(hidden.sum()),
+            "records_touched": int(hidden.any(axis=1).sum()),
+            "share_suppressed": share(columns, "suppressed"),
+        }
+        return Masked(released, tuple(columns), facts, ({"kind": "k_anonymity", "k": k},))
+
+    def _costs(self, schema: Schema) -> list[float]:
+        given = dict(self.importance or {})
+        unknown = [str(n) for n in given if n not in schema.quasi]
+        if unknown:
+            raise ParameterError(
+                f"importance names columns that are not quasi-identifiers: {', '.join(unknown)}"
+            )
+        wrong = [
+            n
+            for n, w in given.items()
+            if isinstance(w, bool) or not isinstance(w, (int, float)) or not 0 < w < np.inf
+        ]
+        if wrong:
+            raise ParameterError(f"importance must be above 0: {', '.join(map(repr, wrong))}")
+        return [float(given.get(name, 1.0)) for name in schema.quasi]
+
+
+def suppress(codes: Codes, absent: Codes, k: int, costs: list[float]) -> NDArray[np.bool_]:
+    """Which cells to suppress so that every row of codes occurs at least k times.
+
+    Parameters
+    ----------
+    codes : array, shape (n, a)
+    absent : array, shape (a,)
+        The code that means missing in each column.
+    k : int, at most n
+    costs : list of float
+        Cost of a cell of each column.
+    """
+    now = codes.copy()
+    group, size = _groups(now)
+    rare = size[group] < k
+    for chosen in _by_cost(costs):
+        if not rare.any():
+            break
+        rows = np.flatnonzero(rare)
+        trial = now[rows]
+        trial[:, chosen] = absent[chosen]
+        # Rows that are settled already count where they are missing in the same cells.
+        settled = np.flatnonzero(~rare & (now[:, chosen] == absent[chosen]).all(axis=1))
+        group, size = _groups(np.concatenate((trial, now[settled])))
+        enough = size[group[: len(rows)]] >= k
+        now[rows[enough]] = trial[enough]
+        rare[rows[enough]] = False
+    if rare.any():
+        now[rare] = absent
+        _fill_up(now, absent, k)
+    return np.asarray(now != codes)
+
+
+def _fill_up(now: Codes, absent: Codes, k: int) -> None:
+    """Suppress whole records of other groups until k are suppressed whole."""
+    empty = (now == absent).all(axis=1)
+    group, size = _groups(now)
+    # First what large groups can spare, then whole groups, the smallest first.
+    order = np.argsort(group, kind="stable")
+    place = np.empty(len(group), np.int64)
+    starts = np.cumsum(size) - size
+    place[order] = np.arange(len(group)) - starts[group[order]]
+    spare = np.flatnonzero((place >= k) & ~empty)
+    spare = spare[np.lexsort((place[spare], group[spare], -size[group[spare]]))]
+    need = k - int(empty.sum())
+    taken = spare[: max(need, 0)]
+    now[taken] = absent
+    need -= len(taken)
+    while need > 0:
+        group, size = _groups(now)
+        empty = (now == absent).all(axis=1)
+        size[group[np.flatnonzero(empty)]] = len(now) + 1
+        rows = np.flatnonzero(group == np.argmin(size))
+        now[rows] = absent
+        need -= len(rows)
+
+
+def _groups(codes: Codes) -> tuple[Codes, Codes]:
+    """Group of every row and size of every group, groups in sorted order."""
+    order = np.lexsort(codes.T[::-1])
+    ranked = codes[order]
+    new = np.ones(len(codes), bool)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    group = np.empty(len(codes), np.int64)
+    group[order] = np.cumsum(new) - 1
+    return group, np.bincount(group)
+
+
+def _by_cost(costs: list[float]) -> Iterator[list[int]]:
+    """Sets of columns to suppress, cheap ones first; the set of all is left to the end."""
+    largest = len(costs) - 1 if len(costs) <= ALL_SUBSETS else 3
+    sets = [
+        list(chosen)
+        for size in range(1, largest + 1)
+        for chosen in combinations(range(len(costs)), size)
+    ]
+    yield from sorted(sets, key=lambda chosen: (sum(costs[c] for c in chosen), len(chosen), chosen))

@@ -1,0 +1,414 @@
+"""The method: trees in, a release that rebuilds them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...errors import ParameterError, SchemaError
+from ...plan import Maps, Plan
+from ...schema import Schema
+from ...table import Table, read
+from ..base import Method, plan_columns
+from .encoding import (
+    column_map,
+    encode_predictor,
+    encode_response,
+    exact_in_single,
+    sensitive_codes,
+)
+from .model import dumps, model_to_json, verify_model
+from .sanitize import Sanitizer, Step, release_column
+from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, parse
+from .targets import own_target
+
+if TYPE_CHECKING:
+    from ...criteria import Check
+
+_SETTINGS = (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
+
+
+class TreePatternPreserving(Method):
+    """Sanitize predictors so that the published trees are rebuilt from them to the bit.
+
+    Parameters
+    ----------
+    trees : settings, text, fitted scikit-learn tree, or a sequence of them, optional
+        What must be kept: `TreeSettings`, `ForestSettings`, `BoostingSettings`,
+        `RpartSettings`, fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``;
+        or settings as text, ``"tree criterion=gini n_splits=3; forest n_trees=5 seed=1"``.
+        By default one tree of the own builder: entropy for a class response,
+        variance for a numeric one.
+    k : int
+        Fewest records that share all released predictor values, at least 2. The
+        trees grow as long as this holds; the response is no quasi-identifier.
+    l : float, optional
+        In every such class the records divided by the count of the most frequent
+        sensitive value must be above this number, at least 1.
+    sensitive : str or sequence of str, optional
+        Columns of X (or of the table) that `l` speaks of; released unchanged and no
+        predictors. By default the schema's sensitive columns but the response.
+    response : str, optional
+        Name of the response, where it is a column of the table (`protect`, command line).
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Attributes
+    ----------
+    plan_ : Plan
+        One map per predictor.
+    model_ : dict
+        The published trees and what a recipient needs to rebuild them (``model.json``).
+    k_ : int
+        K reached.
+    l_ : float or None
+        L reached.
+    n_steps_ : int
+        Splits of each single tree, or trees of each ensemble, that are published.
+    trade_off_ : list of dict
+        ``step``, ``k`` and ``l`` for every size looked at.
+
+    Raises
+    ------
+    InfeasibleError
+        Even the first split keeps less than `k` or `l`.
+    UnsupportedError
+        A builder outside the guarantee: cost-complexity pruning, random ties, gain
+        ratio with the average-gain filter, a size chosen by cross-validation.
+
+    References
+    ----------
+    Fu, Chen, Koru, Gangopadhyay (2010), A privacy protection technique for publishing
+    data mining models and research data, ACM TMIS 1(1), section 3, with corrections.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
+    >>> X = pd.DataFrame({"age": [21, 24, 30, 44, 51, 60, 62, 71], "job": list("abababab")})
+    >>> y = pd.Series(["no", "no", "no", "no", "yes", "yes", "yes", "yes"], name="ill")
+    >>> method = TreePatternPreserving(TreeSettings("entropy", n_splits=1), k=4).fit(X, y)
+    >>> method.transform(X)["age"].tolist()
+    [31.0, 31.0, 31.0, 31.0, 64.0, 64.0, 64.0, 64.0]
+    >>> print(verify_model(method.model_, method.transform(X), y))
+    identical
+    """
+
+    needs_sensitive = False
+
+    def __init__(
+        self,
+        trees: Any = None,
+        k: int = 10,
+        l: float | None = None,
+        sensitive: str | Sequence[str] | None = None,
+        response: str | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.trees = trees
+        self.k = k
+        self.l = l
+        self.sensitive = sensitive
+        self.response = response
+        self.schema = schema
+
+    def __sklearn_clone__(self) -> TreePatternPreserving:
+        """A copy that is not fitted, but keeps the user's fitted trees."""
+        return type(self)(**self.get_params(deep=False))
+
+    def fit(self, X: Any, y: Any = None) -> TreePatternPreserving:
+        """Plan the release.
+
+        Parameters
+        ----------
+        X : frame or 2-d array
+            The predictors, and the columns of `sensitive`.
+        y : series or 1-d array, optional
+            The response; by default the column `response` of X.
+        """
+        table = read(X)
+        name = self.response
+        if y is not None:
+            found, values = _series(y)
+            name = found or self.response or _free("response", table.names)
+            if name in table.names:
+                raise ParameterError(
+                    f"the response {name!r} is a column of X as well",
+                    hint="leave it out of X, or give y no name",
+                )
+            if len(values) != table.n_rows:
+                raise ParameterError(f"X has {table.n_rows} records and y has {len(values)}")
+            table = Table(table.arrow.append_column(name, values))
+        quasi = [n for n in table.names if n != name and n not in self._named()]
+        given = self.schema or Schema()
+        schema = given.replace(quasi=quasi, sensitive=self._named(), identifiers=(), other=())
+        self.plan_ = self._fit_response(table, schema, name)
+        self.n_features_in_ = len(quasi)
+        self.feature_names_in_ = np.array(quasi, dtype=object)
+        return self
+
+    def _named(self) -> tuple[str, ...]:
+        if self.sensitive is None:
+            return ()
+        return (self.sensitive,) if isinstance(self.sensitive, str) else tuple(self.sensitive)
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        return self._fit_response(table, schema, self.response)
+
+    def _fit_response(self, table: Table, schema: Schema, response: str | None) -> Plan:
+        self._check_parameters(table)
+        if response is None:
+            raise ParameterError(
+                "the response is not named",
+                hint='give y to fit, or response="income" (--response income)',
+            )
+        if response in schema.quasi:
+            raise SchemaError(
+                f"the response {response!r} is among the quasi-identifiers",
+                hint="it is released unchanged; leave it out of quasi",
+            )
+        sensitive = self._named() or tuple(n for n in schema.sensitive if n != response)
+        names = [n for n in schema.quasi if n not in sensitive]
+        if not names:
+            raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
+        targets = [_target(tree) for tree in self._chosen(table, schema, response)]
+        single = any(t.bits < 53 for t in targets)
+        encoded = [encode_predictor(table, schema, n, single) for n in names]
+        if any(t.bits == 53 for t in targets) and exact_in_single(encoded) and single:
+            raise ParameterError(
+                "a scikit-learn tree and another builder cannot share columns whose numbers "
+                f"float32 cannot hold: {', '.join(map(repr, exact_in_single(encoded)))}",
+                hint="publish them apart, or round those columns to float32 first",
+            )
+        for target in targets:
+            _check_columns(target, names)
+        forms = {
+            c: encode_response(table, response, c, schema.kinds.get(response))
+            for c in {_classes(t) for t in targets}
+        }
+        codes = [sensitive_codes(table, n) for n in sensitive]
+        if self.l is not None and not codes:
+            raise ParameterError(
+                "l needs a sensitive column", hint='name it: sensitive="occupation"'
+            )
+        sanitizer = Sanitizer(
+            [e.predictor for e in encoded],
+            [forms[_classes(t)] for t in targets],
+            targets,
+            codes,
+            [e.column.kind == "date" for e in encoded],
+        )
+        best, path = sanitizer.search(self.k, self.l)
+        self.k_, self.l_, self.n_steps_ = best.k, best.l, best.step
+        self.trade_off_ = [{"step": s.step, "k": s.k, "l": s.l} for s in path]
+        return self._finish(table, schema, response, sensitive, encoded, targets, forms, best)
+
+    def _finish(
+        self,
+        table: Table,
+        schema: Schema,
+        response: str,
+        sensitive: tuple[str, ...],
+        encoded: Sequence[Any],
+        targets: Sequence[Any],
+        forms: Mapping[bool, Any],
+        best: Step,
+    ) -> Plan:
+        steps = [min(best.step, t.n_steps) for t in targets]
+        described = [t.describe(s) for t, s in zip(targets, steps, strict=True)]
+        labels = forms[True].labels if True in forms else ()
+        told = {"name": response, **({"classes": list(labels)} if labels else {})}
+        columns = [release_column(e.predictor, p) for e, p in zip(encoded, best.plans, strict=True)]
+        self.model_ = model_to_json(
+            described,
+            best.trees,
+            columns,
+            [p.group for p in best.plans],
+            told,
+            table.n_rows,
+            {"k": best.k, "l": best.l, "sensitive": list(sensitive)},
+        )
+        flat = [tree for model in best.trees for tree in model]
+        maps = tuple(
+            column_map(e, p, f, flat)
+            for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True))
+        )
+        roles = schema.replace(
+            quasi=[m.name for m in maps],
+            sensitive=[*sensitive, *(n for n in schema.sensitive if n == response)],
+            identifiers=[n for n in schema.identifiers if n not in sensitive],
+            other=(),
+            kinds={**schema.kinds, **{m.name: m.kind for m in maps}},
+        )
+        parameters = {
+            "k": self.k,
+            "l": self.l,
+            "response": response,
+            "sensitive": list(sensitive),
+            "trees": described,
+            "steps": best.step,
+        }
+        return Plan(
+            method="TreePatternPreserving",
+            parameters=parameters,
+            columns=plan_columns(table, roles),
+            recoding=Maps(maps),
+            promises=({"kind": "k_anonymity", "k": self.k},),
+            n_rows=table.n_rows,
+        )
+
+    def _check_parameters(self, table: Table) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+            raise ParameterError("k must be a whole number of at least 2")
+        if self.k > table.n_rows:
+            raise ParameterError(f"k = {self.k} is larger than the table ({table.n_rows} records)")
+        if self.l is not None and not 1 <= self.l < float("inf"):
+            raise ParameterError("l must be a number of at least 1")
+
+    def _chosen(self, table: Table, schema: Schema, response: str) -> list[Any]:
+        if self.trees is None:
+            if response not in table.names:
+                raise SchemaError(f"no column {response!r} for the response")
+            numeric = schema.kinds.get(response, table.kind(response)) == "numeric"
+            few = numeric and table.column(response, kind="numeric").n_values <= 2
+            return [TreeSettings("variance" if numeric and not few else "entropy")]
+        if isinstance(self.trees, str):
+            return list(parse(self.trees))
+        if not isinstance(self.trees, (list, tuple)):
+            return [self.trees]
+        if not self.trees:
+            raise ParameterError("trees is empty", hint="name at least one tree to keep")
+        return list(self.trees)
+
+    def verify_release(self, original: Table, released: Table) -> list[Check]:
+        """Rebuild the published trees from a released table; also derive L again.
+
+        Parameters
+        ----------
+        original : Table
+            The table that came in; it takes no part.
+        released : Table
+            The table, or its file read back.
+        """
+        from ...criteria import Check
+
+        found = verify_model(self.model_, released)
+        checks = [
+            Check(
+                "model rebuilt",
+                "identical",
+                "identical" if found.identical else "different",
+                found.identical,
+                found.difference,
+            )
+        ]
+        if self.l is not None:
+            reached = _least_l(released, self.plan_, self.model_["reached"]["sensitive"])
+            checks.append(
+                Check(
+                    "records over most frequent sensitive value",
+                    self.l,
+                    reached,
+                    reached > self.l,
+                    "strictly above",
+                )
+            )
+        return checks
+
+    def files(self, release: Any) -> dict[str, str]:
+        """The published model and its picture, by file name."""
+        from .picture import trees_svg
+
+        return {"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)}
+
+    def recipient(self, file: str) -> list[str]:
+        """What the reader of the release must know about the model, as Markdown lines."""
+        from .words import recipient_lines
+
+        return recipient_lines(self.model_, file)
+
+
+def _target(tree: Any) -> Any:
+    if isinstance(tree, _SETTINGS):
+        return own_target(tree)
+    from .sklearn_target import SklearnTree, is_estimator
+
+    if is_estimator(tree):
+        return SklearnTree(tree)
+    raise ParameterError(
+        f"{type(tree).__name__} is neither builder settings nor a fitted tree",
+        hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...), "
+        "RpartSettings(...) or a fitted scikit-learn decision tree",
+    )
+
+
+def _classes(target: Any) -> bool:
+    """Whether a target needs a class response."""
+    if hasattr(target, "settings"):
+        return bool(target.settings.classes)
+    return hasattr(target.estimator, "classes_")
+
+
+def _check_columns(target: Any, names: Sequence[str]) -> None:
+    """The estimator must have seen these columns, by these names, in this order."""
+    estimator = getattr(target, "estimator", None)
+    if estimator is None:
+        return
+    if estimator.n_features_in_ != len(names):
+        raise SchemaError(
+            f"the estimator was fitted on {estimator.n_features_in_} columns, and there are "
+            f"{len(names)} predictors",
+            hint="give the X that it was fitted on",
+        )
+    seen = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
+    if seen != list(names):
+        gone = [n for n in seen if n not in names]
+        new = [n for n in names if n not in seen]
+        what = (
+            f"it saw {', '.join(map(repr, gone[:5]))}, now {', '.join(map(repr, new[:5]))}"
+            if gone
+            else "the same columns in another order"
+        )
+        raise SchemaError(
+            f"the estimator was fitted on other columns: {what}",
+            hint="give the X that it was fitted on",
+        )
+
+
+def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
+    """L of a released table: the least n / max frequency over the classes of the predictors."""
+    ids = np.zeros(released.n_rows, np.int64)
+    for name in plan.names("quasi"):
+        column = released.column(name, kind="categorical")
+        _, ids = np.unique(ids * (column.n_values + 1) + column.codes, return_inverse=True)
+    sizes = np.bincount(ids)
+    least = float("inf")
+    for name in sensitive:
+        column = released.column(name, kind="categorical")
+        width = column.n_values + 1
+        top = np.bincount(ids * width + column.codes, minlength=len(sizes) * width)
+        least = min(least, float((sizes / top.reshape(-1, width).max(axis=1)).min()))
+    return least
+
+
+def _series(y: Any) -> tuple[str | None, Any]:
+    """The name and the values of a response: a series, an array or a frame of one column."""
+    name = getattr(y, "name", None)
+    if hasattr(y, "columns") or isinstance(y, pa.Table):
+        table = read(y)
+        if len(table.names) != 1:
+            raise ParameterError(f"y has {len(table.names)} columns; the response is one")
+        return table.names[0], table.arrow.column(0)
+    if isinstance(y, (pa.Array, pa.ChunkedArray)):
+        return None, y
+    from_pandas: Any = y.to_arrow() if hasattr(y, "to_arrow") else pa.array(y, from_pandas=True)
+    return (str(name) if name is not None else None), from_pandas
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,317 @@
+"""model.json: the published trees and what a recipient needs to rebuild them from the release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HedgerowError, PlanError, SchemaError
+from ...plan.cells import MISSING
+from ...table import Table, read
+from .builder import Tree
+from .columns import Predictor, Response
+from .settings import from_json
+from .targets import own_target
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the recipient's rebuilding found.
+
+    Parameters
+    ----------
+    identical : bool
+        Whether every published tree was rebuilt to the bit.
+    n_models, n_trees, n_splits : int
+        How much was compared.
+    difference : str
+        The first node that differs; empty when identical.
+    """
+
+    identical: bool
+    n_models: int
+    n_trees: int
+    n_splits: int
+    difference: str = ""
+
+    def __str__(self) -> str:
+        return "identical" if self.identical else self.difference
+
+
+def tree_to_json(
+    tree: Tree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
+) -> dict[str, Any]:
+    """A tree as plain data, nodes in order of creation, categories by their released labels.
+
+    `groups` leads from the original categories to the released ones, where the tree
+    was built on the original table.
+    """
+
+    def named(feature: int, codes: Sequence[int]) -> list[str]:
+        found = codes if groups is None else {int(groups[feature][c]) for c in codes}
+        return [columns[feature].labels[c] for c in sorted(found)]
+
+    nodes = []
+    for node in tree.nodes:
+        entry: dict[str, Any] = {"path": node.path, "n": node.n, "value": list(node.value)}
+        if node.feature >= 0:
+            column = columns[node.feature]
+            entry["attribute"] = column.name
+            if column.numeric:
+                entry["threshold"] = node.threshold
+            else:
+                entry["left"] = named(node.feature, node.left_set)
+                entry["right"] = named(node.feature, node.right_set)
+        nodes.append(entry)
+    return {"nodes": nodes}
+
+
+def predictor_to_json(column: Predictor) -> dict[str, Any]:
+    """A released predictor: its kind, its labels in their order, and the candidates they allow."""
+    if column.numeric:
+        unit = {"unit": column.unit} if column.unit else {}
+        return {"name": column.name, "kind": "date" if unit else "numeric", **unit}
+    return {
+        "name": column.name,
+        "kind": "categorical",
+        "labels": list(column.labels),
+        "one_against_rest": column.wide,
+        "alone": list(column.alone),
+    }
+
+
+def model_to_json(
+    descriptions: Sequence[Mapping[str, Any]],
+    trees: Sequence[Sequence[Tree]],
+    columns: Sequence[Predictor],
+    groups: Sequence[NDArray[np.int32]],
+    response: Mapping[str, Any],
+    n: int,
+    reached: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole model file as plain data, for trees built on the original table."""
+    models = []
+    for description, own in zip(descriptions, trees, strict=True):
+        models.append(
+            {
+                **description,
+                "n_splits": sum(t.n_splits for t in own),
+                "trees": [tree_to_json(t, columns, groups) for t in own],
+            }
+        )
+    return {
+        "hedgerow_model": VERSION,
+        "n_records": n,
+        "reached": dict(reached),
+        "response": dict(response),
+        "predictors": [predictor_to_json(c) for c in columns],
+        "models": models,
+    }
+
+
+def dumps(model: Mapping[str, Any]) -> str:
+    """Readable JSON text; floats as the shortest text that reads back to the same bits."""
+    return json.dumps(model, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+    """A model file's data; PlanError when it is not one that this version reads."""
+    if isinstance(source, Mapping):
+        data: Any = dict(source)
+        where = "the model"
+    else:
+        where = str(source)
+        try:
+            data = json.loads(Path(source).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise PlanError(f"cannot read the model {where}: {error.strerror}") from None
+        except ValueError:
+            raise PlanError(f"{where} is not valid JSON") from None
+    if not isinstance(data, dict) or "hedgerow_model" not in data:
+        raise PlanError(
+            f"{where} is not a Hedgerow model",
+            hint="a model is the model.json beside a release of --method tpp",
+        )
+    if data["hedgerow_model"] != VERSION:
+        raise PlanError(
+            f"{where} has version {data['hedgerow_model']!r}; this Hedgerow reads version {VERSION}"
+        )
+    return data
+
+
+def verify_model(
+    model: str | Path | Mapping[str, Any], release: Any, y: Any = None
+) -> Verification:
+    """Rebuild the published trees from a released table and compare them bit for bit.
+
+    Parameters
+    ----------
+    model : path or mapping
+        ``model.json``.
+    release : path, pandas, Polars or Arrow table
+        The released table, in the row order of the release where the model is a
+        forest with bootstrap rows.
+    y : array-like, optional
+        The response, where it is not a column of the release.
+
+    Returns
+    -------
+    Verification
+        ``identical``, or the first node that differs.
+
+    Raises
+    ------
+    PlanError
+        The model file cannot be read.
+    SchemaError
+        A predictor or the response is missing from the release.
+
+    References
+    ----------
+    Fu, Chen, Koru, Gangopadhyay (2010), section 3, with the corrections of the documentation.
+    """
+    data = load_model(model)
+    table = release if isinstance(release, Table) else read(release, unescape_formulas=True)
+    try:
+        names = [p["name"] for p in data["predictors"]]
+        missing = [n for n in names if n not in table.names]
+        if missing:
+            raise SchemaError(
+                "the release lacks predictors of the model: " + ", ".join(map(repr, missing))
+            )
+        found = _Found(data, table, y)
+        return found.compare()
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        if isinstance(error, HedgerowError):
+            raise
+        raise PlanError(f"the model is damaged: {type(error).__name__} in its records") from None
+
+
+class _Found:
+    """A released table, encoded as the model file says."""
+
+    def __init__(self, data: Mapping[str, Any], table: Table, y: Any) -> None:
+        self.data = data
+        self.strange = ""
+        self.columns = [self._column(p, table) for p in data["predictors"]]
+        self.response_table, self.response_name = table, data["response"]["name"]
+        if y is not None:
+            import pyarrow as pa
+
+            self.response_name = "y"
+            self.response_table = Table(pa.table({"y": pa.array(list(y), from_pandas=True)}))
+        elif self.response_name not in table.names:
+            raise SchemaError(f"the release lacks the response {self.response_name!r}")
+
+    def _column(self, p: Mapping[str, Any], table: Table) -> Predictor:
+        if p["kind"] in ("numeric", "date"):
+            column = table.column(p["name"], kind=p["kind"], unit=p.get("unit"))
+            if column.has_missing or column.infinite:
+                self.strange = (
+                    self.strange or f"column {p['name']!r} has missing or infinite numbers"
+                )
+            return Predictor(p["name"], column.codes.astype(np.int32), np.asarray(column.values))
+        column = table.column(p["name"], kind="categorical")
+        rank = {label: i for i, label in enumerate(p["labels"])}
+        texts = [*column.values, MISSING]
+        unknown = [t for t in texts[: column.n_values + column.has_missing] if t not in rank]
+        if unknown:
+            self.strange = self.strange or (
+                f"column {p['name']!r} has {len(unknown)} values that the model does not know"
+            )
+        lookup = np.array([rank.get(t, 0) for t in texts], np.int32)
+        return Predictor(
+            p["name"],
+            lookup[column.codes],
+            labels=tuple(p["labels"]),
+            alone=tuple(p["alone"]),
+            wide=bool(p["one_against_rest"]),
+        )
+
+    def response(self, classes: bool) -> Response:
+        """The response as a model sees it."""
+        described = self.data["response"]
+        if classes:
+            column = self.response_table.column(self.response_name, kind="categorical")
+            if column.has_missing:
+                raise SchemaError(f"the response {self.response_name!r} has missing values")
+            return Response.of_classes(
+                np.asarray(column.values, dtype=str)[column.codes], described["classes"]
+            )
+        column = self.response_table.column(self.response_name, kind="numeric")
+        if column.has_missing:
+            raise SchemaError(f"the response {self.response_name!r} has missing values")
+        return Response.of_numbers(np.asarray(column.values)[column.codes])
+
+    def compare(self) -> Verification:
+        """Rebuild every model; stop at the first node that differs."""
+        models = self.data["models"]
+        n_trees = sum(len(m["trees"]) for m in models)
+        n_splits = sum(m["n_splits"] for m in models)
+
+        def differs(what: str) -> Verification:
+            return Verification(False, len(models), n_trees, n_splits, what)
+
+        if self.strange:
+            return differs(self.strange)
+        for m, model in enumerate(models, 1):
+            trees = [tree_to_json(t, self.columns) for t in self._rebuild(model)]
+            for t, (old, new) in enumerate(zip(model["trees"], trees, strict=False), 1):
+                found = _first(old["nodes"], new["nodes"])
+                if found:
+                    return differs(f"model {m}, tree {t}, {found}")
+            if len(trees) != len(model["trees"]):
+                return differs(
+                    f"model {m}: {len(trees)} trees rebuilt, {len(model['trees'])} published"
+                )
+        return Verification(True, len(models), n_trees, n_splits)
+
+    def _rebuild(self, model: Mapping[str, Any]) -> Sequence[Tree]:
+        settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
+        if model["builder"] == "scikit-learn":
+            from .sklearn_target import rebuild_from
+
+            response = self.response(model["kind"] == "decision_tree_classifier")
+            return [rebuild_from(dict(model), self.columns, response)]
+        if model["builder"] not in ("hedgerow", "rpart"):
+            raise PlanError(f"the model names an unknown builder {model['builder']!r}")
+        if model["kind"] != "tree":
+            settings.pop("n_splits")
+        target = own_target(from_json(settings))
+        target.fit(self.columns, self.response(target.settings.classes))
+        trees: Sequence[Tree] = target.state(target.n_steps)
+        return trees
+
+
+def _first(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> str:
+    """The first node in which two trees differ, in words; empty when none."""
+    for a, b in zip(old, new, strict=False):
+        where = f"node {a['path']}" if a["path"] else "the root"
+        if a["path"] != b["path"]:
+            return f"{where}: the tree was grown in another order"
+        for key, words in (
+            ("attribute", "attribute"),
+            ("threshold", "threshold"),
+            ("left", "categories on the left"),
+            ("right", "categories on the right"),
+            ("n", "number of records"),
+            ("value", "prediction"),
+        ):
+            if a.get(key) != b.get(key):
+                told = (
+                    f": {b.get(key)!r} rebuilt, {a.get(key)!r} published"
+                    if key in ("attribute", "threshold", "n")
+                    else ""
+                )
+                return f"{where}: the {words} differs{told}"
+    if len(old) != len(new):
+        return f"{len(new)} nodes rebuilt, {len(old)} published"
+    return ""

@@ -1,0 +1,312 @@
+"""Exact planning of one numeric attribute's released values.
+
+The corrected step 3 of Fu et al. (2010): cells between thresholds, blocks with a
+boundary value each, representatives whose pairwise sums equal the old sums in
+exact rationals, blocks merged while that stays possible, values on a dyadic grid.
+All arithmetic is on integers: every value is a multiple of one power of two.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, frexp
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A node's neighbouring present values around its threshold, by rank."""
+
+    lo: int
+    hi: int
+    threshold: float
+    closed_left: bool = False
+    """Whether a value equal to the threshold goes left."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The plan of one attribute: block j holds the ranks first[j] <= rank < first[j + 1]."""
+
+    first: tuple[int, ...]
+    values: tuple[float, ...]
+
+    def of_rank(self, n_values: int) -> NDArray[np.int32]:
+        """The block of every rank."""
+        starts = np.zeros(n_values, np.int32)
+        starts[list(self.first[1:])] = 1
+        return np.cumsum(starts, dtype=np.int32)
+
+
+def plan_blocks(
+    values: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    boundaries: Sequence[Boundary],
+    bits: int = 53,
+) -> Blocks:
+    """Plan the released values of a numeric attribute.
+
+    Parameters
+    ----------
+    values : array of float64, shape (d,)
+        Sorted distinct values of the table.
+    counts : array of int64, shape (d,)
+        Records per value.
+    boundaries : sequence of Boundary
+        One per node, over all trees, that tests the attribute.
+    bits : int
+        Significant bits of a released value: 53 for float64, 24 for float32.
+
+    Returns
+    -------
+    Blocks
+        Blocks in order with their exact values.
+    """
+    return _Planner(values, counts, boundaries, bits).plan()
+
+
+class _Planner:
+    """The search; every number in it is an integer multiple of 2**-shift, so whole stays whole."""
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        counts: NDArray[np.int64],
+        boundaries: Sequence[Boundary],
+        bits: int,
+    ) -> None:
+        self.values, self.n, self.bits = values, len(values), bits
+        pairs = sorted({(b.lo, b.hi) for b in boundaries})
+        self.pairs = pairs
+        cuts = {
+            (bisect_right if b.closed_left else bisect_left)(values, b.threshold)
+            for b in boundaries
+        }
+        self.cells = [0, *sorted(cuts), self.n]
+        self.marks = sorted({rank for pair in pairs for rank in pair})
+        self.shift = max((_exponent(float(v)) for v in values[self._needed()]), default=0)
+        self.weight = np.concatenate([[0], np.cumsum(counts)])
+        self.moment = np.concatenate([[0.0], np.cumsum(values * counts)])
+        # Where a threshold had to be the upper value itself, the midpoint cannot move.
+        self.pinned = {
+            rank
+            for b in boundaries
+            for rank in (b.lo, b.hi)
+            if (float(values[b.lo]) + float(values[b.hi])) / 2 != b.threshold
+        }
+
+    def _needed(self) -> list[int]:
+        """Ranks whose exact values can matter: boundaries, and the ends of any block."""
+        near = set(self.marks)
+        for cell in self.cells[:-1]:
+            near |= {cell}
+        for cell in self.cells[1:]:
+            near |= {cell - 1}
+        for a, b in zip(self.marks, self.marks[1:], strict=False):
+            middle = self._between(a, b)
+            near |= {middle - 1, middle}
+        return sorted(r for r in near if 0 <= r < self.n)
+
+    def _between(self, a: int, b: int) -> int:
+        """Where to cut between two boundary ranks of one cell: nearer value, by the middle."""
+        middle = float(self.values[a]) / 2 + float(self.values[b]) / 2
+        return min(max(bisect_right(self.values, middle), a + 1), b)
+
+    def exact(self, value: float) -> int:
+        """A value in units of 2**-shift."""
+        numerator, denominator = value.as_integer_ratio()
+        return numerator * ((1 << self.shift) // denominator)
+
+    def plan(self) -> Blocks:
+        """Start from one boundary a block; merge whole cells, then neighbours, while feasible."""
+        starts: list[int] = []
+        spans: list[tuple[int, int]] = []
+        for begin, end in zip(self.cells, self.cells[1:], strict=False):
+            inside = self.marks[bisect_left(self.marks, begin) : bisect_left(self.marks, end)]
+            cuts = [self._between(a, b) for a, b in itertools.pairwise(inside)]
+            starts += [begin, *cuts]
+            spans.append((begin, end))
+        best = self._solve(starts, fallback=True)
+        assert best is not None
+        whole_cells = [begin for begin, _ in spans]
+        attempt = self._solve(whole_cells)
+        if attempt is not None:
+            return Blocks(tuple(whole_cells), self._floats(attempt))
+        for begin, end in spans:
+            inside = [s for s in starts if begin < s < end]
+            if len(inside) > 1:
+                fewer = [s for s in starts if not begin < s < end]
+                attempt = self._solve(fewer)
+                if attempt is not None:
+                    starts, best = fewer, attempt
+                    continue
+            for start in inside:
+                fewer = [s for s in starts if s != start]
+                attempt = self._solve(fewer)
+                if attempt is not None:
+                    starts, best = fewer, attempt
+        return Blocks(tuple(starts), self._floats(best))
+
+    def _floats(self, solved: list[int]) -> tuple[float, ...]:
+        return tuple(_ratio(r, self.shift) for r in solved)
+
+    def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
+        """Exact values of the blocks, or None when they cannot keep every sum."""
+        ends = [*starts[1:], self.n]
+        low = [self.exact(float(self.values[s])) for s in starts]
+        high = [self.exact(float(self.values[e - 1])) for e in ends]
+        for rank in self.pinned:
+            j = bisect_right(starts, rank) - 1
+            value = self.exact(float(self.values[rank]))
+            if not low[j] <= value <= high[j]:
+                return None
+            low[j] = high[j] = value
+        mean = []
+        for s, e in zip(starts, ends, strict=True):
+            mean.append((self.moment[e] - self.moment[s]) / (self.weight[e] - self.weight[s]))
+        links: dict[int, list[tuple[int, int]]] = {}
+        for lo, hi in self.pairs:
+            a, b = bisect_right(starts, lo) - 1, bisect_right(starts, hi) - 1
+            total = self.exact(float(self.values[lo])) + self.exact(float(self.values[hi]))
+            links.setdefault(a, []).append((b, total))
+            links.setdefault(b, []).append((a, total))
+        marks: dict[int, int] = {}
+        if fallback:
+            for rank in self.marks:
+                marks[bisect_right(starts, rank) - 1] = self.exact(float(self.values[rank]))
+        solved: list[int | None] = [None] * len(starts)
+        for root in range(len(starts)):
+            if solved[root] is not None:
+                continue
+            component = self._propagate(root, links)
+            if component is None:
+                return None
+            form, fixed = component
+            weight = {j: int(self.weight[ends[j]] - self.weight[starts[j]]) for j in form}
+            rho = self._choose(form, fixed, low, high, mean, weight)
+            if rho is None:
+                if not fallback or root not in marks:
+                    return None
+                rho = marks[root]  # root has the form +rho, and its boundary value is feasible
+            for j, (sign, offset) in form.items():
+                solved[j] = sign * rho + offset
+        return [r for r in solved if r is not None]
+
+    def _propagate(
+        self, root: int, links: dict[int, list[tuple[int, int]]]
+    ) -> tuple[dict[int, tuple[int, int]], int | None] | None:
+        """Blocks tied to root as r = sign * rho + offset; twice rho where a cycle fixes it."""
+        form = {root: (1, 0)}
+        stack, fixed = [root], None
+        while stack:
+            a = stack.pop()
+            sign, offset = form[a]
+            for b, total in links.get(a, ()):
+                other = (-sign, total - offset)
+                if b not in form:
+                    form[b] = other
+                    stack.append(b)
+                elif form[b][0] == other[0]:
+                    if form[b][1] != other[1]:
+                        return None
+                else:
+                    # sign * rho + o1 = -sign * rho + o2
+                    twice = form[b][0] * (other[1] - form[b][1])
+                    if fixed is not None and fixed != twice:
+                        return None
+                    fixed = twice
+        return form, fixed
+
+    def _choose(
+        self,
+        form: dict[int, tuple[int, int]],
+        fixed: int | None,
+        low: list[int],
+        high: list[int],
+        mean: list[float],
+        weight: dict[int, int],
+    ) -> int | None:
+        """Rho nearest to the least-squares optimum on the coarsest fitting dyadic grid."""
+        least, most = None, None
+        for j, (sign, offset) in form.items():
+            a, b = low[j] - offset, high[j] - offset
+            if sign < 0:
+                a, b = -b, -a
+            least = a if least is None else max(least, a)
+            most = b if most is None else min(most, b)
+        assert least is not None
+        assert most is not None
+        if fixed is not None:
+            if fixed % 2 or not least <= fixed // 2 <= most:
+                return None
+            least = most = fixed // 2
+        if least > most:
+            return None
+        # The finest step of each block's values that its bits can hold, as a power of two.
+        steps = []
+        for j in form:
+            reach = max(abs(low[j]), abs(high[j]))
+            steps.append(max(reach.bit_length() - self.bits, 0))
+        top = sum(weight.values())
+        wish = (
+            sum(
+                weight[j] * sign * (mean[j] - _ratio(offset, self.shift))
+                for j, (sign, offset) in form.items()
+            )
+            / top
+        )
+        target = min(max(self._near(wish), least), most)
+        coarse = max((most - least).bit_length() - 7, 0)
+        for grid in range(coarse, -1, -1):
+            rho = _on_grid(form, [max(grid, s) for s in steps], target, least, most)
+            if rho is not None:
+                return rho
+        return None
+
+    def _near(self, value: float) -> int:
+        numerator, denominator = value.as_integer_ratio()
+        return (numerator << self.shift) // denominator
+
+
+def _on_grid(
+    form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int
+) -> int | None:
+    """Rho nearest to target in [least, most] with every r a multiple of 2**step."""
+    residue, modulus = 0, 0
+    for (sign, offset), step in zip(form.values(), steps, strict=True):
+        wanted = -sign * offset
+        if step > modulus:
+            if (wanted - residue) % (1 << modulus):
+                return None
+            residue, modulus = wanted % (1 << step), step
+        elif (wanted - residue) % (1 << step):
+            return None
+    size = 1 << modulus
+    below = target - (target - residue) % size
+    options = [r for r in (below, below + size) if least <= r <= most]
+    return min(options, key=lambda r: (abs(r - target), r)) if options else None
+
+
+def _exponent(value: float) -> int:
+    """The fewest binary places that hold a value exactly."""
+    return int(value.as_integer_ratio()[1]).bit_length() - 1
+
+
+def _ratio(units: int, shift: int) -> float:
+    """units / 2**shift as a float (exact when it fits)."""
+    return units / (1 << shift)
+
+
+def unused_value(values: NDArray[np.float64], counts: NDArray[np.int64], bits: int = 53) -> float:
+    """The mean of an attribute that no tree uses, rounded to a float of that many bits."""
+    mean = float((values * counts).sum() / counts.sum())
+    mean = min(max(mean, float(values[0])), float(values[-1]))
+    if bits >= 53 or mean == 0:
+        return mean
+    exponent = frexp(mean)[1]
+    return float(np.ldexp(floor(np.ldexp(mean, bits - exponent)), exponent - bits))

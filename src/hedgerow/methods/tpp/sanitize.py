@@ -1,0 +1,283 @@
+"""The loop: grow, plan, check K and L, rebuild from the sanitized columns, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InfeasibleError
+from ...plan.cells import concatenation
+from .builder import Node, Tree
+from .columns import Predictor, Response
+from .representatives import Boundary, plan_blocks, unused_value
+from .signatures import groups_of
+
+ALL = "ALL"
+"""The one value of a category column that no tree tests."""
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one predictor is released: rank -> group, and the groups' released values.
+
+    A column that no tree tests has the single group 0.
+    """
+
+    group: NDArray[np.int32]
+    values: tuple[float, ...] = ()
+
+    @property
+    def n_groups(self) -> int:
+        """Number of released values."""
+        return int(self.group.max()) + 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """One state of the loop: trees, plans and the privacy reached."""
+
+    step: int
+    trees: tuple[tuple[Tree, ...], ...]
+    plans: tuple[ColumnPlan, ...]
+    k: int
+    l: float | None
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first node that differs between a model and its rebuilding."""
+
+    model: int
+    tree: int
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        place = f"node {self.path}" if self.path else "the root"
+        return f"model {self.model + 1}, tree {self.tree + 1}, {place}: {self.what}"
+
+
+class Sanitizer:
+    """Plans a release that keeps every target, for columns encoded once.
+
+    Parameters
+    ----------
+    columns : sequence of Predictor
+    response : sequence of Response
+        The response as each target sees it.
+    targets : sequence of Target
+    sensitive : sequence of int arrays
+        Codes of the sensitive columns that L is measured on.
+    rounded : sequence of bool
+        Columns (dates) whose mean is rounded to a whole number where no tree uses them.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Predictor],
+        responses: Sequence[Response],
+        targets: Sequence[Any],
+        sensitive: Sequence[NDArray[np.int64]] = (),
+        rounded: Sequence[bool] | None = None,
+    ) -> None:
+        self.columns, self.responses, self.targets = list(columns), list(responses), list(targets)
+        self.sensitive = list(sensitive)
+        self.rounded = list(rounded) if rounded is not None else [False] * len(self.columns)
+        self.counts = [np.bincount(c.codes, minlength=c.n_values) for c in self.columns]
+        self.bits = min(t.bits for t in self.targets)
+        self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
+        self._classes: tuple[tuple[int, ...], NDArray[np.int64]] | None = None
+        for target, response in zip(self.targets, self.responses, strict=True):
+            target.fit(self.columns, response)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps until every target has its full size."""
+        return max(t.n_steps for t in self.targets)
+
+    def state(self, step: int) -> Step:
+        """Plans and privacy with every target expanded to `step` steps."""
+        trees = tuple(t.state(min(step, t.n_steps)) for t in self.targets)
+        by_feature: dict[int, list[tuple[Node, bool]]] = {}
+        for tree in (t for model in trees for t in model):
+            for node in tree.nodes:
+                if node.feature >= 0:
+                    by_feature.setdefault(node.feature, []).append((node, tree.closed_left))
+        plans = tuple(self._plan(f, by_feature.get(f, [])) for f in range(len(self.columns)))
+        k, l_reached = self.privacy(plans)
+        return Step(step, trees, plans, k, l_reached)
+
+    def _plan(self, feature: int, nodes: Sequence[tuple[Node, bool]]) -> ColumnPlan:
+        column = self.columns[feature]
+        if column.numeric:
+            key: Any = frozenset((n.lo, n.hi, n.threshold, closed) for n, closed in nodes)
+        else:
+            key = frozenset((n.left_set, n.right_set, n.tied) for n, _ in nodes)
+        held = self._cache.get(feature)
+        if held is not None and held[0] == key:
+            return held[1]
+        if not nodes:
+            value: tuple[float, ...] = ()
+            if column.numeric:
+                mean = unused_value(column.values, self.counts[feature], self.bits)
+                value = (float(round(mean)) if self.rounded[feature] else mean,)
+            made = ColumnPlan(np.zeros(column.n_values, np.int32), value)
+        elif column.numeric:
+            blocks = plan_blocks(
+                column.values,
+                self.counts[feature],
+                [Boundary(*b) for b in sorted(key)],
+                self.bits,
+            )
+            made = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
+        else:
+            made = ColumnPlan(groups_of(column.n_values, [n for n, _ in nodes]))
+        self._cache[feature] = (key, made)
+        return made
+
+    def privacy(self, plans: Sequence[ColumnPlan]) -> tuple[int, float | None]:
+        """K: the smallest class over the released predictors; L: the least n / max frequency."""
+        ids = self.classes(plans)
+        sizes = np.bincount(ids)
+        k = int(sizes[sizes > 0].min())
+        least: float | None = None
+        for codes in self.sensitive:
+            width = int(codes.max()) + 1
+            frequency = np.bincount(ids * width + codes, minlength=len(sizes) * width)
+            top = frequency.reshape(len(sizes), width).max(axis=1)
+            reached = float((sizes[sizes > 0] / top[sizes > 0]).min())
+            least = reached if least is None else min(least, reached)
+        return k, least
+
+    def classes(self, plans: Sequence[ColumnPlan]) -> NDArray[np.int64]:
+        """The class of every record over the released predictors, densely numbered."""
+        ids = np.zeros(self.responses[0].n, np.int64)
+        n_ids = 1
+        for column, plan in zip(self.columns, plans, strict=True):
+            if plan.n_groups == 1:
+                continue
+            ids = ids * plan.n_groups + plan.group[column.codes]
+            seen = np.bincount(ids, minlength=n_ids * plan.n_groups) > 0
+            rank = np.cumsum(seen) - 1
+            ids, n_ids = rank[ids], int(seen.sum())
+        return ids
+
+    def released(self, plans: Sequence[ColumnPlan]) -> list[Predictor]:
+        """The sanitized columns, encoded as a recipient would encode them."""
+        return [release_column(c, p) for c, p in zip(self.columns, plans, strict=True)]
+
+    def compare(self, state: Step) -> Mismatch | None:
+        """Rebuild every target from the sanitized columns; the first difference, or None."""
+        columns = self.released(state.plans)
+        for m, (target, response) in enumerate(zip(self.targets, self.responses, strict=True)):
+            rebuilt = target.rebuild(columns, response, min(state.step, target.n_steps))
+            found = first_difference(state.trees[m], rebuilt, m)
+            if found is not None:
+                return found
+            for t, (old, new) in enumerate(zip(state.trees[m], rebuilt, strict=True)):
+                if not np.array_equal(old.leaf, new.leaf):
+                    return Mismatch(m, t, "", "the records of the leaves differ")
+        return None
+
+    def search(self, k: int, l_above: float | None = None) -> tuple[Step, list[Step]]:
+        """The last verified state whose K is at least k and L above the target.
+
+        Returns
+        -------
+        best : Step
+            The state to release.
+        path : list of Step
+            Every state looked at, for the trade-off of size against privacy.
+        """
+        path: list[Step] = []
+        for step in range(1, self.n_steps + 1):
+            state = self.state(step)
+            path.append(state)
+            if not keeps(state, k, l_above):
+                break
+        for state in reversed(path):
+            if keeps(state, k, l_above) and self.compare(state) is None:
+                return state, path
+        if not path:
+            raise InfeasibleError(
+                "no tree has a split: no predictor separates the responses",
+                hint="check the response and the predictors, or lower min_leaf",
+            )
+        first = path[0]
+        reached = f"K = {first.k}" + ("" if first.l is None else f" and L = {first.l:.3g}")
+        asked = f"K = {k}" + ("" if l_above is None else f" and L above {l_above:g}")
+        if keeps(first, k, l_above):
+            raise InfeasibleError(
+                "the first split cannot be rebuilt from the sanitized table",
+                hint="two predictors tie in a builder that breaks ties at random: leave one "
+                "of them out, or use TreeSettings",
+            )
+        raise InfeasibleError(
+            f"even the first split reaches only {reached}, and {asked} was asked",
+            hint="lower k or l, raise min_leaf, or publish fewer trees",
+        )
+
+
+def keeps(state: Step, k: int, l_above: float | None) -> bool:
+    """Whether a state keeps K and, strictly, L."""
+    return state.k >= k and (l_above is None or (state.l is not None and state.l > l_above))
+
+
+def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
+    """One sanitized column; groups of categories get the label of the release."""
+    codes = plan.group[column.codes]
+    if column.numeric:
+        return replace(column, codes=codes, values=np.asarray(plan.values))
+    members = np.bincount(plan.group, minlength=plan.n_groups)
+    labels = group_labels(column, plan)
+    return replace(column, codes=codes, labels=labels, alone=tuple(bool(m == 1) for m in members))
+
+
+def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
+    """The released label of every group: its categories joined, or ALL for an unused column."""
+    if plan.n_groups == 1:
+        return (ALL,)
+    known = len(column.labels) - column.missing
+    labels = []
+    for j in range(plan.n_groups):
+        members = np.flatnonzero(plan.group == j)
+        names = [column.labels[m] for m in members if m < known]
+        labels.append(concatenation(names, missing=len(members) - len(names)))
+    return tuple(labels)
+
+
+def first_difference(old: Sequence[Tree], new: Sequence[Tree], model: int = 0) -> Mismatch | None:
+    """The first node in which attribute, threshold, size or prediction differ, bit for bit."""
+    if len(old) != len(new):
+        return Mismatch(
+            model, min(len(old), len(new)), "", f"{len(new)} trees rebuilt, {len(old)} published"
+        )
+    for t, (a, b) in enumerate(zip(old, new, strict=True)):
+        for x, y in zip(a.nodes, b.nodes, strict=False):
+            what = node_difference(x, y)
+            if what:
+                return Mismatch(model, t, x.path, what)
+        if len(a.nodes) != len(b.nodes):
+            return Mismatch(model, t, "", f"{len(b.nodes)} nodes rebuilt, {len(a.nodes)} published")
+    return None
+
+
+def node_difference(x: Node, y: Node) -> str:
+    """What differs between two nodes; empty when nothing does."""
+    if x.path != y.path:
+        return "the node stands elsewhere"
+    if x.feature != y.feature:
+        if min(x.feature, y.feature) < 0:
+            return "a leaf in one tree, a split in the other"
+        return "another attribute is tested"
+    if x.threshold.hex() != y.threshold.hex():
+        return "the threshold differs"
+    if x.n != y.n:
+        return f"{y.n} records, {x.n} published"
+    if tuple(map(float, x.value)) != tuple(map(float, y.value)):
+        return "the prediction differs"
+    return ""

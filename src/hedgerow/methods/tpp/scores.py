@@ -1,0 +1,258 @@
+"""Scores that are functions of the record partition alone, and the scans that use them.
+
+Builder contract B1: class counts and response sums are integers; entropy uses an
+integer table of x log2 x; the two sides of a split enter symmetrically. So the
+score has the same bits whatever the order of records or categories.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+ENTROPY, GINI, RATIO, VARIANCE = range(4)
+CRITERIA = {"entropy": ENTROPY, "gini": GINI, "gain_ratio": RATIO, "variance": VARIANCE}
+
+
+@njit(cache=True, nogil=True)
+def gain_of(
+    left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int
+) -> float:
+    """Gain of a split from integer statistics; -1 when the sides do not differ.
+
+    Statistics of classes are the counts; of a numeric response (n, sum).
+    """
+    if criterion == VARIANCE:
+        nl, n = left[0], total[0]
+        nr = n - nl
+        sl, s = left[1], total[1]
+        sr = s - sl
+        # Equal means, exactly: compare quotients, then remainders crosswise.
+        if sl // nl == sr // nr and (sl % nl) * nr == (sr % nr) * nl:
+            return -1.0
+        a, b, c = float(sl), float(sr), float(s)
+        return (a * a / nl + b * b / nr) - c * c / n
+    k = len(total)
+    nl, n = 0, 0
+    for i in range(k):
+        nl += left[i]
+        n += total[i]
+    nr = n - nl
+    differ = False
+    for i in range(k):
+        if left[i] * nr != (total[i] - left[i]) * nl:
+            differ = True
+            break
+    if not differ:
+        return -1.0
+    if criterion == GINI:
+        a, b, c = 0, 0, 0
+        for i in range(k):
+            r = total[i] - left[i]
+            a += left[i] * left[i]
+            b += r * r
+            c += total[i] * total[i]
+        return (float(a) / nl + float(b) / nr) - float(c) / n
+    gain = table[n] - table[nl] - table[nr]
+    for i in range(k):
+        gain += table[left[i]] + table[total[i] - left[i]] - table[total[i]]
+    if criterion == ENTROPY:
+        return float(gain)
+    return float(gain) / float(table[n] - table[nl] - table[nr])
+
+
+@njit(cache=True, nogil=True)
+def histogram(
+    codes: NDArray[np.int32],
+    y: NDArray[np.int64],
+    w: NDArray[np.int64],
+    n_values: int,
+    width: int,
+    criterion: int,
+) -> NDArray[np.int64]:
+    """Statistics per value: class counts, or (n, sum)."""
+    hist = np.zeros((n_values, width), np.int64)
+    if criterion == VARIANCE:
+        for i in range(len(codes)):
+            hist[codes[i], 0] += w[i]
+            hist[codes[i], 1] += w[i] * y[i]
+    else:
+        for i in range(len(codes)):
+            hist[codes[i], y[i]] += w[i]
+    return hist
+
+
+@njit(cache=True, nogil=True)
+def dense(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The distinct codes in order, and the rank of every record among them."""
+    order = np.argsort(codes, kind="mergesort")
+    present = np.empty(len(codes), np.int32)
+    local = np.empty(len(codes), np.int32)
+    k = -1
+    for i in order:
+        if k < 0 or codes[i] != present[k]:
+            k += 1
+            present[k] = codes[i]
+        local[i] = k
+    return present[: k + 1].copy(), local
+
+
+@njit(cache=True, nogil=True)
+def scan_numeric(
+    hist: NDArray[np.int64],
+    total: NDArray[np.int64],
+    table: NDArray[np.int64],
+    criterion: int,
+    min_leaf: int,
+) -> tuple[float, int, int]:
+    """Best cut between neighbouring present values: gain and the ranks on its two sides.
+
+    Ties go to the lowest threshold. Gain -1 when no cut is admissible.
+    """
+    width = hist.shape[1]
+    left = np.zeros(width, np.int64)
+    n = total[0] if criterion == VARIANCE else total.sum()
+    nl = 0
+    best, lo, hi, last = -1.0, -1, -1, -1
+    for v in range(hist.shape[0]):
+        if criterion == VARIANCE:
+            here = hist[v, 0]
+        else:
+            here = 0
+            for i in range(width):
+                here += hist[v, i]
+        if here == 0:
+            continue
+        if last >= 0 and nl >= min_leaf and n - nl >= min_leaf:
+            gain = gain_of(left, total, table, criterion)
+            if gain > best:
+                best, lo, hi = gain, last, v
+        for i in range(width):
+            left[i] += hist[v, i]
+        nl += here
+        last = v
+        if n - nl < min_leaf:
+            break
+    return best, lo, hi
+
+
+@njit(cache=True, nogil=True)
+def _before(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
+    """-1, 0 or 1 as statistics a come before, with or after b."""
+    for i in range(len(a)):
+        if a[i] != b[i]:
+            return -1 if a[i] < b[i] else 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def scan_subsets(
+    hist: NDArray[np.int64],
+    masks: NDArray[np.uint64],
+    total: NDArray[np.int64],
+    table: NDArray[np.int64],
+    criterion: int,
+    min_leaf: int,
+) -> tuple[float, np.uint64, bool]:
+    """Best of the given subsets of present categories: gain, left subset, tied.
+
+    `hist` holds the present categories in their order, bit j of a mask is
+    category j. A split is oriented by statistics: the smaller vector goes left.
+    Equal gains go to the smaller left vector. When the vectors are equal too,
+    the category order decides, and `tied` tells that labels had a say.
+    """
+    p, width = hist.shape
+    n = total[0] if criterion == VARIANCE else total.sum()
+    everything = np.uint64((1 << p) - 1) if p < 64 else np.uint64(0xFFFFFFFFFFFFFFFF)
+    best, best_mask, tied = -1.0, np.uint64(0), False
+    best_left = np.zeros(width, np.int64)
+    left = np.zeros(width, np.int64)
+    for m in range(len(masks)):
+        mask = masks[m]
+        left[:] = 0
+        for j in range(p):
+            if (mask >> np.uint64(j)) & np.uint64(1):
+                for i in range(width):
+                    left[i] += hist[j, i]
+        nl = left[0] if criterion == VARIANCE else left.sum()
+        if nl < min_leaf or n - nl < min_leaf:
+            continue
+        gain = gain_of(left, total, table, criterion)
+        if gain < 0 or gain < best:
+            continue
+        right = total - left
+        side = _before(left, right)
+        even = side == 0
+        if side > 0 or (even and mask & np.uint64(1) == 0):
+            mask = everything ^ mask
+            left[:] = right
+        order = -1 if gain > best else _before(left, best_left)
+        if order < 0:
+            best, best_mask, tied = gain, mask, even
+            best_left[:] = left
+        elif order == 0 and mask != best_mask:
+            tied = True
+            # The first category in which the two subsets differ goes left.
+            differ = mask ^ best_mask
+            lowest = differ & (~differ + np.uint64(1))
+            if mask & lowest:
+                best_mask = mask
+    return best, best_mask, tied
+
+
+@njit(cache=True, nogil=True)
+def scan_single(
+    hist: NDArray[np.int64],
+    alone: NDArray[np.bool_],
+    total: NDArray[np.int64],
+    table: NDArray[np.int64],
+    criterion: int,
+    min_leaf: int,
+) -> tuple[float, int, bool, bool]:
+    """Best category against the rest: gain, its rank, whether it goes left, tied.
+
+    Orientation and ties as in `scan_subsets`; only categories with `alone` may stand alone.
+    """
+    p, width = hist.shape
+    n = total[0] if criterion == VARIANCE else total.sum()
+    best, best_j, best_side, tied = -1.0, -1, True, False
+    best_left = np.zeros(width, np.int64)
+    for j in range(p):
+        nj = hist[j, 0] if criterion == VARIANCE else hist[j].sum()
+        if not alone[j] or nj < min_leaf or n - nj < min_leaf or nj == n:
+            continue
+        gain = gain_of(hist[j], total, table, criterion)
+        if gain < 0 or gain < best:
+            continue
+        rest = total - hist[j]
+        side = _before(hist[j], rest)
+        left = hist[j] if side <= 0 else rest
+        order = -1 if gain > best else _before(left, best_left)
+        if order < 0:
+            best, best_j, best_side, tied = gain, j, side <= 0, side == 0
+            best_left[:] = left
+        elif order == 0:
+            tied = True
+    return best, best_j, best_side, tied
+
+
+@njit(cache=True, nogil=True)
+def split_rows(
+    rows: NDArray[np.int32], goes_left: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The rows of the two children, in their old order."""
+    n_left = 0
+    for i in range(len(rows)):
+        n_left += goes_left[i]
+    left = np.empty(n_left, np.int32)
+    right = np.empty(len(rows) - n_left, np.int32)
+    a, b = 0, 0
+    for i in range(len(rows)):
+        if goes_left[i]:
+            left[a] = rows[i]
+            a += 1
+        else:
+            right[b] = rows[i]
+            b += 1
+    return left, right

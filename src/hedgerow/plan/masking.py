@@ -1,0 +1,111 @@
+"""Masking: what was done to the numbers of one table, which no other table can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from ..errors import PlanError
+from .codec import register
+from .records import Column, Recoding
+
+
+@dataclass(frozen=True)
+class MaskedColumn(Column):
+    """What became of one column, as shares of its cells (0 to 1). No value of a person.
+
+    Parameters
+    ----------
+    released : str
+        Type of the released column.
+    missing : float
+        Missing in the original, and left so.
+    unchanged : float
+        Released as they were, missing ones not counted.
+    outside : float
+        Released outside the extent of the original column, before any clipping.
+    clipped : float
+        Moved back by clipping or coding.
+    suppressed : float
+        Made missing by the method.
+    """
+
+    released: str = ""
+    missing: float = 0.0
+    unchanged: float = 0.0
+    outside: float = 0.0
+    clipped: float = 0.0
+    suppressed: float = 0.0
+
+
+@register
+@dataclass(frozen=True)
+class Mask(Recoding):
+    """A masking method with its outcome per column.
+
+    The masking is a function of the whole table (ranks, groups, noise), so the
+    record says what was done and cannot do it to other people.
+
+    Parameters
+    ----------
+    method : str
+        What was done, in a few words.
+    columns : tuple of MaskedColumn
+    facts : mapping of str to number or str
+        Outcomes for the table as a whole, publishable.
+    """
+
+    kind: ClassVar[str] = "mask"
+
+    method: str
+    columns: tuple[MaskedColumn, ...]
+    facts: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "method": self.method,
+            "columns": [asdict(c) for c in self.columns],
+            "facts": dict(self.facts),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Mask:
+        """The record of plain JSON data."""
+        return cls(
+            str(data["method"]),
+            tuple(MaskedColumn(**c) for c in data["columns"]),
+            dict(data["facts"]),
+        )
+
+    def refuse(self) -> PlanError:
+        """The error for whoever wants to apply this to a table."""
+        return PlanError(
+            f"{self.method} cannot be applied from a plan: each released value depends on the "
+            f"whole table it was made from",
+            hint="run the method on the new table instead",
+        )
+
+    def explain(self) -> str:
+        """What was done, in words."""
+        lines = [f"{self.method}; each released value depends on the whole table"]
+        lines += [
+            f"  {name.replace('_', ' ')}: {value}"
+            for name, value in self.facts.items()
+            if not isinstance(value, Mapping)
+        ]
+        for c in self.columns:
+            parts = [
+                f"{share:.1%} {word}"
+                for word, share in (
+                    ("missing", c.missing),
+                    ("unchanged", c.unchanged),
+                    ("suppressed", c.suppressed),
+                    ("outside the original extent", c.outside),
+                    ("clipped", c.clipped),
+                )
+                if share
+            ]
+            lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
+        return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""Several numeric columns as one array of doubles, and back as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..errors import InputError, SchemaError
+from .table import Table
+
+Floats = NDArray[np.float64]
+
+
+def numeric_matrix(
+    table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None
+) -> Floats:
+    """Numeric columns as an array of shape (rows, columns); missing values are NaN.
+
+    Parameters
+    ----------
+    table : Table
+    names : sequence of str
+    kinds : mapping of str to str, optional
+        Declared kinds, which count more than the columns' types.
+
+    Raises
+    ------
+    SchemaError
+        Some columns are not numeric; all of them are named.
+    InputError
+        Some columns hold no value at all, or infinite ones; all are named.
+    """
+    kinds = kinds or {}
+    other = [
+        f"{name!r} ({kinds.get(name) or table.kind(name)})"
+        for name in names
+        if (kinds.get(name) or table.kind(name)) != "numeric" and not _empty(table, name)
+    ]
+    if other:
+        raise SchemaError(
+            f"only numeric columns can be used here, not {', '.join(other)}",
+            hint="leave these columns out of the quasi-identifiers",
+        )
+    empty = [name for name in names if _empty(table, name)]
+    if empty:
+        raise InputError(
+            f"every value is missing in: {', '.join(map(repr, empty))}",
+            hint="leave these columns out of the quasi-identifiers",
+        )
+    values = np.empty((table.n_rows, len(names)))
+    for c, name in enumerate(names):
+        try:
+            values[:, c] = table.arrow.column(name).cast(pa.float64(), safe=False).to_numpy()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise SchemaError(f"column {name!r} cannot be read as numbers") from None
+    infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
+    if infinite:
+        raise InputError(
+            f"infinite values in: {', '.join(map(repr, infinite))}",
+            hint="make them missing, or cap them",
+        )
+    return values
+
+
+def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:
+    """Masked numbers as a column; NaN is missing.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+    original : pyarrow type
+        The type of the original column.
+    integers : bool
+        Round to whole numbers, in the original type, where the original is an integer.
+    """
+    missing = np.isnan(values)
+    if integers and pa.types.is_integer(original):
+        kept = np.where(missing, 0.0, np.rint(values))
+        limits = np.iinfo(original.to_pandas_dtype())
+        # The largest 64-bit integers are no doubles: stay one step inside.
+        top = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0.0)
+        whole = np.clip(kept, float(limits.min), top).astype(limits.dtype)
+        return pa.array(whole, mask=missing, type=original)
+    return pa.array(values, mask=missing, type=pa.float64())
+
+
+def _empty(table: Table, name: str) -> bool:
+    column = table.arrow.column(name)
+    if column.null_count == len(column):
+        return True
+    return pa.types.is_floating(column.type) and bool(np.isnan(column.drop_null().to_numpy()).all())

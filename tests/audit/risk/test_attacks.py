@@ -1,0 +1,139 @@
+"""The attacks: what they must find, what they must not, and that row order decides nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow.audit.released import align
+from hedgerow.audit.risk.attacks import regression_attacks
+from hedgerow.audit.risk.influence import influence
+from hedgerow.audit.risk.linkage import linking_attacks
+from hedgerow.audit.risk.singling_out import singling_out
+from hedgerow.errors import ParameterError
+from hedgerow.schema import Schema
+from hedgerow.table import read
+
+from ..conftest import people_of
+
+FAST = ("tree", "nearest", "linear")
+
+
+@pytest.fixture(scope="module")
+def pair(people, release, schema):
+    return align(people, release, schema)
+
+
+@pytest.fixture(scope="module")
+def attacks(pair):
+    return {(a["target"], a["learner"]): a for a in regression_attacks(pair, people=300)}
+
+
+def test_every_learner_attacks_every_column(attacks):
+    learners = {"tree", "gradient boosting", "nearest", "linear"}
+    assert set(attacks) == {(t, name) for t in ("pay", "ill") for name in learners}
+
+
+def test_success_lies_between_public_totals_and_the_original(attacks):
+    for attack in attacks.values():
+        low, high = attack["interval"]
+        assert low <= attack["success"] <= high
+        assert attack["success"] > attack["public_guess"]
+    for learner in ("tree", "nearest"):
+        assert attacks["pay", learner]["success"] < attacks["pay", learner]["original"]
+        assert (
+            attacks["pay", learner]["relative_error"]
+            > attacks["pay", learner]["relative_error_original"]
+        )
+
+
+def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"a": np.arange(300), "y": rng.normal(100, 30, 300)})
+    schema = Schema(quasi=["a"], sensitive=["y"])
+    (attack,) = regression_attacks(align(people, people, schema), learners=["tree"])
+    # noise cannot be inferred: all success beyond the control is leakage about the rows
+    assert attack["success"] == 1.0
+    assert attack["control"] < 0.4
+    assert attack["over_control"] == pytest.approx(1.0)
+    assert attack["relative_error"] == pytest.approx(0.0, abs=1e-9)
+    assert attack["explained_control"] < 0
+
+
+def test_one_group_gives_the_public_mean(people):
+    schema = Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
+    pair = align(people, people.assign(age="*", job="*"), schema)
+    for attack in regression_attacks(pair, learners=FAST, people=200):
+        assert attack["success"] == pytest.approx(attack["public_guess"])
+        if attack["target"] == "pay":
+            assert attack["relative_error"] == pytest.approx(1.0)
+            assert attack["explained"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_random_row_and_majority_by_hand():
+    people = pd.DataFrame(
+        {"a": [1, 2, 3, 4], "ill": ["flu", "flu", "flu", "cold"], "y": [100.0, 105.0, -10.0, 0.0]}
+    )
+    pair = align(people, people.assign(a="[1-4]"), Schema(quasi=["a"], sensitive=["ill", "y"]))
+    ill, y = regression_attacks(pair, learners=["nearest"])
+    assert ill["random_row"] == pytest.approx((3 * 0.75 + 0.25) / 4)
+    assert (ill["success"], ill["public_best"]) == (0.75, 0.75)
+    # 100 and 105 hit each other within 10%; -10 and 0 are hit by themselves alone
+    assert y["random_row"] == pytest.approx((2 * 0.5 + 2 * 0.25) / 4)
+    assert y["public_best"] == 0.5
+
+
+def test_held_out_people_are_the_control_when_given(pair):
+    others = read(people_of(400, seed=9))
+    (pay, ill) = regression_attacks(pair, control=others, learners=["nearest"], people=300)
+    for attack in (pay, ill):
+        assert attack["control"] > attack["public_guess"]
+        assert abs(attack["control"] - attack["success"]) < 0.15
+
+
+def test_attacks_do_not_depend_on_row_order(people, release, schema):
+    order = np.random.default_rng(0).permutation(len(people))
+    one = align(people, release, schema)
+    two = align(people.iloc[order], release.iloc[order], schema)
+    assert regression_attacks(one, people=100) == regression_attacks(two, people=100)
+    assert linking_attacks(one, people=100) == linking_attacks(two, people=100)
+    assert singling_out(one) == singling_out(two)
+    assert influence(one) == influence(two)
+
+
+def test_identical_rows_share_the_link():
+    people = pd.DataFrame({"a": [1, 2, 3, 4, 5, 6]})
+    release = people.assign(a=["[1-3]", "[1-3]", "[1-3]", "[4-5]", "[4-5]", "6"])
+    for attack in linking_attacks(align(people, release, Schema(quasi=["a"]))):
+        assert attack["success"] == pytest.approx((3 * (1 / 3) + 2 * (1 / 2) + 1) / 6)
+        assert attack["original"] == 1.0
+        # only the single record's owner is not mistaken for somebody else
+        assert attack["control"] == pytest.approx(5 / 6)
+
+
+def test_linking_finds_perturbed_records_and_names_unknown_columns(people):
+    rng = np.random.default_rng(4)
+    schema = Schema(quasi=["age", "pay"])
+    release = people.assign(pay=people["pay"] + rng.normal(0, 1, len(people)))
+    distance, probabilistic = linking_attacks(align(people, release, schema))
+    assert distance["success"] > 0.8
+    assert probabilistic["success"] <= distance["success"]
+    with pytest.raises(ParameterError, match="'height'"):
+        linking_attacks(align(people, release, schema), columns=["height"])
+
+
+def test_singling_out_works_on_the_original_and_not_on_large_groups(pair):
+    (attack,) = singling_out(pair)
+    assert attack["original"] > 0.1
+    assert attack["success"] == 0.0
+    assert attack["over_public"] <= 0.0
+
+
+def test_influence_names_the_columns_that_tell(pair):
+    rows = {r["column"]: r for r in influence(pair)}
+    assert sum(r["release"]["tree"] for r in rows.values()) == pytest.approx(1.0)
+    assert rows["age"]["original"]["tree"] > rows["job"]["original"]["tree"] > 0.2
+    # sex has no part in pay or illness
+    assert rows["sex"]["original"]["tree"] < 0.02
+    assert abs(rows["sex"]["original"]["without"]) < 0.02

@@ -1,0 +1,51 @@
+"""People of a population that fit a class, by counting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow.audit.released import align
+from hedgerow.audit.risk.population import population_sizes, weighted_sizes
+from hedgerow.errors import InputError
+from hedgerow.schema import Schema
+from hedgerow.table import read
+
+from ..conftest import grouped, people_of
+
+QUASI = ["age", "job", "sex"]
+
+
+def test_population_equals_counting():
+    everybody = people_of(800, seed=5)
+    sample = everybody.iloc[::4].reset_index(drop=True)
+    release = grouped(sample, QUASI, ["pay"], 5)
+    pair = align(sample, release, Schema(quasi=QUASI))
+    sizes = population_sizes(pair, read(everybody))
+    for g, row in enumerate(pair.classes.first):
+        lo, hi = (e[pair.extents[0].codes[row]] for e in (pair.extents[0].lo, pair.extents[0].hi))
+        fits = everybody["age"].between(lo, hi)
+        for name in ("job", "sex"):
+            fits &= everybody[name].isin(release[name].iloc[row].split("+"))
+        assert sizes[g] == fits.sum()
+
+
+def test_a_population_without_columns_or_people_is_refused(people, release, schema):
+    pair = align(people, release, schema)
+    with pytest.raises(InputError, match="lacks 'job'"):
+        population_sizes(pair, read(people.drop(columns="job")))
+    with pytest.raises(InputError, match="10 rows, fewer"):
+        population_sizes(pair, read(people.head(10)))
+
+
+def test_weights_are_summed_and_checked():
+    people = pd.DataFrame({"a": [1, 1, 2], "w": [2.5, 3.5, 10.0]})
+    pair = align(people, people, Schema(quasi=["a"]))
+    assert weighted_sizes(pair, "w").tolist() == [6.0, 10.0]
+    for bad in ([0.5, 3, 10], [np.nan, 3, 10]):
+        worse = people.assign(w=bad)
+        with pytest.raises(InputError, match="1 sampling weights"):
+            weighted_sizes(align(worse, worse, Schema(quasi=["a"])), "w")
+    with pytest.raises(InputError, match="sampling weights 'v'"):
+        weighted_sizes(pair, "v")

@@ -1,0 +1,160 @@
+"""The whole audit: its promises about form, order, input and what it says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit import json_schema
+from hedgerow.audit.measures import MEASURES
+from hedgerow.errors import InputError, ParameterError, SchemaError
+
+from .conftest import people_of
+
+
+@pytest.fixture(scope="module")
+def found(people, release, schema):
+    return hr.audit(people, release, schema, people=100, k=10, population=people_of(3000, seed=0))
+
+
+def test_it_states_what_decides(found):
+    risk = found.risk["release"]
+    assert risk["classes"]["k"] >= 10 > found.risk["original"]["classes"]["k"]
+    assert risk["reidentification"]["prosecutor"]["highest"] == 1 / risk["classes"]["k"]
+    assert risk["reidentification"]["journalist"]["highest"] <= 1 / risk["classes"]["k"]
+    for name in ("pay", "ill"):
+        given = risk["sensitive"][name]["disclosure"]
+        assert given["mean_groups"] <= given["worst"]
+        assert (
+            given["mean_records"]
+            <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_records"]
+        )
+    assert risk["sensitive"]["ill"]["matching"] is None
+    assert {a["attack"] for a in found.attacks} == {"regression", "linking", "singling out"}
+    assert 0 < found.utility["loss"]["ncp"] < 1
+    assert found.utility["loss"]["c_avg"] >= 1
+
+
+def test_json_fits_the_published_schema(found):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    jsonschema.validate(json.loads(found.to_json()), json_schema())
+
+
+def test_json_schema_names_every_part(found):
+    data, described = json.loads(found.to_json()), json_schema()
+    assert set(described["required"]) == set(described["properties"]) == set(data)
+    for part in ("risk", "utility", "table"):
+        assert set(described["properties"][part]["required"]) == set(data[part])
+    attack = described["$defs"]["attack"]["properties"]
+    assert all(set(a) <= set(attack) for a in data["attacks"])
+    side = described["$defs"]["side"]["properties"]["sensitive"]["additionalProperties"][
+        "properties"
+    ]
+    assert set(data["risk"]["release"]["sensitive"]["pay"]) == set(side)
+
+
+def test_every_measure_states_direction_range_and_formula():
+    for measure in MEASURES.values():
+        assert measure.better in ("higher", "lower")
+        assert measure.formula
+        assert measure.low is not None or measure.high is not None
+        if measure.low is not None and measure.high is not None:
+            assert measure.low < measure.high
+
+
+def test_text_shows_original_beside_release(found):
+    text = str(found)
+    assert "k (smallest class)" in text
+    assert "regression, tree: pay" in text
+    assert "safe" not in text
+
+
+def test_the_same_audit_whatever_the_row_order_and_frame(people, release, schema):
+    order = np.random.default_rng(1).permutation(len(people))
+    options = {"attacks": False}
+    one = hr.audit(people, release, schema, **options)
+    two = hr.audit(people.iloc[order], release.iloc[order], schema, **options)
+    left, right = json.loads(one.to_json()), json.loads(two.to_json())
+    assert left["risk"]["release"]["classes"] == right["risk"]["release"]["classes"]
+    assert left["utility"]["learning"] == right["utility"]["learning"]
+    assert left["utility"]["queries"]["range"] == right["utility"]["queries"]["range"]
+    assert _rounded(left) == _rounded(right)
+    for frame in (pl.from_pandas, pa.Table.from_pandas):
+        other = hr.audit(frame(people), frame(release), schema, **options)
+        assert json.loads(other.to_json()) == left
+
+
+def _rounded(value):
+    if isinstance(value, dict):
+        return {k: _rounded(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_rounded(v) for v in value]
+    return round(value, 9) if isinstance(value, float) else value
+
+
+def test_any_release_of_mart_is_understood(people, schema):
+    for style in ("range", "mean"):
+        release = hr.protect(
+            people, schema, hr.MART(k=15, max_disclosure=0.6, numeric=style, categorical="weighted")
+        )
+        found = hr.audit(people, release.table, schema, attacks=False, learning=False)
+        assert found.risk["release"]["classes"]["k"] >= 15
+        assert found.risk["release"]["sensitive"]["pay"]["disclosure"]["worst"] <= 0.6 + 1e-9
+
+
+def test_suppressed_rows_and_cells(people, schema):
+    numbered = people.assign(row=range(len(people)))
+    release = numbered.iloc[5:].assign(sex="*")
+    found = hr.audit(numbered, release, schema, key="row", attacks=False, learning=False)
+    assert found.table["suppressed"] == 5
+    assert found.utility["loss"]["columns"]["sex"]["suppressed"] == 1.0
+
+
+def test_nothing_sensitive_is_an_audit_of_classes(people, release):
+    found = hr.audit(people, release, hr.Schema(quasi=["age", "job"]), people=50)
+    assert found.risk["release"]["sensitive"] == {}
+    assert [a["attack"] for a in found.attacks] == ["linking", "linking", "singling out"]
+    assert str(found)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a b.c": [1], "y": [2.0]}),
+        pd.DataFrame({"a b.c": [1, 1], "y": [2.0, 2.0]}),
+        pd.DataFrame({"a b.c": [None, "x"], "y": [None, 3.0]}),
+        pd.DataFrame({"a b.c": [True, False, None], "y": ['é,"', "b", "b"]}),
+        pd.DataFrame({"a b.c": pd.to_datetime(["2020-01-01", "2021-05-05", None]), "y": [1, 2, 3]}),
+    ],
+    ids=["one row", "constant", "nulls", "booleans", "dates"],
+)
+def test_odd_tables_audit_against_themselves(table):
+    found = hr.audit(
+        table, table, hr.Schema(quasi=["a b.c"], sensitive=["y"]), people=5, learning=len(table) > 2
+    )
+    assert found.utility["loss"]["ncp"] == 0.0
+    json.loads(found.to_json())
+
+
+def test_bad_input_is_named(people, release, schema):
+    with pytest.raises(InputError, match="cannot be aligned"):
+        hr.audit(people, release.head(50), schema)
+    with pytest.raises(SchemaError, match="lacks 'pay'"):
+        hr.audit(people, release.drop(columns="pay"), schema)
+    with pytest.raises(InputError, match="no original value"):
+        hr.audit(people, release.assign(age="[900-901]"), schema)
+    for wrong in ({"k": 0}, {"threshold": 0}, {"people": 0}, {"learners": ["oracle"]}):
+        with pytest.raises(ParameterError):
+            hr.audit(people, release, schema, **wrong)
+
+
+def test_saved_files_are_private(found, tmp_path):
+    found.save(tmp_path / "audit.json")
+    assert (tmp_path / "audit.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads((tmp_path / "audit.json").read_text())["hedgerow_audit"] == 1

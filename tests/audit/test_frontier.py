@@ -1,0 +1,96 @@
+"""The frontier: its points equal single audits, dominance, targets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit.frontier import Point, mark_dominated
+from hedgerow.errors import InfeasibleError, ParameterError
+
+
+@pytest.fixture(scope="module")
+def found(people, schema):
+    return hr.frontier(
+        people, schema, methods=[hr.MART(), hr.Mondrian()], k=[5, 40], max_disclosure=[0.3, 0.7]
+    )
+
+
+def point(disclosure, utility, k=5):
+    return Point("m", {}, k, 1, disclosure, 0.0, 0.0, 0.0, disclosure, utility)
+
+
+def test_dominance_by_hand():
+    marked = mark_dominated([point(0.2, 0.5), point(0.3, 0.6), point(0.3, 0.55), point(0.4, 0.6)])
+    assert [p.dominated for p in marked] == [False, False, True, True]
+
+
+def test_settings_a_method_lacks_are_not_varied(found):
+    asked = [(p.method, tuple(p.parameters.items())) for p in found.points]
+    assert len(asked) == len(set(asked))
+    assert sum(m == "MART" for m, _ in asked) == 4
+    own = "max_disclosure" in hr.Mondrian().get_params()
+    assert sum(m.startswith("Mondrian") for m, _ in asked) == (4 if own else 2)
+
+
+def test_points_equal_an_audit_of_their_release(found, people, schema):
+    for p in found.points[:2]:
+        made = hr.audit(people, found.release(p).table, schema, attacks=False, learning=False)
+        risk = made.risk["release"]
+        assert p.k == risk["classes"]["k"]
+        assert p.worst == pytest.approx(
+            max(c["disclosure"]["worst"] for c in risk["sensitive"].values())
+        )
+        assert p.ncp == pytest.approx(made.utility["loss"]["ncp"])
+        assert p.worst <= p.parameters["max_disclosure"] + 1e-9
+
+
+def test_targets_pick_the_best(found):
+    best = found.best(target_disclosure=0.3)
+    assert best.disclosure <= 0.3
+    assert best.utility == max(p.utility for p in found.points if p.disclosure <= 0.3)
+    assert found.best(target_k=40).k >= 40
+    least = found.best(target_utility=0.5)
+    assert least.disclosure == min(p.disclosure for p in found.points if p.utility >= 0.5)
+    with pytest.raises(InfeasibleError, match="highest utility"):
+        found.best(target_utility=1.1)
+
+
+def test_table_picture_and_json(found, people, schema):
+    table = found.to_table()
+    assert table.num_rows == len(found.points)
+    assert {"method", "asked_k", "k", "worst", "utility", "dominated"} <= set(table.column_names)
+    assert found.picture() == found.picture()
+    assert found.picture().lstrip().startswith("<?xml")
+    assert len(json.loads(found.to_json())["points"]) == len(found.points)
+    assert "dominated" in str(found) or not any(p.dominated for p in found.points)
+
+
+def test_threads_and_progress_change_nothing(people, schema):
+    seen = []
+    options = {"k": [5, 40], "max_disclosure": [0.4]}
+    one = hr.frontier(
+        people, schema, threads=1, progress=lambda i, n: seen.append((i, n)), **options
+    )
+    two = hr.frontier(people, schema, threads=2, **options)
+    assert one.points == two.points
+    assert seen == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"utility": "fun"}, {"disclosure": "none"}, {"threads": 0}, {"k": [], "max_disclosure": []}],
+)
+def test_bad_parameters(people, schema, wrong):
+    if "k" in wrong:
+        wrong["methods"] = {}
+    with pytest.raises(ParameterError):
+        hr.frontier(people, schema, **wrong)
+
+
+def test_learning_and_queries_as_utility(people, schema):
+    for utility in ("learning", "queries"):
+        (p,) = hr.frontier(people, schema, k=[20], max_disclosure=[0.5], utility=utility).points
+        assert 0 < p.utility <= 1

@@ -1,0 +1,173 @@
+"""Pairing tables and reading released cells."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hedgerow.audit.released import align
+from hedgerow.errors import InputError, SchemaError
+from hedgerow.hierarchy import Hierarchy
+from hedgerow.schema import Schema
+
+PEOPLE = pd.DataFrame(
+    {
+        "id": [11, 12, 13, 14],
+        "age": [27.0, 39.0, np.nan, 16.0],
+        "job": ["nurse", "cook", "a+b", None],
+        "born": [
+            dt.date(2001, 5, 1),
+            dt.date(2003, 1, 31),
+            dt.date(1999, 1, 1),
+            dt.date(1999, 1, 1),
+        ],
+        "pay": [10, 20, 30, 40],
+    }
+)
+SCHEMA = Schema(quasi=["age", "job", "born"], sensitive=["pay"])
+
+
+def released(**columns):
+    return PEOPLE.assign(**columns)
+
+
+def test_ranges_sets_weights_missing_and_dates_are_understood():
+    pair = align(
+        PEOPLE,
+        released(
+            age=["[27-39]", "[27-39]", "[16-20]+(missing)", "[16-20]+(missing)"],
+            job=["cook+nurse", "cook+nurse", '"a+b":3+(missing):1', '"a+b":3+(missing):1'],
+            born=["[2001-05-01/2003-01-31]"] * 2 + ["1999-01-01"] * 2,
+        ),
+        SCHEMA,
+    )
+    age, job, born = pair.extents
+    assert (age.lo[age.codes] == [27, 27, 16, 16]).all()
+    assert (age.hi[age.codes] == [39, 39, 20, 20]).all()
+    assert age.missing[age.codes].tolist() == [False, False, True, True]
+    names = job.domain.values
+    assert [[names[m] for m in job.members[c]] for c in job.codes[[0, 2]]] == [
+        ["cook", "nurse"],
+        ["a+b"],
+    ]
+    assert job.weights[job.codes[2]].tolist() == [0.75]
+    assert job.missing[job.codes[2]]
+    assert born.hi[born.codes[0]] == (dt.date(2003, 1, 31) - dt.date(1970, 1, 1)).days
+    assert pair.classes.sizes.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("cell", ["[27, 39]", "[27, 40[", "(20, 39]", "[2.7e1-39]"])
+def test_foreign_intervals(cell):
+    people = PEOPLE.dropna()
+    pair = align(people[:2], people[:2].assign(age=[cell] * 2), Schema(quasi=["age"]))
+    assert pair.extents[0].general
+    assert pair.extents[0].lo[0] <= 27
+    assert pair.extents[0].hi[0] >= 39
+
+
+def test_star_null_and_hierarchy():
+    jobs = Hierarchy(
+        {
+            "nurse": ("nurse", "health", "*"),
+            "cook": ("cook", "service", "*"),
+            "a+b": ("a+b", "service", "*"),
+        }
+    )
+    schema = Schema(quasi=["job", "age"], hierarchies={"job": jobs})
+    pair = align(
+        PEOPLE,
+        released(job=["health", "service", "service", None], age=["*", None, None, "16"]),
+        schema,
+    )
+    job, age = pair.extents
+    assert [sorted(job.domain.values[m] for m in job.members[c]) for c in job.codes[:2]] == [
+        ["nurse"],
+        ["a+b", "cook"],
+    ]
+    # row 2 had no age: its missing cell is original; but row 1's was suppressed
+    assert age.anything[age.codes].tolist() == [True, True, True, False]
+
+
+def test_pandas_means_are_plain_numbers():
+    pair = align(PEOPLE, released(age=[33.0, 33.0, np.nan, 16.0]), Schema(quasi=["age"]))
+    assert not pair.extents[0].general
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"age": ["[90-99]"] * 4}, r"no original value could have given: 'age' \(4 rows\)"),
+        ({"age": ["[39-27]"] * 4}, "'age' \\(4 rows\\)"),
+        ({"age": ["young", "young", "*", "*"]}, "'age' \\(2 rows\\)"),
+        ({"job": ["nurse", "baker", "baker", None]}, "'job' \\(2 rows\\)"),
+        ({"age": ["[10-20]", "[10-20]", "*", "*"]}, "do not cover .*'age' \\(2 rows\\)"),
+    ],
+)
+def test_impossible_cells_are_counted_and_never_shown(columns, says):
+    with pytest.raises(InputError, match=says) as caught:
+        align(PEOPLE, released(**columns), SCHEMA)
+    assert "baker" not in str(caught.value)
+    assert "young" not in str(caught.value)
+
+
+def test_outside_can_be_allowed():
+    pair = align(PEOPLE, released(age=["[10-20]", "[10-20]", "*", "*"]), SCHEMA, allow_outside=True)
+    assert any("'age' (2 rows)" in note for note in pair.notes)
+
+
+def test_fewer_rows_need_a_key():
+    fewer = PEOPLE.iloc[[3, 0]]
+    with pytest.raises(InputError, match="4 original and 2 released rows"):
+        align(PEOPLE, fewer, SCHEMA)
+    pair = align(PEOPLE, fewer, SCHEMA, key="id")
+    assert (pair.n_rows, pair.suppressed) == (2, 2)
+    assert pair.rows.tolist() == [0, 3]
+    assert pair.quasi[0].values[pair.quasi[0].codes].tolist() == [27.0, 16.0]
+    assert pair.extents[0].lo[pair.extents[0].codes].tolist() == [27.0, 16.0]
+
+
+def test_reordered_release_is_found_by_its_key():
+    shuffled = released(age=["[27-39]", "[27-39]", None, "16"]).iloc[[2, 0, 3, 1]]
+    pair = align(PEOPLE, shuffled, SCHEMA, key="id")
+    assert pair.extents[0].labels[pair.extents[0].codes[0]] == "[27-39]"
+    with pytest.raises(InputError, match="same order"):
+        align(PEOPLE, shuffled, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "says"),
+    [
+        ("id", [11, 11, 13, 14], "2 rows share one"),
+        ("id", [11, 12, 13, 99], "1 of 4 released rows"),
+        ("id", [11, 12, 13, None], "1 rows without a value"),
+    ],
+)
+def test_bad_keys(key, values, says):
+    with pytest.raises(InputError, match=says):
+        align(PEOPLE, released(id=values), SCHEMA, key=key)
+
+
+def test_missing_columns():
+    with pytest.raises(SchemaError, match="released table lacks 'age'"):
+        align(PEOPLE, PEOPLE.drop(columns="age"), SCHEMA)
+    with pytest.raises(SchemaError, match="no column 'agee'"):
+        align(PEOPLE, PEOPLE, Schema(quasi=["agee"]))
+    with pytest.raises(SchemaError, match="no key column"):
+        align(PEOPLE, PEOPLE.drop(columns="id"), SCHEMA, key="id")
+    with pytest.raises(SchemaError, match="no quasi-identifiers"):
+        align(PEOPLE, PEOPLE, Schema())
+
+
+def test_notes_name_identifiers_and_changed_columns():
+    pair = align(
+        PEOPLE,
+        released(pay=[10, 20, 30, 41]),
+        Schema(quasi=["job"], sensitive=["pay"], identifiers=["id"]),
+    )
+    said = " ".join(pair.notes)
+    assert "direct identifiers are in the release: id" in said
+    assert "row by row: pay" in said
+    assert "not measured: age, born" in said

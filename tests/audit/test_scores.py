@@ -1,0 +1,236 @@
+"""Scores of a masked file against brute force and by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from hedgerow.audit.linkage import (
+    distance_linkage,
+    interval_disclosure,
+    link_weights,
+    probabilistic_linkage,
+    standardise,
+)
+from hedgerow.audit.scores import information_loss, score, score_arrays
+from hedgerow.errors import InputError, ParameterError, UnsupportedError
+from hedgerow.kernels.patterns import count_patterns
+
+
+def pair(n=60, a=4, seed=0, digits=None, noise=0.4):
+    random = np.random.default_rng(seed)
+    x = random.lognormal(size=(n, a))
+    y = x + noise * random.normal(size=x.shape)
+    return (x, y) if digits is None else (x.round(digits), y.round(digits))
+
+
+def naive_distance(x, y, known):
+    zx, zy, shares = standardise(x), standardise(y), []
+    for j in range(1, known + 1):
+        hits = 0.0
+        for i in range(len(x)):
+            gaps = np.zeros(len(x))
+            for c in range(j):
+                gaps += (zx[:, c] - zy[i, c]) ** 2
+            if gaps[i] == gaps.min():
+                hits += 1 / (gaps == gaps[i]).sum()
+        shares.append(100 * hits / len(x))
+    return shares
+
+
+@pytest.mark.parametrize("digits", [None, 0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_distance_linkage(seed, digits):
+    x, y = pair(seed=seed, digits=digits)
+    assert np.allclose(distance_linkage(x, y, 4), naive_distance(x, y, 4))
+
+
+def test_ties_count_by_their_number():
+    x = np.array([[0.0], [0.0], [0.0], [9.0]])
+    # Each of the three equal records is linked right with probability 1/3.
+    assert distance_linkage(x, x).tolist() == [100 * (1 + 1) / 4]
+    constant = np.ones((5, 2))
+    assert distance_linkage(constant, constant).tolist() == [20.0]
+
+
+def naive_probabilistic(x, y, known, agree=0.25):
+    zx, zy, n, shares = standardise(x), standardise(y), len(x), []
+    for j in range(1, known + 1):
+        bits = np.abs(zx[None, :, :j] - zy[:, None, :j]) <= agree
+        flat = bits.reshape(-1, j).astype(float)
+        p, m, u = 1 / n, np.full(j, 0.9), np.full(j, 0.1)
+        for _ in range(1000):
+            a = p * np.prod(np.where(flat, m, 1 - m), axis=1)
+            b = (1 - p) * np.prod(np.where(flat, u, 1 - u), axis=1)
+            g = a / (a + b)
+            old = np.concatenate((m, u))
+            p = g.mean()
+            m = np.clip(g @ flat / g.sum(), 1e-6, 1 - 1e-6)
+            u = np.clip((1 - g) @ flat / (1 - g).sum(), 1e-6, 1 - 1e-6)
+            if np.abs(np.concatenate((m, u)) - old).max() < 1e-9:
+                break
+        weights = np.where(bits, np.log2(m / u), np.log2((1 - m) / (1 - u))).sum(axis=2)
+        weights = weights.round(6)
+        hits = 0.0
+        for i in range(n):
+            if weights[i, i] == weights[i].max():
+                hits += 1 / (weights[i] == weights[i, i]).sum()
+        shares.append(100 * hits / n)
+    return shares
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_probabilistic_linkage(seed):
+    x, y = pair(n=40, a=3, seed=seed, noise=0.2)
+    assert np.allclose(probabilistic_linkage(x, y, 3), naive_probabilistic(x, y, 3), atol=1e-6)
+
+
+def test_patterns_are_counted_over_all_pairs():
+    x, y = pair(n=50, a=3)
+    counts = count_patterns(np.ascontiguousarray(x.T), y, 0.5)
+    expected = np.zeros(8, int)
+    for q, r in itertools.product(y, x):
+        expected[sum(1 << c for c in range(3) if abs(r[c] - q[c]) <= 0.5)] += 1
+    assert counts.tolist() == expected.tolist()
+
+
+def test_weights_grow_with_agreement():
+    # 100 true pairs agree mostly; 9,900 others rarely.
+    counts = np.array([8000, 1000, 850, 150])
+    weights = link_weights(counts, 2, 0.01)
+    assert weights[3] > max(weights[1], weights[2]) > min(weights[1], weights[2]) > weights[0]
+
+
+def naive_interval(original, masked):
+    n, shares = len(original), []
+    order = np.argsort(masked, kind="stable")
+    ranked, rank = masked[order], np.argsort(order)
+    for p in range(1, 11):
+        h = math.floor(p * n / 100)
+        lo = ranked[np.maximum(rank - h, 0)]
+        hi = ranked[np.minimum(rank + h, n - 1)]
+        shares.append(((lo <= original) & (original <= hi)).mean())
+    return 100 * np.mean(shares)
+
+
+@pytest.mark.parametrize("n", [7, 60, 333])
+def test_interval_disclosure(n):
+    x, y = pair(n=n, a=2, seed=n)
+    expected = [naive_interval(x[:, c], y[:, c]) for c in range(2)]
+    assert np.allclose(interval_disclosure(x, y), expected)
+
+
+def test_interval_disclosure_of_ties_is_the_mean_over_their_orders():
+    original = np.array([1.0, 5.0, 2.0, 9.0, 4.0] * 4)
+    masked = np.array([1.0, 3.0, 3.0, 3.0, 8.0] * 4)
+    random, runs = np.random.default_rng(0), []
+    for _ in range(3000):
+        shuffled = random.permutation(20)
+        runs.append(naive_interval(original[shuffled], masked[shuffled]))
+    assert abs(interval_disclosure(original[:, None], masked[:, None])[0] - np.mean(runs)) < 0.3
+
+
+def test_information_loss_by_hand():
+    x = np.array([[1.0, 2.0], [2.0, 0.0], [3.0, 4.0]])
+    y = np.array([[1.0, 1.0], [4.0, 7.0], [4.0, 4.0]])
+    loss = information_loss(x, y)
+    assert loss.cells == pytest.approx(100 * np.mean([0, 0.5, 1, 1 / 3, 0]))
+    assert loss.means == pytest.approx(100 * np.mean([1 / 2, 2 / 2]))
+    v, w = np.cov(x.T), np.cov(y.T)
+    relative = [abs(v[i, j] - w[i, j]) / abs(v[i, j]) for i, j in ((0, 0), (0, 1), (1, 1))]
+    assert loss.covariances == pytest.approx(100 * np.mean(relative))
+    assert loss.variances == pytest.approx(100 * np.mean([relative[0], relative[2]]))
+    r, s = np.corrcoef(x.T)[0, 1], np.corrcoef(y.T)[0, 1]
+    assert loss.correlations == pytest.approx(100 * abs(r - s))
+    parts = (loss.cells, loss.means, loss.covariances, loss.variances, loss.correlations)
+    assert loss.total == pytest.approx(sum(parts) / 5)
+
+
+def test_constant_columns_are_left_out_and_told():
+    x = np.column_stack([np.ones(5), np.arange(5.0)])
+    loss = information_loss(x, x + 1)
+    # The constant's variance, its covariance and its correlation have nothing to compare.
+    assert loss.left_out == 2 + 1 + 1
+    flat = information_loss(pair()[0], np.ones((60, 4)))
+    assert flat.variances == pytest.approx(100)
+
+
+def test_the_same_file_scores_no_loss_and_full_risk():
+    x = pair()[0]
+    made = score_arrays(x, x, list("abcd"))
+    assert made.il == 0
+    assert made.dld == 100
+    assert made.id == 100
+    assert made.known == 2
+    assert made.dr == pytest.approx(0.25 * made.dld + 0.25 * made.pld + 0.5 * made.id)
+    assert made.score == pytest.approx(made.dr / 2)
+    assert made.to_dict()["loss"]["total"] == 0
+
+
+def test_threads_do_not_matter(monkeypatch):
+    from hedgerow.kernels import threads
+
+    x, y = pair(n=83, digits=0)
+    alone = score_arrays(x, y, list("abcd"))
+    monkeypatch.setattr(threads, "WORTH", 0)
+    assert score_arrays(x, y, list("abcd")) == alone
+
+
+def test_row_order_does_not_matter():
+    x, y = pair(n=80, digits=0)
+    shuffled = np.random.default_rng(1).permutation(80)
+    one, two = (score_arrays(p, q, list("abcd")) for p, q in ((x, y), (x[shuffled], y[shuffled])))
+    assert one.distance == pytest.approx(two.distance)
+    assert one.probabilistic == pytest.approx(two.probabilistic)
+    assert one.interval == pytest.approx(two.interval)
+
+
+def test_frames_files_and_missing_cells(tmp_path):
+    x, y = pair()
+    original = pd.DataFrame(x, columns=list("abcd")).assign(name="w")
+    masked = pl.DataFrame(y, schema=list("abcd"))
+    original.loc[3, "a"] = np.nan
+    original.to_csv(tmp_path / "original.csv", index=False)
+    made = score(tmp_path / "original.csv", masked)
+    assert made.columns == ("a", "b", "c", "d")
+    assert made.rows == 59
+    keep = np.arange(60) != 3
+    assert made.score == pytest.approx(score_arrays(x[keep], y[keep], list("abcd")).score)
+    assert score(original, masked, columns=["d", "b"]).columns == ("d", "b")
+
+
+def test_a_sample_of_records_is_linked_on_request():
+    x, y = pair(n=300)
+    made = score_arrays(x, y, list("abcd"), records=50, random_state=1)
+    assert made.linked == 50
+    assert made.rows == 300
+    assert made == score_arrays(x, y, list("abcd"), records=50, random_state=1)
+    assert abs(made.dld - score_arrays(x, y, list("abcd")).dld) < 20
+
+
+@pytest.mark.parametrize(
+    ("original", "masked", "options", "error", "words"),
+    [
+        ({"a": [1.0, 2]}, {"a": [1.0]}, {}, InputError, "2 and 1 rows"),
+        ({"a": [1.0, 2]}, {"b": [1.0, 2]}, {}, InputError, "no numeric column"),
+        ({"a": [1.0, 2]}, {"a": [1.0, np.inf]}, {}, InputError, "infinite values in: 'a'"),
+        ({"a": [1.0, None]}, {"a": [1.0, 2]}, {}, InputError, "only 1 rows are complete"),
+        ({"a": [1.0, 2]}, {"a": [1.0, 2]}, {"known": 2}, ParameterError, "known is 2"),
+        ({"a": [1.0, 2]}, {"a": [1.0, 2]}, {"columns": ["z"]}, InputError, "'z'"),
+        ({"a": [1.0, 2]}, {"a": [1.0, 2]}, {"records": 0}, ParameterError, "records"),
+    ],
+)
+def test_bad_input(original, masked, options, error, words):
+    with pytest.raises(error, match=words):
+        score(pd.DataFrame(original), pd.DataFrame(masked), **options)
+
+
+def test_too_many_patterns_are_refused():
+    wide = np.random.default_rng(0).random((5, 50))
+    with pytest.raises(UnsupportedError, match="25 attributes"):
+        probabilistic_linkage(wide, wide)

@@ -1,0 +1,55 @@
+"""Learning from a release: the errors by hand, and what the comparison must show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.naive_bayes import GaussianNB
+
+import hedgerow as hr
+from hedgerow.audit.released import align
+from hedgerow.audit.utility.models import errors, fold_protocol, learning
+from hedgerow.errors import ParameterError
+
+
+def test_errors_by_hand():
+    found = errors(np.array([0.0, 2.0, -4.0]), np.array([1.0, 1.0, -5.0]))
+    assert found["mape"] == pytest.approx((1 / 2 + 1 / 4) / 2)
+    assert found["relative_mae"] == pytest.approx(1.0 / 2.0)
+    assert found["zero_share"] == pytest.approx(1 / 3)
+    truth = np.array([0.0, 2.0, -4.0])
+    assert found["r2"] == pytest.approx(1 - 3 / ((truth - truth.mean()) ** 2).sum())
+
+
+def test_an_unchanged_release_teaches_the_same(people, schema):
+    for row in learning(
+        align(people, people, schema),
+        estimators={"linear": LinearRegression(), "bayes": GaussianNB()},
+    ):
+        assert row["release"] == row["original"]
+        assert row["release"] != row["constant"]
+
+
+def test_a_release_teaches_less_than_the_original_and_more_than_nothing(people, schema, release):
+    rows = learning(align(people, release, schema), estimators={"linear": LinearRegression()})
+    (row,) = rows
+    assert row["target"] == "pay"
+    assert row["constant"]["r2"] < row["release"]["r2"] <= row["original"]["r2"] + 0.01
+
+
+def test_the_fold_protocol_routes_test_folds_through_the_plan(people, schema):
+    (row,) = fold_protocol(
+        people,
+        schema.replace(sensitive=["pay"]),
+        hr.MART(k=20, max_disclosure=0.9),
+        folds=3,
+        estimators={"linear": LinearRegression()},
+    )
+    assert row["folds"] == 3
+    assert row["constant"]["mape"] > row["release"]["mape"] >= row["original"]["mape"] * 0.95
+
+
+def test_folds_out_of_range(people, schema):
+    with pytest.raises(ParameterError, match="folds"):
+        learning(align(people, people, schema), folds=1)

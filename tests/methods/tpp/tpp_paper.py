@@ -1,0 +1,72 @@
+"""Step 3 of the paper's Figure 2 as printed, and the ordering shortcut, to show where they fail."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from hedgerow.methods.tpp.builder import Grower, Tree
+from hedgerow.methods.tpp.columns import Predictor
+from hedgerow.methods.tpp.scores import gain_of
+
+
+def printed_step_3(column: Predictor, feature: int, tree: Tree) -> Predictor:
+    """Steps 3(a) to 3(d) to the letter, in doubles; values that no step assigns stay."""
+    values = column.values.tolist()
+    nodes = [n for n in tree.nodes if n.feature == feature]
+    right_ends = {values[n.lo] for n in nodes}
+    left_ends = {values[n.hi] for n in nodes}
+    marks = sorted(right_ends | left_ends)
+    table = np.sort(column.values[column.codes])
+
+    def interval(mark: float, right_end: bool) -> np.ndarray:
+        at = marks.index(mark)
+        other = marks[at - 1] if right_end and at else None
+        if not right_end:
+            other = marks[at + 1] if at + 1 < len(marks) else None
+        lo, hi = (other, mark) if right_end else (mark, other)
+        inside = table[
+            (table >= (lo if lo is not None else -np.inf))
+            & (table <= (hi if hi is not None else np.inf))
+        ]
+        if other is None:
+            return inside
+        if other in (left_ends if right_end else right_ends):  # two boundary values: equal halves
+            half = len(inside) // 2
+            part = inside[half:] if right_end else inside[:half]
+            return part[part != other] if len(part[part != other]) else np.array([mark])
+        return inside[inside != other]
+
+    released = {v: v for v in values}
+    for n in nodes:
+        v1, v2 = values[n.lo], values[n.hi]
+        one, two = interval(v1, True), interval(v2, False)
+        d = min(v1 - one.mean(), two.mean() - v2)
+        released |= dict.fromkeys(one.tolist(), v1 - d) | dict.fromkeys(two.tolist(), v2 + d)
+    return Predictor.numbers(column.name, [released[v] for v in column.values[column.codes]])
+
+
+class Shortcut(Grower):
+    """A grower that orders categories by mean class code, always."""
+
+    def _search(self, feature, column, codes, y, w, total):  # type: ignore[no-untyped-def]
+        self.ordered = True
+        return super()._search(feature, column, codes, y, w, total)
+
+    def _ordered(self, hist, total):  # type: ignore[no-untyped-def]
+        means = [
+            Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist
+        ]
+        order = sorted(range(len(means)), key=lambda j: means[j])
+        best, chosen = 0.0, None
+        for at in range(1, len(order)):
+            if means[order[at - 1]] == means[order[at]]:
+                continue
+            left = hist[order[:at]].sum(axis=0)
+            if min(left.sum(), (total - left).sum()) < self.settings.min_leaf:
+                continue
+            gain = gain_of(left, total, self.table, self.criterion)
+            if gain > best:
+                best, chosen = gain, np.isin(np.arange(len(order)), order[:at])
+        return None if chosen is None else (best, chosen, False)

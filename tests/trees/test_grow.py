@@ -1,0 +1,271 @@
+"""The grower against a plain reference in exact fractions."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow.table import read
+from hedgerow.trees.grow import LEAF, Grown, Predictors, grow, root_statistics
+from hedgerow.trees.responses import Responses
+from hedgerow.trees.statistics import ENTROPY, SSE, Layout, Rules
+
+from .reference import Grower, Node
+from .tables import predictors, responses
+
+
+def rules(
+    made: Responses,
+    min_leaf: int = 4,
+    cap: float = 1.0,
+    share: float = 1.0,
+    entropy: float = 0.0,
+    gain: int = SSE,
+) -> Rules:
+    q, c = len(made.n_classes), len(made.categorical)
+    caps = np.ones(made.z.shape[1] + q)
+    caps[: made.z.shape[1] + c] = cap
+    shares, entropies = np.ones(q), np.zeros(q)
+    shares[:c], entropies[:c] = share, entropy
+    return Rules(min_leaf, caps, shares, entropies, gain)
+
+
+def left_codes(grown: Grown, given: Predictors, i: int) -> set[int]:
+    """The codes that go left at node i, whatever the kind of column."""
+    c = grown.column[i]
+    if not given.ordered[c]:
+        return set(grown.subset(i).tolist())
+    codes = set(range(int(grown.last_left[i]) + 1))
+    return codes | ({int(given.n_codes[c])} if grown.missing_left[i] else set())
+
+
+def assert_same_tree(grown: Grown, given: Predictors, root: Node) -> None:
+    nodes = root.preorder()
+    assert grown.n_nodes == len(nodes)
+    for i, node in enumerate(nodes):
+        assert set(grown.rows[grown.start[i] : grown.end[i]].tolist()) == set(node.rows)
+        assert grown.column[i] == node.column
+        assert grown.depth[i] == node.depth
+        if node.column >= 0:
+            here = set(given.codes[node.rows, node.column].tolist())
+            assert left_codes(grown, given, i) & here == node.left_codes
+            assert nodes[grown.right[i]] is node.right
+
+
+def check(given: Predictors, made: Responses, asked: Rules, max_depth: int | None = None) -> Grown:
+    layout = Layout.of(made, asked.gain, squares=bool((asked.cap[: made.z.shape[1]] < 1).any()))
+    grown = grow(given, made, layout, asked, max_depth)
+    reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
+    assert_same_tree(grown, given, reference.grow(max_depth=99 if max_depth is None else max_depth))
+    for i in range(grown.n_nodes):  # the statistics that moved with the node are those of its rows
+        rows = grown.rows[grown.start[i] : grown.end[i]]
+        part = Responses(
+            made.responses,
+            made.z[rows],
+            made.classes[rows],
+            made.n_classes,
+            made.missing_of,
+            made.center,
+        )
+        assert grown.stats[i].tolist() == root_statistics(part, layout).tolist()
+    return grown
+
+
+# limits that no share of whole records can meet exactly, where rounding would decide
+RULES = {
+    "plain": {},
+    "cap": {"cap": 0.4371},
+    "tight": {"cap": 0.2113, "min_leaf": 2},
+}
+CLASS_RULES = {
+    "share": {"share": 0.6231},
+    "entropy": {"entropy": 0.71},
+    "both": {"share": 0.6917, "cap": 0.5113},
+}
+
+
+@pytest.mark.parametrize("asked", RULES)
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kinds", ["n", "nn", "nnn"])
+@pytest.mark.parametrize("columns", ["oo", "oc", "cc"])
+def test_numeric_responses(columns: str, kinds: str, missing: bool, asked: str) -> None:
+    rng = np.random.default_rng(
+        [len(columns), len(kinds), missing, ord(columns[0]), ord(columns[1])]
+    )
+    given = predictors(rng, 70, columns, missing=missing)
+    made = responses(rng, given, kinds, missing=missing)
+    assert check(given, made, rules(made, **RULES[asked])).n_nodes > 1
+
+
+@pytest.mark.parametrize("asked", [*RULES, *CLASS_RULES])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kinds", ["c", "nc", "cc"])
+def test_categorical_and_mixed_responses(kinds: str, missing: bool, asked: str) -> None:
+    rng = np.random.default_rng([len(kinds), missing, ord(kinds[0])])
+    given = predictors(rng, 70, "oc", missing=missing)
+    made = responses(rng, given, kinds, missing=missing)
+    check(given, made, rules(made, **{**RULES, **CLASS_RULES}[asked]))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kinds", ["c", "cc"])
+def test_entropy_gain(kinds: str, missing: bool) -> None:
+    rng = np.random.default_rng([7, missing, len(kinds)])
+    given = predictors(rng, 60, "oc", missing=missing)
+    made = responses(rng, given, kinds)
+    assert check(given, made, rules(made, gain=ENTROPY)).n_nodes > 1
+
+
+@pytest.mark.parametrize("kinds", ["n", "nn", "nc"])
+@pytest.mark.parametrize("seed", range(4))
+def test_many_ties(kinds: str, seed: int) -> None:
+    """Few distinct responses: gains are equal again and again."""
+    rng = np.random.default_rng(seed)
+    given = predictors(rng, 60, "oco", n_codes=3, missing=True)
+    made = responses(rng, given, kinds, coarse=True)
+    check(given, made, rules(made, min_leaf=2))
+
+
+@pytest.mark.parametrize("kinds", ["n", "nn", "nc"])
+@pytest.mark.parametrize("cap", [1.0, 0.3119])
+def test_large_nodes_keep_histograms_and_subtract(kinds: str, cap: float) -> None:
+    rng = np.random.default_rng(5)
+    given = predictors(rng, 900, "oco", n_codes=5, missing=True)
+    made = responses(rng, given, kinds)
+    assert check(given, made, rules(made, min_leaf=25, cap=cap)).n_nodes > 9
+
+
+def test_depth_is_limited() -> None:
+    rng = np.random.default_rng(3)
+    given = predictors(rng, 80, "oo")
+    made = responses(rng, given, "n")
+    assert check(given, made, rules(made), max_depth=2).depth.max() == 2
+    assert check(given, made, rules(made), max_depth=0).n_nodes == 1
+
+
+@pytest.mark.parametrize("kinds", ["n", "nn", "c"])
+def test_many_categories_are_cut_in_order(kinds: str) -> None:
+    rng = np.random.default_rng(11)
+    given = predictors(rng, 150, "w", n_codes=5)
+    made = responses(rng, given, kinds)
+    check(given, made, rules(made, min_leaf=10), max_depth=1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_response_in_order_of_its_means_misses_no_subset(seed: int) -> None:
+    """Breiman et al. 1984, theorem 4.5: the best of all 2^(m-1) - 1 subsets is one of m - 1 cuts."""
+    rng = np.random.default_rng(seed)
+    given = predictors(rng, 120, "c", n_codes=12)
+    made = responses(rng, given, "n")
+    asked = rules(made, min_leaf=1)
+    layout = Layout.of(made, squares=False)
+    grown = grow(given, made, layout, asked, 1)
+    reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
+    whole = reference.stats(range(120))
+
+    def gain(codes: set[int]) -> Any:
+        inside = [i for i in range(120) if given.codes[i, 0] in codes]
+        others = [i for i in range(120) if given.codes[i, 0] not in codes]
+        return (
+            reference.impurity(whole)
+            - reference.impurity(reference.stats(inside))
+            - reference.impurity(reference.stats(others))
+        )
+
+    z = made.z[:, 0].astype(float)
+    sums, n = np.bincount(given.codes[:, 0], z, 12), np.bincount(given.codes[:, 0], minlength=12)
+    subsets = [s for size in range(1, 7) for s in combinations(range(12), size)]
+    picked = np.zeros((len(subsets), 12))
+    for row, s in enumerate(subsets):
+        picked[row, list(s)] = 1
+    a, b = picked @ sums, picked @ n
+    best = subsets[int(np.argmax(a**2 / b + (sums.sum() - a) ** 2 / (120 - b)))]
+    assert gain(set(grown.subset(0).tolist())) == gain(set(best))
+
+
+def test_the_principal_axis_finds_what_no_single_response_shows() -> None:
+    """Two responses whose difference tells the categories apart, each of them alone does not."""
+    rng = np.random.default_rng(2)
+    given = predictors(rng, 600, "c", n_codes=14)
+    code = given.codes[:, 0]
+    side = np.where(code % 2, 1.0, -1.0)
+    common = rng.permutation(np.linspace(-1.5, 1.5, 14))[code]
+    table = read(pa.table({"a": common + side, "b": common - side}))
+    made = Responses.of([table.column("a"), table.column("b")])
+    grown = check(given, made, rules(made), max_depth=1)
+    assert set(grown.subset(0).tolist()) in (
+        {c for c in range(14) if c % 2},
+        {c for c in range(14) if c % 2 == 0},
+    )
+
+
+def shuffled(given: Predictors, made: Responses, order: Any) -> tuple[Predictors, Responses]:
+    return (
+        Predictors(given.codes[order], given.n_codes, given.ordered),
+        Responses(
+            made.responses,
+            made.z[order],
+            made.classes[order],
+            made.n_classes,
+            made.missing_of,
+            made.center,
+        ),
+    )
+
+
+def signature(grown: Grown, order: Any) -> list[Any]:
+    """Everything about a tree that must not depend on the order of the rows."""
+    rows = [
+        sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist())
+        for i in range(grown.n_nodes)
+    ]
+    subsets = [
+        grown.subset(i).tolist() if grown.column[i] != LEAF else [] for i in range(grown.n_nodes)
+    ]
+    return [
+        rows,
+        subsets,
+        grown.column.tolist(),
+        grown.last_left.tolist(),
+        grown.first_right.tolist(),
+        grown.missing_left.tolist(),
+        grown.stats.tolist(),
+        grown.right.tolist(),
+    ]
+
+
+@pytest.mark.parametrize("kinds", ["n", "nn", "nnn", "nc", "cc"])
+def test_neither_row_order_nor_threads_nor_repetition_matter(kinds: str) -> None:
+    rng = np.random.default_rng(9)
+    given = predictors(rng, 3_000, "oocw", n_codes=12, missing=True)
+    made = responses(rng, given, kinds, missing=True, coarse=True)
+    asked, layout = rules(made, min_leaf=5, cap=0.5), Layout.of(made)
+    orders = [np.arange(3_000), *(rng.permutation(3_000) for _ in range(3))]
+    first = grow(given, made, layout, asked)
+    assert first.n_nodes > 50
+
+    def again(order: Any) -> list[Any]:
+        return signature(grow(*shuffled(given, made, order), layout, asked), order)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(again, orders))
+    flat = signature(first, np.arange(3_000))
+    # with categories the subset's codes are part of the plan, so they must agree as well
+    assert all(f == flat for f in found)
+
+
+def test_nothing_that_was_given_changes() -> None:
+    rng = np.random.default_rng(1)
+    given = predictors(rng, 200, "oc", missing=True)
+    made = responses(rng, given, "nc", missing=True)
+    before = given.codes.copy(), made.z.copy(), made.classes.copy()
+    grow(given, made, Layout.of(made), rules(made))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(before, (given.codes, made.z, made.classes), strict=True)
+    )
