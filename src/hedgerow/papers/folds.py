@@ -55,7 +55,9 @@ def by_group(cells: Sequence[Floats | list[str]], leaf: Ints) -> list[Feature]:
         if isinstance(values, np.ndarray):
             made.append(Feature(values, leaf))
         else:
-            names, index = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True)
+            names, index = np.unique(
+                np.array(values, dtype=object).astype(str), return_inverse=True
+            )
             made.append(Feature(names.tolist(), index.astype(np.int64)[leaf]))
     return made
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -189,12 +188,16 @@ class _Cell:
         return float(np.mean([x.rsd for x in self.left]))
 
     def record(self) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "groups": round(float(np.mean([x.groups for x in self.left])), 1),
-            "rsd": self.rsd,
-            "rsd_records": float(np.mean([x.records for x in self.left])),
-            "rsd_worst": min(x.worst for x in self.left),
-        } if self.left else dict.fromkeys(("groups", "rsd", "rsd_records", "rsd_worst"))
+        row: dict[str, Any] = (
+            {
+                "groups": round(float(np.mean([x.groups for x in self.left])), 1),
+                "rsd": self.rsd,
+                "rsd_records": float(np.mean([x.records for x in self.left])),
+                "rsd_worst": min(x.worst for x in self.left),
+            }
+            if self.left
+            else dict.fromkeys(("groups", "rsd", "rsd_records", "rsd_worst"))
+        )
         row |= {f"mape_{name}": self.mape(name) for name in LEARNERS}
         return row | {
             f"mae_{name}": float(np.mean([e.mae for e in self.found[name]])) for name in LEARNERS
@@ -412,15 +415,23 @@ def in_sample() -> list[dict[str, Any]]:
     levels = path.to_table()["rsd_groups"].to_numpy()
     step = int(np.argmax(levels >= 0.85))
     found.append(
-        ("error-digression path to RSD .85, k=10",
-         left_uncertain(path[step].leaf_of_rows().astype(np.int64), y))
+        (
+            "error-digression path to RSD .85, k=10",
+            left_uncertain(path[step].leaf_of_rows().astype(np.int64), y),
+        )
     )
     for k, cap in ((10, 0.5), (10, 0.4), (10, 0.3), (20, 0.4)):
         _, group = released_by(_mart(k, max_disclosure=cap), data, everyone)
         found.append((f"MART k={k}, max_disclosure={cap}", left_uncertain(group, y)))
     return [
-        {"rule": name, "groups": x.groups, "rsd": x.rsd, "rsd_records": x.records,
-         "rsd_worst": x.worst, "r2": x.r2}
+        {
+            "rule": name,
+            "groups": x.groups,
+            "rsd": x.rsd,
+            "rsd_records": x.records,
+            "rsd_worst": x.worst,
+            "r2": x.r2,
+        }
         for name, x in found
     ]
 
@@ -449,7 +460,9 @@ def table_5(seed: int = SEED) -> dict[str, Any]:
             "first": a,
             "second": b,
             **{
-                f"p_{learner}": paired(found[a, k].by_record(learner), found[b, k].by_record(learner))
+                f"p_{learner}": paired(
+                    found[a, k].by_record(learner), found[b, k].by_record(learner)
+                )
                 for learner in LEARNERS
             },
         }
