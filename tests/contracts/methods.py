@@ -29,7 +29,7 @@ class Case:
     applies : bool
         Its plan can be applied to other people.
     domain_public : bool
-        Its public plan lists the categories, without which nobody can use the release.
+        Its readers must know the categories of every column.
     """
 
     name: str

@@ -112,6 +112,7 @@ def _categorical_type() -> tuple[Any, Schema]:
     frame["rank"] = pd.Categorical(
         ["low", "high"] * 20, categories=["low", "middle", "high"], ordered=True
     )
+    frame["grade"] = frame["rank"]
     return frame, Schema(quasi=["age", "job", "rank"], sensitive=["pay"])
 
 

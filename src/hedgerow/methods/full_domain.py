@@ -18,7 +18,7 @@ from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from ..table.encode import encode
-from .base import Method, plan_columns
+from .base import Method, check_columns, plan_columns
 from .diversity import Diversity, accept
 from .domain import Domain, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
@@ -54,6 +54,7 @@ class _FullDomain(Method):
                 "there are no quasi-identifiers to generalise", hint="name them in the schema"
             )
         self._check_k(table)
+        check_columns(table, schema)
         asked = self._asked()
         diverse = asked.l is not None or asked.t is not None
         if diverse and not schema.sensitive:

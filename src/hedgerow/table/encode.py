@@ -375,7 +375,9 @@ def _natural(
         return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
     key = np.full(len(unique) + 1, np.nan)
     key[merged[:-1]] = entries.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.argsort(key[present], kind="stable")
+    place = np.empty(len(present), np.int64)  # whole numbers that share a double: by text
+    place[pc.sort_indices(unique.take(pa.array(present))).to_numpy()] = np.arange(len(present))
+    return np.lexsort((place, key[present]))
 
 
 def as_text(values: pa.Array) -> pa.Array:
