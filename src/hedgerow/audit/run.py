@@ -100,13 +100,12 @@ def audit(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     tell("classes and disclosure")
     sizes = _population(pair, population, weights)
     after = _risk(pair, pair.classes, pair.released_sensitive, sizes, threshold)
-    after["classes"]["wildcard_k"] = int(classes.wildcard_sizes(
-        pair.classes, [e.codes for e in pair.extents],
-        [e.wild[e.codes] for e in pair.extents]).min())
+    after["classes"]["wildcard_k"] = classes.wildcard_k(
+        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents])
     before = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
-    before["classes"]["wildcard_k"] = int(classes.wildcard_sizes(
+    before["classes"]["wildcard_k"] = classes.wildcard_k(
         pair.original_classes, [c.codes for c in pair.quasi],
-        [c.codes == c.n_values for c in pair.quasi]).min())
+        [c.codes == c.n_values for c in pair.quasi])
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
         column.pop("scatter")
@@ -172,10 +171,10 @@ def _risk(pair: Pair, grouping: Grouping, sensitive: Sequence[Column], populatio
 
 
 def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
-    names = list(map(str, column.values)) + ["(missing)"] * column.has_missing
+    hierarchy = pair.schema.hierarchies.get(column.name)
+    names = list(map(str, column.values)) + ["(missing)"] * column.has_missing if hierarchy else []
     out: dict[str, Any] = {"kind": column.kind}
-    out |= disclosure.diversity_summary(counts, column.kind, names,
-                                        pair.schema.hierarchies.get(column.name))
+    out |= disclosure.diversity_summary(counts, column.kind, names, hierarchy)
     if column.is_number:
         values = np.append(column.values, np.nan)[: counts.n_values]
         ratio = numeric.rsd(counts, values)
