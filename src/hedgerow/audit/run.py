@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
 
@@ -97,15 +98,12 @@ def audit(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     tell = progress or (lambda line: None)
     tell("pairing the tables")
     pair = align(original, released, schema, key=key, allow_outside=allow_outside)
-    tell("classes and disclosure")
     sizes = _population(pair, population, weights)
-    after = _risk(pair, pair.classes, pair.released_sensitive, sizes, threshold)
-    after["classes"]["wildcard_k"] = classes.wildcard_k(
-        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents])
-    before = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
-    before["classes"]["wildcard_k"] = classes.wildcard_k(
-        pair.original_classes, [c.codes for c in pair.quasi],
-        [c.codes == c.n_values for c in pair.quasi])
+    tell("classes, disclosure and utility")
+    before, after, loss, distributions, queries = _together(
+        lambda: _before(pair, threshold), lambda: _after(pair, sizes, threshold),
+        lambda: loss_summary(pair, k), lambda: distribution_summary(pair),
+        lambda: query_summary(pair, seed=seed))
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
         column.pop("scatter")
@@ -113,9 +111,8 @@ def audit(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     found: list[dict[str, Any]] = []
     if attacks:
         found, risk["influence"] = _attacks(pair, control, people, learners, seed, tell)
-    tell("utility")
-    utility: dict[str, Any] = {"loss": loss_summary(pair, k), "distributions": distribution_summary(pair),
-               "queries": query_summary(pair, seed=seed), "learning": []}
+    utility: dict[str, Any] = {"loss": loss, "distributions": distributions, "queries": queries,
+                               "learning": []}
     if learning and pair.sensitive:
         from .utility.models import learning as learn
 
@@ -153,6 +150,28 @@ def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray 
         table = population if isinstance(population, Table) else read(population)
         return population_sizes(pair, table)
     return weighted_sizes(pair, weights) if weights is not None else None
+
+
+def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Independent parts on two threads: numpy leaves the interpreter free most of the time."""
+    with ThreadPoolExecutor(2) as pool:
+        return [made.result() for made in [pool.submit(part) for part in parts]]
+
+
+def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[str, Any]:
+    """The release's classes, its suppressed cells matching anything for the wildcard k."""
+    out = _risk(pair, pair.classes, pair.released_sensitive, population, threshold)
+    out["classes"]["wildcard_k"] = classes.wildcard_k(
+        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents])
+    return out
+
+
+def _before(pair: Pair, threshold: float) -> dict[str, Any]:
+    """The original's classes."""
+    out = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
+    out["classes"]["wildcard_k"] = classes.wildcard_k(
+        pair.original_classes, [c.codes for c in pair.quasi], [c.codes == c.n_values for c in pair.quasi])
+    return out
 
 
 def _risk(pair: Pair, grouping: Grouping, sensitive: Sequence[Column], population: FloatArray | None,
