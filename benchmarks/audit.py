@@ -22,7 +22,16 @@ from hedgerow.errors import HedgerowError
 from hedgerow.table import read
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")
-ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country", "hours-per-week")
+ADULT = (
+    "age",
+    "workclass",
+    "education",
+    "marital-status",
+    "race",
+    "sex",
+    "native-country",
+    "hours-per-week",
+)
 
 
 def million(rows: int) -> None:
@@ -35,8 +44,10 @@ def million(rows: int) -> None:
     start = time.perf_counter()
     found = hr.audit(people, release.table, schema, attacks=False, learning=False)
     seconds = time.perf_counter() - start
-    print(f"{rows:,} rows, {len(QUASI)} quasi-identifiers, {found.risk['release']['classes']['classes']:,} "
-          f"classes: {seconds:.2f} s")
+    print(
+        f"{rows:,} rows, {len(QUASI)} quasi-identifiers, {found.risk['release']['classes']['classes']:,} "
+        f"classes: {seconds:.2f} s"
+    )
 
 
 def adult() -> None:
@@ -63,8 +74,10 @@ def adult() -> None:
     for name, value in mine.items():
         same = np.allclose(value, theirs[name])
         print(f"{name:32}{value:12.6g}{theirs[name]:12.6g}  {'equal' if same else 'DIFFERENT'}")
-    print(f"Hedgerow {middle - start:.3f} s, pycanon {end - middle:.1f} s: "
-          f"{(end - middle) / (middle - start):,.0f} times faster")
+    print(
+        f"Hedgerow {middle - start:.3f} s, pycanon {end - middle:.1f} s: "
+        f"{(end - middle) / (middle - start):,.0f} times faster"
+    )
 
 
 def ours(people: Any, release: Any, schema: hr.Schema) -> dict[str, float]:
@@ -75,11 +88,15 @@ def ours(people: Any, release: Any, schema: hr.Schema) -> dict[str, float]:
         name = column.name
         counts = count(pair.classes, column.codes, column.n_values + column.has_missing)
         found = disclosure.diversity_summary(counts, column.kind, list(map(str, column.values)))
-        out |= {f"{name} l": found["distinct_l"], f"{name} entropy l": np.floor(found["entropy_l"]),
-                f"{name} alpha": found["alpha"],
-                f"{name} t": found["t_ordered"] if column.is_number else found["t_equal"],
-                f"{name} basic beta": found["basic_beta"], f"{name} enhanced beta": found["enhanced_beta"],
-                f"{name} delta": found["delta"]}
+        out |= {
+            f"{name} l": found["distinct_l"],
+            f"{name} entropy l": np.floor(found["entropy_l"]),
+            f"{name} alpha": found["alpha"],
+            f"{name} t": found["t_ordered"] if column.is_number else found["t_equal"],
+            f"{name} basic beta": found["basic_beta"],
+            f"{name} enhanced beta": found["enhanced_beta"],
+            f"{name} delta": found["delta"],
+        }
     assert classes.sizes_summary(pair.classes)["k"] == out["k"]
     return out
 
@@ -90,18 +107,22 @@ def peer(anonymity: Any, release: Any, schema: hr.Schema) -> dict[str, float]:
     out = {"k": anonymity.k_anonymity(release, quasi)}
     for name in schema.sensitive:
         column = [name]
-        out |= {f"{name} l": anonymity.l_diversity(release, quasi, column),
-                f"{name} entropy l": anonymity.entropy_l_diversity(release, quasi, column),
-                f"{name} alpha": anonymity.alpha_k_anonymity(release, quasi, column)[0],
-                f"{name} t": anonymity.t_closeness(release, quasi, column),
-                f"{name} basic beta": anonymity.basic_beta_likeness(release, quasi, column),
-                f"{name} enhanced beta": anonymity.enhanced_beta_likeness(release, quasi, column),
-                f"{name} delta": anonymity.delta_disclosure(release, quasi, column)}
+        out |= {
+            f"{name} l": anonymity.l_diversity(release, quasi, column),
+            f"{name} entropy l": anonymity.entropy_l_diversity(release, quasi, column),
+            f"{name} alpha": anonymity.alpha_k_anonymity(release, quasi, column)[0],
+            f"{name} t": anonymity.t_closeness(release, quasi, column),
+            f"{name} basic beta": anonymity.basic_beta_likeness(release, quasi, column),
+            f"{name} enhanced beta": anonymity.enhanced_beta_likeness(release, quasi, column),
+            f"{name} delta": anonymity.delta_disclosure(release, quasi, column),
+        }
     return out
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=1_000_000)
     million(parser.parse_args().rows)
     adult()

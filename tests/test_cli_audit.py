@@ -25,8 +25,24 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("files")
 class TestAudit:
     def test_it_prints_and_writes(self, capsys):
-        assert run(["audit", "people.csv", "release.csv", *ROLES, "--people", "40", "--no-learning", "--report",
-                    "r.html", "--save", "a.json"]) == 0
+        assert (
+            run(
+                [
+                    "audit",
+                    "people.csv",
+                    "release.csv",
+                    *ROLES,
+                    "--people",
+                    "40",
+                    "--no-learning",
+                    "--report",
+                    "r.html",
+                    "--save",
+                    "a.json",
+                ]
+            )
+            == 0
+        )
         out = capsys.readouterr().out
         assert "k (smallest class)" in out
         assert "regression, tree: pay" in out
@@ -34,8 +50,10 @@ class TestAudit:
         assert json.loads(Path("a.json").read_text())["hedgerow_audit"] == 1
 
     def test_json_and_config(self, capsys):
-        Path("a.toml").write_text('original = "people.csv"\nreleased = "release.csv"\nquasi = ["age", "job", "sex"]\n'
-                                  'sensitive = "pay"\nattacks = false\nlearning = false\njson = true\n')
+        Path("a.toml").write_text(
+            'original = "people.csv"\nreleased = "release.csv"\nquasi = ["age", "job", "sex"]\n'
+            'sensitive = "pay"\nattacks = false\nlearning = false\njson = true\n'
+        )
         assert run(["audit", "--config", "a.toml"]) == 0
         assert json.loads(capsys.readouterr().out)["risk"]["release"]["classes"]["k"] >= 10
 
@@ -43,21 +61,30 @@ class TestAudit:
         assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "-k", "10"]) == 0
         assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "-k", "400"]) == 1
         assert "fewer than 400" in capsys.readouterr().err
-        assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "--max-disclosure", "0.01"]) == 1
+        assert (
+            run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "--max-disclosure", "0.01"])
+            == 1
+        )
         assert "'pay'" in capsys.readouterr().err
 
-    @pytest.mark.parametrize(("arguments", "says"), [
-        (["people.csv"], "two tables"),
-        (["people.csv", "nowhere.csv", *ROLES], "nowhere.csv"),
-        (["people.csv", "short.csv", *ROLES], "cannot be aligned"),
-        (["people.csv", "strange.csv", *ROLES], "no original value"),
-        (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),
-        (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),
-        (["people.csv", "release.csv", *ROLES, "--audience", "all"], "steward or recipient"),
-        (["people.csv", "release.csv", *ROLES, "--max-disclosure", "2"], "(0, 1]"),
-        (["people.csv", "release.csv", *ROLES, "--report", "no/where.html"], "folder does not exist"),
-        (["people.csv", "release.csv", *ROLES, "--key", "pay"], "is no key"),
-    ])
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["people.csv"], "two tables"),
+            (["people.csv", "nowhere.csv", *ROLES], "nowhere.csv"),
+            (["people.csv", "short.csv", *ROLES], "cannot be aligned"),
+            (["people.csv", "strange.csv", *ROLES], "no original value"),
+            (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),
+            (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),
+            (["people.csv", "release.csv", *ROLES, "--audience", "all"], "steward or recipient"),
+            (["people.csv", "release.csv", *ROLES, "--max-disclosure", "2"], "(0, 1]"),
+            (
+                ["people.csv", "release.csv", *ROLES, "--report", "no/where.html"],
+                "folder does not exist",
+            ),
+            (["people.csv", "release.csv", *ROLES, "--key", "pay"], "is no key"),
+        ],
+    )
     def test_bad_input_is_exit_code_2_and_shows_no_value(self, capsys, arguments, says):
         release = grouped(people_of(400), ["age", "job", "sex"], ["pay"], 10)
         release.head(9).to_csv("short.csv", index=False)
@@ -74,8 +101,23 @@ class TestFrontier:
     GRID = ("-k", "5,20", "--max-disclosure", "0.3,0.7")
 
     def test_it_shows_the_points_and_picks_one(self, capsys):
-        assert run(["frontier", "people.csv", *ROLES, *self.GRID, "--target-disclosure", "0.3", "--picture", "f.svg",
-                    "--out", "best"]) == 0
+        assert (
+            run(
+                [
+                    "frontier",
+                    "people.csv",
+                    *ROLES,
+                    *self.GRID,
+                    "--target-disclosure",
+                    "0.3",
+                    "--picture",
+                    "f.svg",
+                    "--out",
+                    "best",
+                ]
+            )
+            == 0
+        )
         out = capsys.readouterr().out
         assert out.count("mart") >= 4
         assert "best: --method mart" in out
@@ -83,19 +125,35 @@ class TestFrontier:
         assert Path("best/release.csv").exists()
 
     def test_json_with_two_methods(self, capsys):
-        assert run(["frontier", "people.csv", *ROLES, *self.GRID, "--method", "mart,mondrian", "--json"]) == 0
+        assert (
+            run(
+                [
+                    "frontier",
+                    "people.csv",
+                    *ROLES,
+                    *self.GRID,
+                    "--method",
+                    "mart,mondrian",
+                    "--json",
+                ]
+            )
+            == 0
+        )
         points = json.loads(capsys.readouterr().out)["points"]
         assert {p["method"] for p in points} == {"mart", "mondrian"}
 
-    @pytest.mark.parametrize(("arguments", "says"), [
-        ([], "no FILE"),
-        (["people.csv", *ROLES, "-k", "five"], "numbers joined by commas"),
-        (["people.csv", *ROLES, "--out", "best"], "needs a --target"),
-        (["people.csv", *ROLES, *GRID, "--target-utility", "2"], "meets the targets"),
-        (["people.csv", "--quasi", "age"], "at least one sensitive"),
-        (["people.csv", *ROLES, "--method", "mars"], "did you mean 'mart'"),
-        (["people.csv", *ROLES, "--utility", "fun"], "utility must be one of"),
-    ])
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            ([], "no FILE"),
+            (["people.csv", *ROLES, "-k", "five"], "numbers joined by commas"),
+            (["people.csv", *ROLES, "--out", "best"], "needs a --target"),
+            (["people.csv", *ROLES, *GRID, "--target-utility", "2"], "meets the targets"),
+            (["people.csv", "--quasi", "age"], "at least one sensitive"),
+            (["people.csv", *ROLES, "--method", "mars"], "did you mean 'mart'"),
+            (["people.csv", *ROLES, "--utility", "fun"], "utility must be one of"),
+        ],
+    )
     def test_bad_input(self, capsys, arguments, says):
         assert run(["frontier", *arguments]) == 2
         assert says in capsys.readouterr().err

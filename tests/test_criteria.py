@@ -190,7 +190,7 @@ def test_diversity_of_every_kind(made: list[tuple[int, str | None]]) -> None:
         }
         for kind, reached in expected.items():
             assert LDiversity(2, kind).reached(found, "y")[i] == pytest.approx(reached)
-        for l in (1, 2, 3):  # noqa: E741
+        for l in (1, 2, 3):
             tail = sum(count[l - 1 :])
             needed = LDiversity(l, "recursive", c=1.0).reached(found, "y")[i]
             assert needed == (pytest.approx(count[0] / tail) if tail else math.inf)

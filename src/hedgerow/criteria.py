@@ -284,7 +284,7 @@ class LDiversity(Criterion):
     """
 
     kind: ClassVar[str] = "l_diversity"
-    l: float  # noqa: E741
+    l: float
     diversity: str = "entropy"
     c: float | None = None
     columns: tuple[str, ...] | None = None

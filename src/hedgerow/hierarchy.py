@@ -7,6 +7,7 @@ import datetime as dt
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from .errors import SchemaError
@@ -114,7 +115,8 @@ class Hierarchy:
         lacking = sum(1 for value in values if value not in self.paths)
         if lacking:
             raise SchemaError(
-                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} values",
+                f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} "
+                f"values",
                 hint="add a line for each, or check spelling, blanks and number formats",
             )
 
@@ -305,7 +307,7 @@ def _number(value: float) -> str:
 
 def _returns(path: Sequence[str]) -> bool:
     left: set[str] = set()
-    for before, after in zip(path, path[1:], strict=False):
+    for before, after in pairwise(path):
         if after != before:
             left.add(before)
             if after in left:
@@ -316,7 +318,8 @@ def _returns(path: Sequence[str]) -> bool:
 def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> list[tuple[int, int]]:
     """Join neighbouring ranges into about `groups` ranges of like weight."""
     sizes = [sum(weights[a:b]) for a, b in edges]
-    total, before, out = sum(sizes), 0, []
+    out: list[tuple[int, int]] = []
+    total, before = sum(sizes), 0
     place = -1
     for (a, b), size in zip(edges, sizes, strict=True):
         here = min((2 * before + size) * groups // (2 * total), groups - 1)
@@ -334,7 +337,7 @@ def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> lis
 def _check_widths(widths: Sequence[float]) -> None:
     if not widths or any(not w > 0 for w in widths):
         raise SchemaError("interval widths are above 0")
-    for small, large in zip(widths, widths[1:], strict=False):
+    for small, large in pairwise(widths):
         ratio = large / small
         if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
             raise SchemaError(
@@ -344,7 +347,7 @@ def _check_widths(widths: Sequence[float]) -> None:
 
 
 _DATES = {
-    "week": lambda d: "{0}-W{1:02d}".format(*d.isocalendar()[:2]),
+    "week": lambda d: f"{d.isocalendar().year}-W{d.isocalendar().week:02d}",
     "month": lambda d: f"{d.year:04d}-{d.month:02d}",
     "quarter": lambda d: f"{d.year:04d}-Q{(d.month + 2) // 3}",
     "year": lambda d: f"{d.year:04d}",

@@ -12,6 +12,7 @@ from typing import Any
 from .errors import InputError, OutputError
 
 _SIZE = 32
+_LEAST = 16
 _HEAD = "hedgerow-key-1 "
 
 
@@ -49,6 +50,8 @@ class Key:
     def file(cls, path: str | Path) -> Key:
         """The key of a file; a file that does not exist is made, readable by its owner alone.
 
+        A file of at least 16 other bytes (such as random ones) is a key as well.
+
         Raises
         ------
         InputError
@@ -72,15 +75,18 @@ class Key:
     def _read(cls, path: Path) -> Key:
         try:
             mode = path.stat().st_mode
-            text = path.read_bytes()[:200].decode("ascii", "replace").strip()
+            content = path.read_bytes()
         except OSError as error:
             raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
         if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise InputError(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
+        head = _HEAD.encode()
+        if not content.startswith(head) and len(content) >= _LEAST:
+            return cls(hashlib.blake2b(content, digest_size=_SIZE).digest())
         try:
-            if not text.startswith(_HEAD):
+            if not content.startswith(head):
                 raise ValueError
-            return cls(bytes.fromhex(text[len(_HEAD) :]))
+            return cls(bytes.fromhex(content[len(head) :].decode("ascii").strip()))
         except (ValueError, InputError):
             raise InputError(f"{path} is not a Hedgerow key file") from None
 

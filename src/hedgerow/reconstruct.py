@@ -161,7 +161,8 @@ class Reconstruction:
         self.shares = shares.reshape(dims)
 
     def __repr__(self) -> str:
-        return f"Reconstruction({' x '.join(self.columns)}: {self.shares.size:,} cells, {self.n:,} records)"
+        names = " x ".join(self.columns)
+        return f"Reconstruction({names}: {self.shares.size:,} cells, {self.n:,} records)"
 
     def table(self, level: float = 0.95, about: About = "table") -> pa.Table:
         """Every cell: its estimated count, standard error and interval.

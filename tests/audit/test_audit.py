@@ -31,7 +31,10 @@ def test_it_states_what_decides(found):
     for name in ("pay", "ill"):
         given = risk["sensitive"][name]["disclosure"]
         assert given["mean_groups"] <= given["worst"]
-        assert given["mean_records"] <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_records"]
+        assert (
+            given["mean_records"]
+            <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_records"]
+        )
     assert risk["sensitive"]["ill"]["matching"] is None
     assert {a["attack"] for a in found.attacks} == {"regression", "linking", "singling out"}
     assert 0 < found.utility["loss"]["ncp"] < 1
@@ -50,7 +53,9 @@ def test_json_schema_names_every_part(found):
         assert set(described["properties"][part]["required"]) == set(data[part])
     attack = described["$defs"]["attack"]["properties"]
     assert all(set(a) <= set(attack) for a in data["attacks"])
-    side = described["$defs"]["side"]["properties"]["sensitive"]["additionalProperties"]["properties"]
+    side = described["$defs"]["side"]["properties"]["sensitive"]["additionalProperties"][
+        "properties"
+    ]
     assert set(data["risk"]["release"]["sensitive"]["pay"]) == set(side)
 
 
@@ -95,8 +100,9 @@ def _rounded(value):
 
 def test_any_release_of_mart_is_understood(people, schema):
     for style in ("range", "mean"):
-        release = hr.protect(people, schema, hr.MART(k=15, max_disclosure=0.6, numeric=style,
-                                                     categorical="weighted"))
+        release = hr.protect(
+            people, schema, hr.MART(k=15, max_disclosure=0.6, numeric=style, categorical="weighted")
+        )
         found = hr.audit(people, release.table, schema, attacks=False, learning=False)
         assert found.risk["release"]["classes"]["k"] >= 15
         assert found.risk["release"]["sensitive"]["pay"]["disclosure"]["worst"] <= 0.6 + 1e-9
@@ -117,16 +123,21 @@ def test_nothing_sensitive_is_an_audit_of_classes(people, release):
     assert str(found)
 
 
-@pytest.mark.parametrize("table", [
-    pd.DataFrame({"a b.c": [1], "y": [2.0]}),
-    pd.DataFrame({"a b.c": [1, 1], "y": [2.0, 2.0]}),
-    pd.DataFrame({"a b.c": [None, "x"], "y": [None, 3.0]}),
-    pd.DataFrame({"a b.c": [True, False, None], "y": ["é,\"", "b", "b"]}),
-    pd.DataFrame({"a b.c": pd.to_datetime(["2020-01-01", "2021-05-05", None]), "y": [1, 2, 3]}),
-], ids=["one row", "constant", "nulls", "booleans", "dates"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a b.c": [1], "y": [2.0]}),
+        pd.DataFrame({"a b.c": [1, 1], "y": [2.0, 2.0]}),
+        pd.DataFrame({"a b.c": [None, "x"], "y": [None, 3.0]}),
+        pd.DataFrame({"a b.c": [True, False, None], "y": ['é,"', "b", "b"]}),
+        pd.DataFrame({"a b.c": pd.to_datetime(["2020-01-01", "2021-05-05", None]), "y": [1, 2, 3]}),
+    ],
+    ids=["one row", "constant", "nulls", "booleans", "dates"],
+)
 def test_odd_tables_audit_against_themselves(table):
-    found = hr.audit(table, table, hr.Schema(quasi=["a b.c"], sensitive=["y"]), people=5,
-                     learning=len(table) > 2)
+    found = hr.audit(
+        table, table, hr.Schema(quasi=["a b.c"], sensitive=["y"]), people=5, learning=len(table) > 2
+    )
     assert found.utility["loss"]["ncp"] == 0.0
     json.loads(found.to_json())
 

@@ -8,10 +8,16 @@ import pytest
 from hedgerow.audit.intervals import bootstrap, relative, wilson
 
 
-@pytest.mark.parametrize(("hits", "n", "low", "high"), [
-    # Newcombe (1998), Table I: method 3 (the score method without correction)
-    (81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718),
-])
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    [
+        # Newcombe (1998), Table I: method 3 (the score method without correction)
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
 def test_wilson_equals_newcombe(hits, n, low, high):
     rate = wilson(hits, n)
     assert rate.low == pytest.approx(low, abs=5e-5)

@@ -13,11 +13,20 @@ from hedgerow.errors import InputError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.schema import Schema
 
-PEOPLE = pd.DataFrame({
-    "id": [11, 12, 13, 14], "age": [27.0, 39.0, np.nan, 16.0],
-    "job": ["nurse", "cook", "a+b", None], "born": [dt.date(2001, 5, 1), dt.date(2003, 1, 31),
-                                                  dt.date(1999, 1, 1), dt.date(1999, 1, 1)],
-    "pay": [10, 20, 30, 40]})
+PEOPLE = pd.DataFrame(
+    {
+        "id": [11, 12, 13, 14],
+        "age": [27.0, 39.0, np.nan, 16.0],
+        "job": ["nurse", "cook", "a+b", None],
+        "born": [
+            dt.date(2001, 5, 1),
+            dt.date(2003, 1, 31),
+            dt.date(1999, 1, 1),
+            dt.date(1999, 1, 1),
+        ],
+        "pay": [10, 20, 30, 40],
+    }
+)
 SCHEMA = Schema(quasi=["age", "job", "born"], sensitive=["pay"])
 
 
@@ -26,16 +35,24 @@ def released(**columns):
 
 
 def test_ranges_sets_weights_missing_and_dates_are_understood():
-    pair = align(PEOPLE, released(
-        age=["[27-39]", "[27-39]", "[16-20]+(missing)", "[16-20]+(missing)"],
-        job=["cook+nurse", "cook+nurse", '"a+b":3+(missing):1', '"a+b":3+(missing):1'],
-        born=["[2001-05-01/2003-01-31]"] * 2 + ["1999-01-01"] * 2), SCHEMA)
+    pair = align(
+        PEOPLE,
+        released(
+            age=["[27-39]", "[27-39]", "[16-20]+(missing)", "[16-20]+(missing)"],
+            job=["cook+nurse", "cook+nurse", '"a+b":3+(missing):1', '"a+b":3+(missing):1'],
+            born=["[2001-05-01/2003-01-31]"] * 2 + ["1999-01-01"] * 2,
+        ),
+        SCHEMA,
+    )
     age, job, born = pair.extents
     assert (age.lo[age.codes] == [27, 27, 16, 16]).all()
     assert (age.hi[age.codes] == [39, 39, 20, 20]).all()
     assert age.missing[age.codes].tolist() == [False, False, True, True]
     names = job.domain.values
-    assert [[names[m] for m in job.members[c]] for c in job.codes[[0, 2]]] == [["cook", "nurse"], ["a+b"]]
+    assert [[names[m] for m in job.members[c]] for c in job.codes[[0, 2]]] == [
+        ["cook", "nurse"],
+        ["a+b"],
+    ]
     assert job.weights[job.codes[2]].tolist() == [0.75]
     assert job.missing[job.codes[2]]
     assert born.hi[born.codes[0]] == (dt.date(2003, 1, 31) - dt.date(1970, 1, 1)).days
@@ -52,14 +69,24 @@ def test_foreign_intervals(cell):
 
 
 def test_star_null_and_hierarchy():
-    jobs = Hierarchy({"nurse": ("nurse", "health", "*"), "cook": ("cook", "service", "*"),
-                      "a+b": ("a+b", "service", "*")})
+    jobs = Hierarchy(
+        {
+            "nurse": ("nurse", "health", "*"),
+            "cook": ("cook", "service", "*"),
+            "a+b": ("a+b", "service", "*"),
+        }
+    )
     schema = Schema(quasi=["job", "age"], hierarchies={"job": jobs})
-    pair = align(PEOPLE, released(job=["health", "service", "service", None],
-                                  age=["*", None, None, "16"]), schema)
+    pair = align(
+        PEOPLE,
+        released(job=["health", "service", "service", None], age=["*", None, None, "16"]),
+        schema,
+    )
     job, age = pair.extents
     assert [sorted(job.domain.values[m] for m in job.members[c]) for c in job.codes[:2]] == [
-        ["nurse"], ["a+b", "cook"]]
+        ["nurse"],
+        ["a+b", "cook"],
+    ]
     # row 2 had no age: its missing cell is original; but row 1's was suppressed
     assert age.anything[age.codes].tolist() == [True, True, True, False]
 
@@ -69,13 +96,16 @@ def test_pandas_means_are_plain_numbers():
     assert not pair.extents[0].general
 
 
-@pytest.mark.parametrize(("columns", "says"), [
-    ({"age": ["[90-99]"] * 4}, r"no original value could have given: 'age' \(4 rows\)"),
-    ({"age": ["[39-27]"] * 4}, "'age' \\(4 rows\\)"),
-    ({"age": ["young", "young", "*", "*"]}, "'age' \\(2 rows\\)"),
-    ({"job": ["nurse", "baker", "baker", None]}, "'job' \\(2 rows\\)"),
-    ({"age": ["[10-20]", "[10-20]", "*", "*"]}, "do not cover .*'age' \\(2 rows\\)"),
-])
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"age": ["[90-99]"] * 4}, r"no original value could have given: 'age' \(4 rows\)"),
+        ({"age": ["[39-27]"] * 4}, "'age' \\(4 rows\\)"),
+        ({"age": ["young", "young", "*", "*"]}, "'age' \\(2 rows\\)"),
+        ({"job": ["nurse", "baker", "baker", None]}, "'job' \\(2 rows\\)"),
+        ({"age": ["[10-20]", "[10-20]", "*", "*"]}, "do not cover .*'age' \\(2 rows\\)"),
+    ],
+)
 def test_impossible_cells_are_counted_and_never_shown(columns, says):
     with pytest.raises(InputError, match=says) as caught:
         align(PEOPLE, released(**columns), SCHEMA)
@@ -107,11 +137,14 @@ def test_reordered_release_is_found_by_its_key():
         align(PEOPLE, shuffled, SCHEMA)
 
 
-@pytest.mark.parametrize(("key", "values", "says"), [
-    ("id", [11, 11, 13, 14], "2 rows share one"),
-    ("id", [11, 12, 13, 99], "1 of 4 released rows"),
-    ("id", [11, 12, 13, None], "1 rows without a value"),
-])
+@pytest.mark.parametrize(
+    ("key", "values", "says"),
+    [
+        ("id", [11, 11, 13, 14], "2 rows share one"),
+        ("id", [11, 12, 13, 99], "1 of 4 released rows"),
+        ("id", [11, 12, 13, None], "1 rows without a value"),
+    ],
+)
 def test_bad_keys(key, values, says):
     with pytest.raises(InputError, match=says):
         align(PEOPLE, released(id=values), SCHEMA, key=key)
@@ -129,8 +162,11 @@ def test_missing_columns():
 
 
 def test_notes_name_identifiers_and_changed_columns():
-    pair = align(PEOPLE, released(pay=[10, 20, 30, 41]),
-                 Schema(quasi=["job"], sensitive=["pay"], identifiers=["id"]))
+    pair = align(
+        PEOPLE,
+        released(pay=[10, 20, 30, 41]),
+        Schema(quasi=["job"], sensitive=["pay"], identifiers=["id"]),
+    )
     said = " ".join(pair.notes)
     assert "direct identifiers are in the release: id" in said
     assert "row by row: pay" in said

@@ -92,7 +92,7 @@ def test_probabilistic_linkage(seed):
 
 def test_patterns_are_counted_over_all_pairs():
     x, y = pair(n=50, a=3)
-    counts = count_patterns(np.ascontiguousarray(x.T), y, 0.5, 4)
+    counts = count_patterns(np.ascontiguousarray(x.T), y, 0.5)
     expected = np.zeros(8, int)
     for q, r in itertools.product(y, x):
         expected[sum(1 << c for c in range(3) if abs(r[c] - q[c]) <= 0.5)] += 1
@@ -170,6 +170,15 @@ def test_the_same_file_scores_no_loss_and_full_risk():
     assert made.dr == pytest.approx(0.25 * made.dld + 0.25 * made.pld + 0.5 * made.id)
     assert made.score == pytest.approx(made.dr / 2)
     assert made.to_dict()["loss"]["total"] == 0
+
+
+def test_threads_do_not_matter(monkeypatch):
+    from hedgerow.kernels import threads
+
+    x, y = pair(n=83, digits=0)
+    alone = score_arrays(x, y, list("abcd"))
+    monkeypatch.setattr(threads, "WORTH", 0)
+    assert score_arrays(x, y, list("abcd")) == alone
 
 
 def test_row_order_does_not_matter():

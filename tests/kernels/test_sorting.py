@@ -44,6 +44,14 @@ def test_long_vectors(values):
     assert np.array_equal(values, before)
 
 
+def test_threads_do_not_matter(monkeypatch):
+    from hedgerow.kernels import threads
+
+    monkeypatch.setattr(threads, "WORTH", 0)
+    check(np.array([3.0, 1.0]))
+    check(np.random.default_rng(1).normal(size=50_000).round(3))
+
+
 @pytest.mark.parametrize(("n", "window"), [(1, 1), (2, 1), (101, 5), (500, 499), (1000, 1)])
 def test_swapping_pairs_ranks_within_the_window(n, window):
     partner = swap_ranks(n, window, np.random.default_rng(1))

@@ -10,8 +10,10 @@ from hedgerow.kernels.windows import best_windows
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-50, 50), st.integers(1, 4)), max_size=30),
-       st.sampled_from([0.0, 0.05, 0.3, 0.9]))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-50, 50), st.integers(1, 4)), max_size=30),
+    st.sampled_from([0.0, 0.05, 0.3, 0.9]),
+)
 def test_equals_trying_both_ends_of_every_interval(rows, tolerance):
     rows = sorted(rows)
     groups = np.array([r[0] for r in rows], int)

@@ -92,7 +92,7 @@ def brute(lattice: Lattice):
     return found
 
 
-def random_lattice(seed, dims, k, limit, loss, l=None, t=None):  # noqa: E741
+def random_lattice(seed, dims, k, limit, loss, l=None, t=None):
     rng = np.random.default_rng(seed)
     rows = np.stack([np.minimum(rng.geometric(0.3, 60) - 1, d - 1) for d in dims], axis=1)
     codes, group = np.unique(rows, axis=0, return_inverse=True)
@@ -124,7 +124,7 @@ def random_lattice(seed, dims, k, limit, loss, l=None, t=None):  # noqa: E741
     t=st.sampled_from([None, 0.15]),
 )
 @profile(max_examples=60, deadline=None)
-def test_optimum_and_minimal_nodes_equal_exhaustive_search(seed, dims, k, limit, loss, l, t):  # noqa: E741
+def test_optimum_and_minimal_nodes_equal_exhaustive_search(seed, dims, k, limit, loss, l, t):
     lattice = random_lattice(seed, dims, k, limit, loss, l, t)
     every = brute(lattice)
     best = lattice.optimal()

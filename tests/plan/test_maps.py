@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.errors import PlanError
+from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import Column, ColumnMap, Maps, Plan
 from hedgerow.plan.codec import dumps, loads
 
@@ -62,3 +62,31 @@ def test_damaged_maps_are_refused(damage):
     data["recoding"]["columns"][0][damage[0]] = damage[1]
     with pytest.raises(PlanError):
         loads(json.dumps(data))
+
+
+def test_sql_makes_the_same_release_in_duckdb():
+    import datetime as dt
+
+    import duckdb
+    import pyarrow as pa
+
+    days = [dt.date(2020, 1, 1), dt.date(2021, 6, 1), None, dt.date(2022, 1, 1)]
+    people = pa.table({"age": [29.0, 30.0, None, float("nan")], "job": ["cook", "o'hara", None, "x"],
+                       "day": pa.array(days), "shoe": [40, 41, 42, 43]})  # fmt: skip
+    maps = Maps((
+        ColumnMap("age", "quasi", "numeric", cuts=(30.0,), labels=(25.5, 60.0)),
+        ColumnMap("job", "quasi", "categorical", categories=("cook", "o'hara"), labels=("a", "b'")),
+        ColumnMap("day", "quasi", "date", "day", cuts=(18628.5,), labels=("early", "late")),
+        ColumnMap("shoe", "quasi", "numeric", categories=("40", "41", "42"), labels=("s", "s", "m")),
+    ))  # fmt: skip
+    plan = Plan("X", {}, tuple(Column(c.name, "quasi", c.kind, c.unit) for c in maps.columns), maps)
+    with duckdb.connect() as connection:
+        connection.register("people", people)
+        made = connection.sql(plan.to_sql()).to_arrow_table()
+    assert made.to_pylist() == plan.apply(people).to_pylist()
+    assert made.column("age").to_pylist() == [25.5, 60.0, None, None]
+
+
+def test_suppressed_classes_are_not_written_as_sql():
+    with pytest.raises(UnsupportedError):
+        make_plan().to_sql()

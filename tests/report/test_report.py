@@ -49,7 +49,9 @@ class Reader(HTMLParser):
             self.images.append(found)
         if tag == "a" and found.get("href", "").startswith("#"):
             self.targets.append(found["href"][1:])
-        self.outside += [v for k, v in attrs if k in ("src", "href") and not v.startswith(("data:", "#"))]
+        self.outside += [
+            v for k, v in attrs if k in ("src", "href") and not v.startswith(("data:", "#"))
+        ]
         self.scripts += tag == "script"
         if re.fullmatch("h[1-6]", tag):
             self.levels.append(int(tag[1]))
@@ -86,7 +88,7 @@ def test_it_can_be_read_without_seeing_it(page):
 
 def test_contrast_of_text_is_at_least_4_5():
     def luminance(colour):
-        parts = [int(colour[i: i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -104,8 +106,14 @@ def test_the_same_bytes_on_every_run(made, page):
 
 
 def test_it_tells_promises_attacks_and_what_was_not_measured(page):
-    for part in ("Promises, verified", "regression, tree", "What was not measured",
-                 "membership", "Formula", "max_disclosure"):
+    for part in (
+        "Promises, verified",
+        "regression, tree",
+        "What was not measured",
+        "membership",
+        "Formula",
+        "max_disclosure",
+    ):
         assert part in page
 
 
@@ -113,8 +121,14 @@ def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
     audit, release = made
     recipient = render(audit, audience="recipient", plan=release.plan)
     assert "regression (tree)" in recipient
-    for word in ("worst class", "Which quasi-identifiers give people away", "Original</th>", "Over control",
-                 '<th scope="row">threshold</th>', "seed"):
+    for word in (
+        "worst class",
+        "Which quasi-identifiers give people away",
+        "Original</th>",
+        "Over control",
+        '<th scope="row">threshold</th>',
+        "seed",
+    ):
         assert word in page
         assert word not in recipient
     assert read(recipient).images == []

@@ -282,3 +282,10 @@ def test_categories_are_not_cut():
     assert cut.n_bins == 40
     assert cut.codes is found.codes
     assert not len(cut.thresholds)
+
+
+def test_whole_numbers_that_share_a_double_share_a_code():
+    """Thresholds and ranges are doubles: what they cannot tell apart must not be told apart."""
+    found = column([2**62 + i for i in range(9)] + [2**62 + 1024])
+    assert found.values.tolist() == [float(2**62), float(2**62 + 1024)]
+    assert found.codes.tolist() == [0] * 9 + [1]

@@ -111,8 +111,12 @@ class Extent:
     @cached_property
     def _keys(self) -> IntArray:
         m = self.domain.n_values
-        return np.concatenate([np.zeros(0, np.int64),
-                               *(cell * m + members for cell, members in enumerate(self.members))])
+        return np.concatenate(
+            [
+                np.zeros(0, np.int64),
+                *(cell * m + members for cell, members in enumerate(self.members)),
+            ]
+        )
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
         """Whether each cell could stand for the original value code beside it.
@@ -145,10 +149,10 @@ class _Reader:
 
     @classmethod
     def of(cls, domain: Column, hierarchy: Hierarchy | None) -> _Reader:
-        names = ([number(v) for v in domain.values] if domain.is_number else list(domain.values))
+        names = [number(v) for v in domain.values] if domain.is_number else list(domain.values)
         index = {name: code for code, name in enumerate(names)}
         below: dict[str, list[int]] = {}
-        for path in (hierarchy.paths.values() if hierarchy else ()):
+        for path in hierarchy.paths.values() if hierarchy else ():
             code = index.get(path[0])
             for node in dict.fromkeys(path[1:]):
                 if code is not None and node != path[0]:
@@ -228,8 +232,12 @@ class _Reader:
         return float(moment // 86_400_000_000 if self.domain.unit == "day" else moment)
 
 
-def read_extent(domain: Column, codes: npt.NDArray[Any], labels: list[str | None] | FloatArray,
-                hierarchy: Hierarchy | None = None) -> tuple[Extent, IntArray]:
+def read_extent(
+    domain: Column,
+    codes: npt.NDArray[Any],
+    labels: list[str | None] | FloatArray,
+    hierarchy: Hierarchy | None = None,
+) -> tuple[Extent, IntArray]:
     """Understand the distinct cells of a released column.
 
     Parameters
@@ -254,7 +262,11 @@ def read_extent(domain: Column, codes: npt.NDArray[Any], labels: list[str | None
         texts.append(None)
     n, m = len(texts), domain.n_values
     lo, hi = np.full(n, np.nan), np.full(n, np.nan)
-    ends = (float(domain.values[0]), float(domain.values[-1])) if domain.is_number and m else (np.nan,) * 2
+    ends = (
+        (float(domain.values[0]), float(domain.values[-1]))
+        if domain.is_number and m
+        else (np.nan,) * 2
+    )
     members: list[IntArray] = [np.zeros(0, np.int64)] * n
     weights: list[FloatArray] = [np.zeros(0)] * n
     missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
@@ -292,8 +304,9 @@ def read_extent(domain: Column, codes: npt.NDArray[Any], labels: list[str | None
         outside = np.flatnonzero((hi < ends[0]) | (lo > ends[1]))
         bad = sorted({*bad, *outside.tolist()})
     names = [None if t is None else t if isinstance(t, str) else repr(t) for t in texts]
-    extent = Extent(domain, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything,
-                    general)
+    extent = Extent(
+        domain, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
+    )
     return extent, np.array(bad, np.int64)
 
 

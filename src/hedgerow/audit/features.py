@@ -43,8 +43,11 @@ def known_rows(extents: Sequence[Extent], rows: IntArray) -> Known:
     out: list[npt.NDArray[Any]] = []
     for extent in extents:
         codes = extent.domain.codes[rows]
-        out.append(np.append(extent.domain.values, np.nan)[codes] if extent.is_number
-                   else codes.astype(np.int64))
+        out.append(
+            np.append(extent.domain.values, np.nan)[codes]
+            if extent.is_number
+            else codes.astype(np.int64)
+        )
     return Known(tuple(out))
 
 
@@ -136,7 +139,9 @@ def _places(extent: Extent) -> IntArray:
     return place
 
 
-def distances(extents: Sequence[Extent], people: Known, rows: IntArray) -> list[npt.NDArray[np.float32]]:
+def distances(
+    extents: Sequence[Extent], people: Known, rows: IntArray
+) -> list[npt.NDArray[np.float32]]:
     """Per column, how far each person is from each released row: arrays (n_people, n_rows).
 
     A number's distance is that to the nearest end of the range over the

@@ -23,8 +23,11 @@ from .utility.loss import penalty
 from .utility.queries import range_queries
 
 DISCLOSURES = ("worst", "mean_groups", "mean_records")
-UTILITIES = {"certainty": "certainty kept (1 - NCP)", "queries": "1 - median error of counting queries",
-             "learning": "what a learner on the release explains (R squared or accuracy)"}
+UTILITIES = {
+    "certainty": "certainty kept (1 - NCP)",
+    "queries": "1 - median error of counting queries",
+    "learning": "what a learner on the release explains (R squared or accuracy)",
+}
 SAME = 1e-3
 """Disclosures that differ by less count as equal."""
 
@@ -92,8 +95,12 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {"hedgerow_frontier": 1, "utility": self.utility,
-                "points": [asdict(p) for p in self.points], "infeasible": list(self.infeasible)}
+        return {
+            "hedgerow_frontier": 1,
+            "utility": self.utility,
+            "points": [asdict(p) for p in self.points],
+            "infeasible": list(self.infeasible),
+        }
 
     def to_json(self) -> str:
         """The points as JSON text."""
@@ -107,8 +114,17 @@ class Frontier:
         columns: dict[str, list[Any]] = {"method": [p.method for p in self.points]}
         for name in names:
             columns[f"asked_{name}"] = [p.parameters.get(name) for p in self.points]
-        for name in ("k", "classes", "worst", "mean_groups", "mean_records", "ncp", "disclosure",
-                     "utility", "dominated"):
+        for name in (
+            "k",
+            "classes",
+            "worst",
+            "mean_groups",
+            "mean_records",
+            "ncp",
+            "disclosure",
+            "utility",
+            "dominated",
+        ):
             columns[name] = [getattr(p, name) for p in self.points]
         return pa.table(columns)
 
@@ -122,8 +138,13 @@ class Frontier:
         """Write the picture."""
         Path(path).write_text(self.picture(), encoding="utf-8")
 
-    def best(self, *, target_disclosure: float | None = None, target_k: int | None = None,
-             target_utility: float | None = None) -> Point:
+    def best(
+        self,
+        *,
+        target_disclosure: float | None = None,
+        target_k: int | None = None,
+        target_utility: float | None = None,
+    ) -> Point:
         """The best release that meets every target.
 
         With `target_utility` the one with the least disclosure, otherwise the
@@ -143,16 +164,26 @@ class Frontier:
         InfeasibleError
             No point meets the targets; says how near they came.
         """
-        met = [p for p in self.points
-               if (target_disclosure is None or p.disclosure <= target_disclosure + 1e-12)
-               and (target_k is None or p.k >= target_k)
-               and (target_utility is None or p.utility >= target_utility - 1e-12)]
+        met = [
+            p
+            for p in self.points
+            if (target_disclosure is None or p.disclosure <= target_disclosure + 1e-12)
+            and (target_k is None or p.k >= target_k)
+            and (target_utility is None or p.utility >= target_utility - 1e-12)
+        ]
         if not met:
-            near = (f"lowest disclosure {min(p.disclosure for p in self.points):.3f}, largest k "
-                    f"{max(p.k for p in self.points)}, highest utility "
-                    f"{max(p.utility for p in self.points):.3f}" if self.points else "no point at all")
-            raise InfeasibleError(f"none of the {len(self.points)} releases meets the targets; reached "
-                                  f"one by one: {near}", hint="relax a target or try more settings")
+            near = (
+                f"lowest disclosure {min(p.disclosure for p in self.points):.3f}, largest k "
+                f"{max(p.k for p in self.points)}, highest utility "
+                f"{max(p.utility for p in self.points):.3f}"
+                if self.points
+                else "no point at all"
+            )
+            raise InfeasibleError(
+                f"none of the {len(self.points)} releases meets the targets; reached "
+                f"one by one: {near}",
+                hint="relax a target or try more settings",
+            )
         if target_utility is not None:
             return min(met, key=lambda p: (p.disclosure, -p.utility, -p.k))
         return min(met, key=lambda p: (-p.utility, p.disclosure, -p.k))
@@ -164,24 +195,39 @@ class Frontier:
         return protect(self.people, self.schema, _set(self.methods[point.method], point.parameters))
 
     def __str__(self) -> str:
-        head = (f"{'method':22}{'asked':26}{'k':>6}{'classes':>9}{'worst':>8}{'groups':>8}{'records':>9}"
-                f"{'utility':>9}")
+        head = (
+            f"{'method':22}{'asked':26}{'k':>6}{'classes':>9}{'worst':>8}{'groups':>8}{'records':>9}"
+            f"{'utility':>9}"
+        )
         lines = [head]
         for p in self.points:
             asked = ", ".join(f"{n}={v}" for n, v in p.parameters.items())
-            lines.append(f"{p.method:22}{asked:26}{p.k:>6}{p.classes:>9}{p.worst:>8.3f}"
-                         f"{p.mean_groups:>8.3f}{p.mean_records:>9.3f}{p.utility:>9.3f}"
-                         + ("  dominated" if p.dominated else ""))
-        lines += [f"not possible: {f['method']} {dict(f['parameters'])}: {f['reason']}"
-                  for f in self.infeasible]
+            lines.append(
+                f"{p.method:22}{asked:26}{p.k:>6}{p.classes:>9}{p.worst:>8.3f}"
+                f"{p.mean_groups:>8.3f}{p.mean_records:>9.3f}{p.utility:>9.3f}"
+                + ("  dominated" if p.dominated else "")
+            )
+        lines += [
+            f"not possible: {f['method']} {dict(f['parameters'])}: {f['reason']}"
+            for f in self.infeasible
+        ]
         return "\n".join(lines)
 
 
-def frontier(people: Any, schema: Schema, method: Any = None, *, k: Iterable[int] = (5, 10, 20, 50),
-             max_disclosure: Iterable[float | None] = (0.2, 0.4, 0.6),
-             methods: Sequence[Any] | Mapping[str, Any] | None = None, utility: str = "certainty",
-             disclosure: str = "worst", seed: int = 0, threads: int = 2,
-             progress: Callable[[int, int], None] | None = None) -> Frontier:
+def frontier(
+    people: Any,
+    schema: Schema,
+    method: Any = None,
+    *,
+    k: Iterable[int] = (5, 10, 20, 50),
+    max_disclosure: Iterable[float | None] = (0.2, 0.4, 0.6),
+    methods: Sequence[Any] | Mapping[str, Any] | None = None,
+    utility: str = "certainty",
+    disclosure: str = "worst",
+    seed: int = 0,
+    threads: int = 2,
+    progress: Callable[[int, int], None] | None = None,
+) -> Frontier:
     """Releases over k, max_disclosure and methods, as disclosure against utility.
 
     The table is read and encoded once; settings that a method does not have are
@@ -231,8 +277,11 @@ def frontier(people: Any, schema: Schema, method: Any = None, *, k: Iterable[int
     table = people if isinstance(people, Table) else read(people)
     # reading the original as its own release checks the schema and encodes every column once
     align(table, table, schema)
-    settings = [(name, parameters) for name in chosen
-                for parameters in _grid(chosen[name], list(k), list(max_disclosure))]
+    settings = [
+        (name, parameters)
+        for name in chosen
+        for parameters in _grid(chosen[name], list(k), list(max_disclosure))
+    ]
     if not settings:
         raise ParameterError("no settings to try: give at least one k or max_disclosure")
     done: list[int] = []
@@ -251,12 +300,16 @@ def frontier(people: Any, schema: Schema, method: Any = None, *, k: Iterable[int
 
     with ThreadPoolExecutor(threads) as pool:
         results = list(pool.map(one, settings))
-    points = [Point(name, parameters, **figures, disclosure=figures[disclosure])
-              for (name, parameters), figures in zip(settings, results, strict=True)
-              if "reason" not in figures]
-    lost = tuple({"method": name, "parameters": parameters, "reason": figures["reason"]}
-                 for (name, parameters), figures in zip(settings, results, strict=True)
-                 if "reason" in figures)
+    points = [
+        Point(name, parameters, **figures, disclosure=figures[disclosure])
+        for (name, parameters), figures in zip(settings, results, strict=True)
+        if "reason" not in figures
+    ]
+    lost = tuple(
+        {"method": name, "parameters": parameters, "reason": figures["reason"]}
+        for (name, parameters), figures in zip(settings, results, strict=True)
+        if "reason" in figures
+    )
     return Frontier(mark_dominated(points), lost, UTILITIES[utility], table, schema, chosen)
 
 
@@ -264,10 +317,15 @@ def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
     """The points with those marked that another one beats on one axis and equals on the other."""
     out = []
     for p in points:
-        beaten = any(o.disclosure <= p.disclosure + SAME and o.utility >= p.utility
-                     and (o.disclosure < p.disclosure - SAME or o.utility > p.utility) for o in points)
-        out.append(Point(**{**{f: getattr(p, f) for f in Point.__dataclass_fields__},
-                            "dominated": beaten}))
+        beaten = any(
+            o.disclosure <= p.disclosure + SAME
+            and o.utility >= p.utility
+            and (o.disclosure < p.disclosure - SAME or o.utility > p.utility)
+            for o in points
+        )
+        out.append(
+            Point(**{**{f: getattr(p, f) for f in Point.__dataclass_fields__}, "dominated": beaten})
+        )
     return tuple(out)
 
 
@@ -275,7 +333,9 @@ def _check(utility: str, disclosure: str, threads: int) -> None:
     if utility not in UTILITIES:
         raise ParameterError(f"utility must be one of {', '.join(UTILITIES)}, not {utility!r}")
     if disclosure not in DISCLOSURES:
-        raise ParameterError(f"disclosure must be one of {', '.join(DISCLOSURES)}, not {disclosure!r}")
+        raise ParameterError(
+            f"disclosure must be one of {', '.join(DISCLOSURES)}, not {disclosure!r}"
+        )
     if threads < 1:
         raise ParameterError(f"threads must be at least 1, not {threads}")
 
@@ -297,7 +357,9 @@ def _methods(method: Any, methods: Sequence[Any] | Mapping[str, Any] | None) -> 
         if getattr(entry, "objective", None):
             name += f" ({entry.objective})"
         if name in out:
-            raise ParameterError(f"the method {name} is given twice", hint="give a mapping of names to methods")
+            raise ParameterError(
+                f"the method {name} is given twice", hint="give a mapping of names to methods"
+            )
         out[name] = entry
     return out
 
@@ -305,8 +367,11 @@ def _methods(method: Any, methods: Sequence[Any] | Mapping[str, Any] | None) -> 
 def _grid(method: Any, k: list[int], max_disclosure: list[float | None]) -> list[dict[str, Any]]:
     """The settings of one method; parameters that it does not have are left out."""
     own = method.get_params(deep=False)
-    axes = {name: values for name, values in (("k", k), ("max_disclosure", max_disclosure))
-            if name in own and values}
+    axes = {
+        name: values
+        for name, values in (("k", k), ("max_disclosure", max_disclosure))
+        if name in own and values
+    }
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
@@ -316,8 +381,14 @@ def _set(method: Any, parameters: Mapping[str, Any]) -> Any:
     return clone(method).set_params(**parameters)
 
 
-def _figures(table: Table, schema: Schema, method: Any, measured: dict[Any, dict[str, Any]],
-             utility: str, seed: int) -> dict[str, Any]:
+def _figures(
+    table: Table,
+    schema: Schema,
+    method: Any,
+    measured: dict[Any, dict[str, Any]],
+    utility: str,
+    seed: int,
+) -> dict[str, Any]:
     """Fit, recode and measure one setting."""
     plan = method.fit_table(table, schema).plan_
     if plan.recoding in measured:
@@ -326,17 +397,25 @@ def _figures(table: Table, schema: Schema, method: Any, measured: dict[Any, dict
     worst, groups, records = [], [], []
     for column in pair.released_sensitive:
         counts = count(pair.classes, column.codes, column.n_values + column.has_missing)
-        ratio = (numeric.rsd(counts, np.append(column.values, np.nan)[: counts.n_values])
-                 if column.is_number else categorical.brier(counts))
+        ratio = (
+            numeric.rsd(counts, np.append(column.values, np.nan)[: counts.n_values])
+            if column.is_number
+            else categorical.brier(counts)
+        )
         given = numeric.spread_summary(ratio, counts.sizes)["disclosure"]
         worst.append(given["worst"])
         groups.append(given["mean_groups"])
         records.append(given["mean_records"])
     ncp = float(np.mean(list(penalty(pair).values())))
-    figures = {"k": int(pair.classes.sizes.min()), "classes": pair.classes.n_groups,
-               "worst": max(worst), "mean_groups": float(np.mean(groups)),
-               "mean_records": float(np.mean(records)), "ncp": ncp,
-               "utility": _utility(pair, ncp, utility, seed)}
+    figures = {
+        "k": int(pair.classes.sizes.min()),
+        "classes": pair.classes.n_groups,
+        "worst": max(worst),
+        "mean_groups": float(np.mean(groups)),
+        "mean_records": float(np.mean(records)),
+        "ncp": ncp,
+        "utility": _utility(pair, ncp, utility, seed),
+    }
     measured[plan.recoding] = figures
     return figures
 
@@ -351,6 +430,14 @@ def _utility(pair: Pair, ncp: float, utility: str, seed: int) -> float:
 
     from .utility.models import learning
 
-    rows = learning(pair, seed=seed, estimators={
-        "linear": LinearRegression(), "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=seed)})
-    return float(np.mean([row["release"].get("r2", row["release"].get("accuracy")) or 0.0 for row in rows]))
+    rows = learning(
+        pair,
+        seed=seed,
+        estimators={
+            "linear": LinearRegression(),
+            "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+        },
+    )
+    return float(
+        np.mean([row["release"].get("r2", row["release"].get("accuracy")) or 0.0 for row in rows])
+    )

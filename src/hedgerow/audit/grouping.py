@@ -13,7 +13,6 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
-
 def _dense(space: int, n: int) -> bool:
     """Whether counting into a table of all keys is cheaper than sorting n keys."""
     return space <= 16 * n + (1 << 12)
@@ -146,5 +145,6 @@ def count(grouping: Grouping, codes: npt.NDArray[np.integer], n_values: int) -> 
         counts = dense[cells]
     else:
         cells, counts = np.unique(keys, return_counts=True)
-    return Counts(cells // n_values, cells % n_values, counts.astype(np.int64),
-                  grouping.n_groups, n_values)
+    return Counts(
+        cells // n_values, cells % n_values, counts.astype(np.int64), grouping.n_groups, n_values
+    )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.neighbours import build, nearest_ties
 from ..kernels.patterns import count_patterns, estimate, link_patterns
+from ..kernels.threads import in_parts
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +20,6 @@ AGREE = 0.25
 """Standardised values this near agree. Calibrated on the CASC Census file, not derived."""
 
 MAX_KNOWN = 20
-_WORKERS = 4  # fixed, so that sums do not depend on the number of threads
 _EM_STEPS, _EM_CHANGE = 1000, 1e-9
 
 
@@ -81,8 +81,7 @@ def distance_linkage(
         distinct = np.empty(len(z), np.int64)
         distinct[by_value] = np.cumsum(changed) - 1
         weight = np.diff(np.append(starts, len(z)))
-        tree = build(np.ascontiguousarray(ordered[starts, :j]))
-        ties = nearest_ties(tree, weight, np.ascontiguousarray(target[rows, :j]), distinct[rows])
+        ties = _ties(ordered[starts, :j], weight, target[rows, :j], distinct[rows])
         shares[j - 1] = np.divide(1.0, ties, where=ties > 0, out=np.zeros(len(rows))).mean()
     return 100.0 * shares
 
@@ -123,13 +122,34 @@ def probabilistic_linkage(
     target = standardise(masked)[:, :known]
     rows = np.arange(len(target)) if rows is None else rows
     target = np.ascontiguousarray(target[rows])
-    counts = count_patterns(z, target, agree, _WORKERS)
+    pairs = z.shape[1] * len(rows)
+    counts = sum(in_parts(lambda part: count_patterns(z, target[part], agree), len(rows), pairs))
     weights = np.zeros(2 << known)
     for j in range(1, known + 1):
         folded = counts.reshape(-1, 1 << j).sum(axis=0)
         weights[1 << j : 2 << j] = link_weights(folded, j, 1.0 / z.shape[1])
-    credit = link_patterns(z, target, rows.astype(np.int64), agree, weights, _WORKERS)
+    own = rows.astype(np.int64)
+    credit = np.concatenate(
+        in_parts(
+            lambda part: link_patterns(z, target[part], own[part], agree, weights), len(rows), pairs
+        )
+    )
     return 100.0 * credit.mean(axis=0)
+
+
+def _ties(
+    distinct: Floats, weight: NDArray[np.int64], queries: Floats, own: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Per query, how many originals are as near as its own; 0 when some are nearer."""
+    tree = build(np.ascontiguousarray(distinct))
+    queries = np.ascontiguousarray(queries)
+    return np.concatenate(
+        in_parts(
+            lambda part: nearest_ties(tree, weight, queries[part], own[part]),
+            len(own),
+            100 * len(own),
+        )
+    )
 
 
 def link_weights(counts: NDArray[np.int64], attributes: int, start: float) -> Floats:

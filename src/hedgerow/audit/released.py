@@ -78,8 +78,14 @@ class Pair:
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 
 
-def align(original: Any, released: Any, schema: Schema, *, key: str | None = None,
-          allow_outside: bool = False) -> Pair:
+def align(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    key: str | None = None,
+    allow_outside: bool = False,
+) -> Pair:
     """Pair the rows of two tables and understand every released cell.
 
     Parameters
@@ -106,13 +112,17 @@ def align(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     """
     before, after = _read(original), _read(released)
     if not schema.quasi:
-        raise SchemaError("no quasi-identifiers were named",
-                          hint="say which columns an intruder may know (quasi=[...], --quasi)")
+        raise SchemaError(
+            "no quasi-identifiers were named",
+            hint="say which columns an intruder may know (quasi=[...], --quasi)",
+        )
     schema.check(before.names)
     lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in after.names]
     if lost:
-        raise SchemaError("the released table lacks " + ", ".join(map(repr, lost)),
-                          hint="its columns are: " + ", ".join(after.names))
+        raise SchemaError(
+            "the released table lacks " + ", ".join(map(repr, lost)),
+            hint="its columns are: " + ", ".join(after.names),
+        )
     rows, released_rows = _pair(before, after, key)
     quasi = [take(_column(before, n, schema), rows) for n in schema.quasi]
     extents, faults = [], []
@@ -122,15 +132,29 @@ def align(original: Any, released: Any, schema: Schema, *, key: str | None = Non
         if strange:
             faults.append(f"{column.name!r} ({strange} rows)")
     if faults:
-        raise InputError("the release holds values that no original value could have given: "
-                         + ", ".join(faults),
-                         hint="check the column kinds, and give the hierarchy that was used")
+        raise InputError(
+            "the release holds values that no original value could have given: "
+            + ", ".join(faults),
+            hint="check the column kinds, and give the hierarchy that was used",
+        )
     sensitive = [take(_column(before, n, schema), rows) for n in schema.sensitive]
     after_sensitive = [_released_sensitive(c, after, released_rows) for c in sensitive]
-    notes = _outside(quasi, extents, allow_outside) + _notes(before, after, schema, sensitive,
-                                                             after_sensitive)
-    return Pair(schema, before, after, rows, released_rows, tuple(quasi), tuple(sensitive),
-                tuple(extents), tuple(after_sensitive), before.n_rows - len(rows), tuple(notes))
+    notes = _outside(quasi, extents, allow_outside) + _notes(
+        before, after, schema, sensitive, after_sensitive
+    )
+    return Pair(
+        schema,
+        before,
+        after,
+        rows,
+        released_rows,
+        tuple(quasi),
+        tuple(sensitive),
+        tuple(extents),
+        tuple(after_sensitive),
+        before.n_rows - len(rows),
+        tuple(notes),
+    )
 
 
 def _read(source: Any) -> Table:
@@ -145,8 +169,15 @@ def take(column: Column, rows: IntArray) -> Column:
     """The column for some rows; its dictionary stays."""
     if len(rows) == len(column.codes) and (rows[:-1] < rows[1:]).all():
         return column
-    return Column(column.name, column.kind, column.unit, column.codes[rows], column.values,
-                  column.has_missing, column.infinite)
+    return Column(
+        column.name,
+        column.kind,
+        column.unit,
+        column.codes[rows],
+        column.values,
+        column.has_missing,
+        column.infinite,
+    )
 
 
 def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntArray]:
@@ -155,7 +186,8 @@ def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntAr
             raise InputError(
                 f"the tables cannot be aligned: {before.n_rows} original and {after.n_rows} "
                 "released rows, and no key column",
-                hint="give a column that both tables share and that numbers the rows (key=, --key)")
+                hint="give a column that both tables share and that numbers the rows (key=, --key)",
+            )
         every = np.arange(before.n_rows)
         return every, every
     lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
@@ -166,14 +198,18 @@ def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntAr
         gone = int((column.codes == column.n_values).sum())
         twice = duplicates(column.codes[column.codes != column.n_values])
         if gone or twice:
-            raise InputError(f"the key column {key!r} of the {where} table is no key: {gone} rows "
-                             f"without a value, {twice} rows share one")
+            raise InputError(
+                f"the key column {key!r} of the {where} table is no key: {gone} rows "
+                f"without a value, {twice} rows share one"
+            )
     place = {name: i for i, name in enumerate(left.values)}
     found = np.array([place.get(name, -1) for name in right.values], np.int64)[right.codes]
     unknown = int((found < 0).sum())
     if unknown:
-        raise InputError(f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
-                         f"have a {key!r} that the original table does not have")
+        raise InputError(
+            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
+            f"have a {key!r} that the original table does not have"
+        )
     row_of = np.empty(left.n_values, np.int64)
     row_of[left.codes] = np.arange(before.n_rows)
     rows = row_of[found]
@@ -181,8 +217,9 @@ def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntAr
     return rows[order], order
 
 
-def _extent(domain: Column, after: Table, rows: IntArray,
-            hierarchy: Hierarchy | None) -> tuple[Extent, int]:
+def _extent(
+    domain: Column, after: Table, rows: IntArray, hierarchy: Hierarchy | None
+) -> tuple[Extent, int]:
     number = domain.is_number and after.kind(domain.name) in ("numeric", "date")
     if number:
         column = after.column(domain.name, unit=domain.unit or None)
@@ -212,18 +249,28 @@ def _suppressed_nulls(extent: Extent) -> Extent:
         lo[cell], hi[cell] = domain.values[0], domain.values[-1]
     public = domain.counts()[:m]
     members[cell], weights[cell] = np.arange(m), public / public.sum()
-    return replace(extent, anything=anything, lo=lo, hi=hi, members=tuple(members),
-                   weights=tuple(weights), general=True)
+    return replace(
+        extent,
+        anything=anything,
+        lo=lo,
+        hi=hi,
+        members=tuple(members),
+        weights=tuple(weights),
+        general=True,
+    )
 
 
 def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
     try:
         names = None if column.is_number else tuple(column.values)
-        found = after.column(column.name, kind=column.kind, categories=names,
-                             unit=column.unit or None)
+        found = after.column(
+            column.name, kind=column.kind, categories=names, unit=column.unit or None
+        )
     except SchemaError:
-        raise InputError(f"the released sensitive column {column.name!r} cannot be read as "
-                         f"{column.kind}, the kind of the original") from None
+        raise InputError(
+            f"the released sensitive column {column.name!r} cannot be read as "
+            f"{column.kind}, the kind of the original"
+        ) from None
     return take(found, rows)
 
 
@@ -240,13 +287,21 @@ def _outside(quasi: Sequence[Column], extents: Sequence[Extent], allowed: bool) 
     said = "released cells do not cover the original value of their row: " + ", ".join(faults)
     if allowed:
         return [said]
-    raise InputError(said, hint="are the rows in the same order? if not, give a key column (key=, "
-                     "--key); for a plan applied to other people use allow_outside "
-                     "(--allow-outside)")
+    raise InputError(
+        said,
+        hint="are the rows in the same order? if not, give a key column (key=, "
+        "--key); for a plan applied to other people use allow_outside "
+        "(--allow-outside)",
+    )
 
 
-def _notes(before: Table, after: Table, schema: Schema, sensitive: Sequence[Column],
-           released: Sequence[Column]) -> list[str]:
+def _notes(
+    before: Table,
+    after: Table,
+    schema: Schema,
+    sensitive: Sequence[Column],
+    released: Sequence[Column],
+) -> list[str]:
     notes = []
     named = [n for n in schema.identifiers if n in after.names]
     if named:

@@ -54,11 +54,16 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (``audit/schema.json`` describes it)."""
         return {
-            "hedgerow_audit": VERSION, "table": _plain(self.table), "risk": _plain(self.risk),
-            "attacks": _plain(self.attacks), "utility": _plain(self.utility),
-            "pictures": _plain(self.pictures), "not_measured": list(NOT_MEASURED),
+            "hedgerow_audit": VERSION,
+            "table": _plain(self.table),
+            "risk": _plain(self.risk),
+            "attacks": _plain(self.attacks),
+            "utility": _plain(self.utility),
+            "pictures": _plain(self.pictures),
+            "not_measured": list(NOT_MEASURED),
             "measures": {name: m.to_dict() for name, m in MEASURES.items()},
-            "parameters": _plain(self.parameters), "versions": dict(self.versions),
+            "parameters": _plain(self.parameters),
+            "versions": dict(self.versions),
         }
 
     def to_json(self) -> str:

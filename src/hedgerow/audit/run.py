@@ -26,11 +26,25 @@ from .utility.queries import query_summary
 Progress = Callable[[str], None]
 
 
-def audit(original: Any, released: Any, schema: Schema, *, key: str | None = None,
-          attacks: bool = True, learning: bool = True, control: Any = None, population: Any = None,
-          weights: str | None = None, k: int | None = None, threshold: float = 0.2,
-          people: int = 500, learners: Sequence[str] | None = None, seed: int = 0,
-          allow_outside: bool = False, progress: Progress | None = None) -> Audit:
+def audit(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    *,
+    key: str | None = None,
+    attacks: bool = True,
+    learning: bool = True,
+    control: Any = None,
+    population: Any = None,
+    weights: str | None = None,
+    k: int | None = None,
+    threshold: float = 0.2,
+    people: int = 500,
+    learners: Sequence[str] | None = None,
+    seed: int = 0,
+    allow_outside: bool = False,
+    progress: Progress | None = None,
+) -> Audit:
     """Measure what a release gives away and what it is still good for.
 
     Works on any released file, whoever made it, as long as its rows can be
@@ -101,9 +115,12 @@ def audit(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     sizes = _population(pair, population, weights)
     tell("classes, disclosure and utility")
     before, after, loss, distributions, queries = _together(
-        lambda: _before(pair, threshold), lambda: _after(pair, sizes, threshold),
-        lambda: loss_summary(pair, k), lambda: distribution_summary(pair),
-        lambda: query_summary(pair, seed=seed))
+        lambda: _before(pair, threshold),
+        lambda: _after(pair, sizes, threshold),
+        lambda: loss_summary(pair, k),
+        lambda: distribution_summary(pair),
+        lambda: query_summary(pair, seed=seed),
+    )
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
         column.pop("scatter")
@@ -111,23 +128,43 @@ def audit(original: Any, released: Any, schema: Schema, *, key: str | None = Non
     found: list[dict[str, Any]] = []
     if attacks:
         found, risk["influence"] = _attacks(pair, control, people, learners, seed, tell)
-    utility: dict[str, Any] = {"loss": loss, "distributions": distributions, "queries": queries,
-                               "learning": []}
+    utility: dict[str, Any] = {
+        "loss": loss,
+        "distributions": distributions,
+        "queries": queries,
+        "learning": [],
+    }
     if learning and pair.sensitive:
         from .utility.models import learning as learn
 
         utility["learning"] = learn(pair, seed=seed, progress=tell)
     return Audit(
-        table={"rows": pair.n_rows, "suppressed": pair.suppressed, "quasi": list(schema.quasi),
-               "sensitive": list(schema.sensitive), "identifiers": list(schema.identifiers),
-               "released_columns": pair.released.names, "notes": list(pair.notes)},
-        risk=risk, attacks=found, utility=utility,
+        table={
+            "rows": pair.n_rows,
+            "suppressed": pair.suppressed,
+            "quasi": list(schema.quasi),
+            "sensitive": list(schema.sensitive),
+            "identifiers": list(schema.identifiers),
+            "released_columns": pair.released.names,
+            "notes": list(pair.notes),
+        },
+        risk=risk,
+        attacks=found,
+        utility=utility,
         pictures={"histograms": histograms(pair), "scatters": scatters},
-        parameters={"key": key, "threshold": threshold, "people": people, "seed": seed, "k": k,
-                    "control": "withheld rows" if control is None else "other people",
-                    "population": population is not None, "weights": weights,
-                    "allow_outside": allow_outside},
-        versions=versions())
+        parameters={
+            "key": key,
+            "threshold": threshold,
+            "people": people,
+            "seed": seed,
+            "k": k,
+            "control": "withheld rows" if control is None else "other people",
+            "population": population is not None,
+            "weights": weights,
+            "allow_outside": allow_outside,
+        },
+        versions=versions(),
+    )
 
 
 def _check(k: int | None, threshold: float, people: int, learners: Sequence[str] | None) -> None:
@@ -141,8 +178,10 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
 
     unknown = [name for name in learners or () if name not in LEARNERS]
     if unknown:
-        raise ParameterError(f"unknown learners: {', '.join(map(repr, unknown))}",
-                             hint="one of " + ", ".join(LEARNERS))
+        raise ParameterError(
+            f"unknown learners: {', '.join(map(repr, unknown))}",
+            hint="one of " + ", ".join(LEARNERS),
+        )
 
 
 def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray | None:
@@ -162,7 +201,8 @@ def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
     out = _risk(pair, pair.classes, pair.released_sensitive, population, threshold)
     out["classes"]["wildcard_k"] = classes.wildcard_k(
-        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents])
+        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
+    )
     return out
 
 
@@ -170,12 +210,20 @@ def _before(pair: Pair, threshold: float) -> dict[str, Any]:
     """The original's classes."""
     out = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
     out["classes"]["wildcard_k"] = classes.wildcard_k(
-        pair.original_classes, [c.codes for c in pair.quasi], [c.codes == c.n_values for c in pair.quasi])
+        pair.original_classes,
+        [c.codes for c in pair.quasi],
+        [c.codes == c.n_values for c in pair.quasi],
+    )
     return out
 
 
-def _risk(pair: Pair, grouping: Grouping, sensitive: Sequence[Column], population: FloatArray | None,
-          threshold: float) -> dict[str, Any]:
+def _risk(
+    pair: Pair,
+    grouping: Grouping,
+    sensitive: Sequence[Column],
+    population: FloatArray | None,
+    threshold: float,
+) -> dict[str, Any]:
     """Everything about the classes of one table."""
     columns, numbers = {}, []
     for column in sensitive:
@@ -183,10 +231,13 @@ def _risk(pair: Pair, grouping: Grouping, sensitive: Sequence[Column], populatio
         columns[column.name] = _sensitive(pair, column, counts)
         if column.is_number:
             numbers.append(np.append(column.values, np.nan)[column.codes])
-    return {"classes": classes.sizes_summary(grouping),
-            "reidentification": classes.attackers(grouping.sizes, population, threshold)
-            | {"threshold": threshold},
-            "sensitive": columns, "covariance": _covariance(grouping, numbers)}
+    return {
+        "classes": classes.sizes_summary(grouping),
+        "reidentification": classes.attackers(grouping.sizes, population, threshold)
+        | {"threshold": threshold},
+        "sensitive": columns,
+        "covariance": _covariance(grouping, numbers),
+    }
 
 
 def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
@@ -201,7 +252,11 @@ def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
     else:
         ratio = disclosure.brier(counts)
         out["matching"] = None
-    return out | numeric.spread_summary(ratio, counts.sizes) | {"scatter": scatter(counts.sizes, ratio)}
+    return (
+        out
+        | numeric.spread_summary(ratio, counts.sizes)
+        | {"scatter": scatter(counts.sizes, ratio)}
+    )
 
 
 def _covariance(grouping: Grouping, numbers: list[FloatArray]) -> dict[str, Any] | None:
@@ -216,14 +271,20 @@ def _covariance(grouping: Grouping, numbers: list[FloatArray]) -> dict[str, Any]
     p = numeric.covariance_test(grouping, y[known]) if known.any() else None
     if p is None:
         return None
-    return {"responses": y.shape[1], "smallest": float(p.min()),
-            "below_0.05": float((p < 0.05).mean()),
-            "quantiles": {f"{q:.2f}": float(v) for q, v in zip(
-                (0.25, 0.5, 0.75), np.quantile(p, [0.25, 0.5, 0.75]), strict=True)}}
+    return {
+        "responses": y.shape[1],
+        "smallest": float(p.min()),
+        "below_0.05": float((p < 0.05).mean()),
+        "quantiles": {
+            f"{q:.2f}": float(v)
+            for q, v in zip((0.25, 0.5, 0.75), np.quantile(p, [0.25, 0.5, 0.75]), strict=True)
+        },
+    }
 
 
-def _attacks(pair: Pair, control: Any, people: int, learners: Sequence[str] | None, seed: int,
-             tell: Progress) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _attacks(
+    pair: Pair, control: Any, people: int, learners: Sequence[str] | None, seed: int, tell: Progress
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     from .risk.attacks import regression_attacks
     from .risk.influence import influence
     from .risk.learners import LEARNERS
@@ -234,8 +295,9 @@ def _attacks(pair: Pair, control: Any, people: int, learners: Sequence[str] | No
     if control is not None:
         others = control if isinstance(control, Table) else read(control)
         pair.schema.check(others.names)
-    found = regression_attacks(pair, control=others, learners=learners or LEARNERS, people=people,
-                               seed=seed, progress=tell)
+    found = regression_attacks(
+        pair, control=others, learners=learners or LEARNERS, people=people, seed=seed, progress=tell
+    )
     found += linking_attacks(pair, people=people, progress=tell)
     tell("singling out")
     found += singling_out(pair, seed=seed)

@@ -30,8 +30,11 @@ def _numbers(extent: Extent) -> dict[str, Any]:
     place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
     unit = extent.domain.unit
     labels = [moment(e, unit) if unit else number(round(float(e), 6)) for e in edges[:-1]]
-    return {"labels": labels, "before": np.bincount(place, before, len(edges) - 1).tolist(),
-            "after": np.bincount(place, after, len(edges) - 1).tolist()}
+    return {
+        "labels": labels,
+        "before": np.bincount(place, before, len(edges) - 1).tolist(),
+        "after": np.bincount(place, after, len(edges) - 1).tolist(),
+    }
 
 
 def _categories(extent: Extent) -> dict[str, Any]:
@@ -43,11 +46,16 @@ def _categories(extent: Extent) -> dict[str, Any]:
     if len(used) > TOP:
         top = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])
         rest = [i for i in used if i not in top]
-        return {"labels": [*(names[i] for i in top), f"({len(rest)} others)"],
-                "before": [*(float(before[i]) for i in top), float(before[rest].sum())],
-                "after": [*(float(after[i]) for i in top), float(after[rest].sum())]}
-    return {"labels": [names[i] for i in used], "before": [float(before[i]) for i in used],
-            "after": [float(after[i]) for i in used]}
+        return {
+            "labels": [*(names[i] for i in top), f"({len(rest)} others)"],
+            "before": [*(float(before[i]) for i in top), float(before[rest].sum())],
+            "after": [*(float(after[i]) for i in top), float(after[rest].sum())],
+        }
+    return {
+        "labels": [names[i] for i in used],
+        "before": [float(before[i]) for i in used],
+        "after": [float(after[i]) for i in used],
+    }
 
 
 def scatter(sizes: IntArray, ratio: FloatArray) -> dict[str, Any]:
@@ -57,9 +65,15 @@ def scatter(sizes: IntArray, ratio: FloatArray) -> dict[str, Any]:
         order = np.lexsort((given, sizes))
         return {"sizes": sizes[order].tolist(), "disclosure": given[order].round(6).tolist()}
     top = int(np.ceil(np.log2(float(sizes.max()) + 1)))
-    x_edges = np.unique(np.concatenate([[float(sizes.min())],
-                                        np.geomspace(max(float(sizes.min()), 1.0), 2.0**top, 25)]))
+    x_edges = np.unique(
+        np.concatenate(
+            [[float(sizes.min())], np.geomspace(max(float(sizes.min()), 1.0), 2.0**top, 25)]
+        )
+    )
     y_edges = np.linspace(0, 1, 21)
     table, _, _ = np.histogram2d(sizes, given, [x_edges, y_edges])
-    return {"size_edges": x_edges.tolist(), "disclosure_edges": y_edges.tolist(),
-            "classes": table.astype(int).tolist()}
+    return {
+        "size_edges": x_edges.tolist(),
+        "disclosure_edges": y_edges.tolist(),
+        "classes": table.astype(int).tolist(),
+    }

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from . import apply, audit, frontier, inspect, protect, reproduce, score, verify_model
+from . import (
+    apply,
+    audit,
+    frontier,
+    inspect,
+    protect,
+    reconstruct,
+    reproduce,
+    score,
+    verify_model,
+)
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
@@ -56,5 +66,15 @@ def _all(
     pass
 
 
-for command in (inspect, protect, apply, audit, frontier, score, verify_model, reproduce):
+for command in (
+    inspect,
+    protect,
+    apply,
+    audit,
+    frontier,
+    reconstruct,
+    verify_model,
+    score,
+    reproduce,
+):
     command.add(app)

@@ -21,6 +21,7 @@ OPTIONS = (
         "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
         switch="--escape/--no-escape",
     ),
+    Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
 
@@ -48,6 +49,7 @@ def apply(
     A plan promises nothing about people it was not made from: groups may be smaller
     than k, and values may fall outside the released ranges. The cells that do are counted.
     """
+    from ..key import Key
     from ..plan import Plan
     from ..release import apply_plan
     from ..table import read
@@ -64,10 +66,11 @@ def apply(
             f"{out} exists already", hint="choose another name, or replace it with --force"
         )
     made = Plan.load(plan)
+    key = Key.file(options["key_file"]) if options.get("key_file") else None
     with working("recoding"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         people = read(source)
-        applied = apply_plan(made, people)
+        applied = apply_plan(made, people, key)
     for caution in caught:
         if issubclass(caution.category, UserWarning):
             warn(str(caution.message))

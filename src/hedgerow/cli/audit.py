@@ -17,29 +17,61 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     *SCHEMA,
-    Option("original", str, "The original table, in place of the argument ORIGINAL (for TOML files)."),
-    Option("released", str, "The released table, in place of the argument RELEASED (for TOML files)."),
-    Option("key", str, "A column of both tables that numbers the rows; without it they must be in the same order."),
+    Option(
+        "original", str, "The original table, in place of the argument ORIGINAL (for TOML files)."
+    ),
+    Option(
+        "released", str, "The released table, in place of the argument RELEASED (for TOML files)."
+    ),
+    Option(
+        "key",
+        str,
+        "A column of both tables that numbers the rows; without it they must be in the same order.",
+    ),
     Option("k", int, "Fail (exit code 1) when a class has fewer records.", ("-k",)),
     Option("max_disclosure", float, "Fail (exit code 1) when a class gives away more, in (0, 1]."),
     Option("attacks", bool, "Do not run the attacks.", switch="--attacks/--no-attacks"),
-    Option("learning", bool, "Do not compare learning from the release.", switch="--learning/--no-learning"),
+    Option(
+        "learning",
+        bool,
+        "Do not compare learning from the release.",
+        switch="--learning/--no-learning",
+    ),
     Option("people", int, "How many people each attack is tried on. Default: 500."),
     Option("control", str, "Table of people who are not in the original, as the attacks' control."),
     Option("population", str, "Table of the population, for the journalist's risk."),
     Option("weights", str, "Column of sampling weights, for the journalist's risk."),
-    Option("threshold", float, "Re-identification risk above which a record counts as at risk. Default: 0.2."),
+    Option(
+        "threshold",
+        float,
+        "Re-identification risk above which a record counts as at risk. Default: 0.2.",
+    ),
     Option("seed", int, "Seed of random queries, folds and intervals. Default: 0."),
-    Option("allow_outside", bool, "Accept released cells that miss their row's original value.",
-           switch="--allow-outside"),
+    Option(
+        "allow_outside",
+        bool,
+        "Accept released cells that miss their row's original value.",
+        switch="--allow-outside",
+    ),
     Option("plan", str, "The plan.json of the release, for the report."),
     Option("report", str, "Write the report to this HTML file."),
     Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
     Option("save", str, "Write the numbers to this JSON file."),
     Option("json", bool, "Print the numbers as JSON.", switch="--json"),
 )
-_PASSED = ("key", "k", "attacks", "learning", "people", "control", "population", "weights", "threshold", "seed",
-           "allow_outside")
+_PASSED = (
+    "key",
+    "k",
+    "attacks",
+    "learning",
+    "people",
+    "control",
+    "population",
+    "weights",
+    "threshold",
+    "seed",
+    "allow_outside",
+)
 
 
 def add(app: typer.Typer) -> None:
@@ -48,12 +80,26 @@ def add(app: typer.Typer) -> None:
 
 
 def audit(
-    source: Annotated[str | None, typer.Argument(metavar="ORIGINAL", show_default=False,
-                                                 help="The table before it was protected.")] = None,
-    release: Annotated[str | None, typer.Argument(metavar="RELEASED", show_default=False,
-                                                  help="The table after, whoever made it.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", show_default=False,
-                                                help="TOML file with any of these options under their names.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ORIGINAL", show_default=False, help="The table before it was protected."
+        ),
+    ] = None,
+    release: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RELEASED", show_default=False, help="The table after, whoever made it."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            show_default=False,
+            help="TOML file with any of these options under their names.",
+        ),
+    ] = None,
     **given: Any,
 ) -> int:
     """Measure a released file against the original: risk, attacks, utility.
@@ -63,7 +109,9 @@ def audit(
     options = merged(given, config, OPTIONS, TABLES)
     original, released = source or options.get("original"), release or options.get("released")
     if not original or not released:
-        raise ParameterError("two tables are needed", hint="hedgerow audit people.csv release.csv --quasi ...")
+        raise ParameterError(
+            "two tables are needed", hint="hedgerow audit people.csv release.csv --quasi ..."
+        )
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
     if limit is not None and not 0 < limit <= 1:
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
@@ -78,7 +126,9 @@ def audit(
 
     plan = Plan.load(options["plan"]) if options.get("plan") else None
     with working("auditing"):
-        found = measure(original, released, schema, **{n: options[n] for n in _PASSED if n in options})
+        found = measure(
+            original, released, schema, **{n: options[n] for n in _PASSED if n in options}
+        )
     if options.get("report"):
         with working("writing the report"):
             found.report(options["report"], audience=audience, plan=plan)
@@ -95,8 +145,10 @@ def audit(
 
 def _check_target(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
-        raise OutputError(f"cannot write {path}: "
-                          + ("it is a folder" if path.is_dir() else "its folder does not exist"))
+        raise OutputError(
+            f"cannot write {path}: "
+            + ("it is a folder" if path.is_dir() else "its folder does not exist")
+        )
 
 
 def _verdict(found: Audit, k: int | None, limit: float | None) -> int:
@@ -107,6 +159,8 @@ def _verdict(found: Audit, k: int | None, limit: float | None) -> int:
         broken = 1
     for name, column in release["sensitive"].items():
         if limit is not None and column["disclosure"]["worst"] > limit + 1e-9:
-            note(f"a class gives away {column['disclosure']['worst']:.3f} of {name!r}, more than {limit}")
+            note(
+                f"a class gives away {column['disclosure']['worst']:.3f} of {name!r}, more than {limit}"
+            )
             broken = 1
     return broken

@@ -23,11 +23,21 @@ OWN = (
     Option("k", list, "Values of k to try. Default: 5,10,20,50.", ("-k",)),
     Option("max_disclosure", list, "Values to try, each in (0, 1]. Default: 0.2,0.4,0.6."),
     Option("utility", str, "The utility axis: certainty, queries or learning. Default: certainty."),
-    Option("disclosure", str, "The disclosure axis: worst, mean_groups or mean_records. Default: worst."),
+    Option(
+        "disclosure",
+        str,
+        "The disclosure axis: worst, mean_groups or mean_records. Default: worst.",
+    ),
     Option("seed", int, "Seed of queries and folds. Default: 0."),
-    Option("target_disclosure", float, "Pick the most useful release with at most this disclosure."),
+    Option(
+        "target_disclosure", float, "Pick the most useful release with at most this disclosure."
+    ),
     Option("target_k", int, "Pick among releases whose smallest class has this many records."),
-    Option("target_utility", float, "Pick the release with the least disclosure and at least this utility."),
+    Option(
+        "target_utility",
+        float,
+        "Pick the release with the least disclosure and at least this utility.",
+    ),
     Option("picture", str, "Write the picture to this SVG file."),
     Option("out", str, "Write the picked release to this folder; it must not exist."),
     Option("json", bool, "Print the points as JSON.", switch="--json"),
@@ -43,10 +53,20 @@ def add(app: typer.Typer) -> None:
 
 
 def frontier(
-    source: Annotated[str | None, typer.Argument(metavar="FILE", show_default=False,
-                                                 help="CSV, Parquet, Arrow/Feather or JSON lines.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", show_default=False,
-                                                help="TOML file with any of these options under their names.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather or JSON lines."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            show_default=False,
+            help="TOML file with any of these options under their names.",
+        ),
+    ] = None,
     **given: Any,
 ) -> None:
     """Try many settings and show what each gives away and keeps.
@@ -56,8 +76,12 @@ def frontier(
     options = merged(given, config, OPTIONS, TABLES)
     path = source or options.get("file")
     if not path:
-        raise ParameterError("no FILE given", hint="hedgerow frontier people.csv --quasi ... --sensitive ...")
-    targets = {n: options[n] for n in ("target_disclosure", "target_k", "target_utility") if n in options}
+        raise ParameterError(
+            "no FILE given", hint="hedgerow frontier people.csv --quasi ... --sensitive ..."
+        )
+    targets = {
+        n: options[n] for n in ("target_disclosure", "target_k", "target_utility") if n in options
+    }
     if options.get("out"):
         if not targets:
             raise ParameterError("--out needs a --target to pick a release by")
@@ -74,8 +98,15 @@ def frontier(
     with working("reading"):
         table = read(path)
     with _bar() as progress:
-        found = explore(table, schema, methods=chosen, k=k, max_disclosure=limits, progress=progress,
-                        **{n: options[n] for n in ("utility", "disclosure", "seed") if n in options})
+        found = explore(
+            table,
+            schema,
+            methods=chosen,
+            k=k,
+            max_disclosure=limits,
+            progress=progress,
+            **{n: options[n] for n in ("utility", "disclosure", "seed") if n in options},
+        )
     best = found.best(**targets) if targets else None
     if options.get("picture"):
         found.save_picture(options["picture"])
@@ -87,10 +118,14 @@ def frontier(
         return
     say(str(found))
     if best is not None:
-        asked = " ".join(f"--{n.replace('_', '-') if n != 'k' else 'k'} {v}" for n, v in best.parameters.items())
+        asked = " ".join(
+            f"--{n.replace('_', '-') if n != 'k' else 'k'} {v}" for n, v in best.parameters.items()
+        )
         say()
-        say(f"best: --method {best.method} {asked.replace('--k', '-k')} (disclosure {best.disclosure:.3f}, utility "
-            f"{best.utility:.3f})")
+        say(
+            f"best: --method {best.method} {asked.replace('--k', '-k')} (disclosure {best.disclosure:.3f}, utility "
+            f"{best.utility:.3f})"
+        )
     if best is not None and options.get("out"):
         say(f"written    {options['out']}")
 
@@ -106,7 +141,9 @@ def _make(name: str, options: dict[str, Any]) -> Any:
     """A method with those of the given options that it has."""
     plain = methods.make(name, {})
     own = plain.get_params()
-    return methods.make(name, {o.name: options[o.name] for o in METHOD if o.name in options and o.name in own})
+    return methods.make(
+        name, {o.name: options[o.name] for o in METHOD if o.name in options and o.name in own}
+    )
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,7 +51,11 @@ OUTPUT = (
         "Replace identifiers by keyed pseudonyms instead of leaving them out.",
         switch="--pseudonyms",
     ),
-    Option("key_file", str, "File with the secret key of the pseudonyms (16 bytes or more)."),
+    Option(
+        "key_file",
+        str,
+        "Secret key of the pseudonyms (16 bytes or more) or of rr's draws (made if absent).",
+    ),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
 METHOD = (
@@ -109,13 +114,22 @@ def protect(
         {o.name: options[o.name] for o in methods.OPTIONS if o.name in options},
     )
     schema = schema_of(options, config.parent if config is not None else Path())
-    key = _key(options)
+    drawn = "key" in method.get_params()
+    if drawn and options.get("key_file"):
+        method.set_params(key=options["key_file"])
+    key = _key(options, drawn)
     with working("reading"):
         table = read(options["file"])
     from ..release import protect as protect_table
 
-    with working(f"protecting {table.n_rows:,} records"):
+    with (
+        working(f"protecting {table.n_rows:,} records"),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always", UserWarning)
         release = protect_table(table, schema, method, pseudonym_key=key)
+    for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
+        warn(text)
     other = release.plan.names("other")
     suspects = [
         name
@@ -162,9 +176,10 @@ def schema_of(options: dict[str, Any], folder: Path) -> Schema:
     return schema
 
 
-def _key(options: dict[str, Any]) -> bytes | None:
+def _key(options: dict[str, Any], drawn: bool = False) -> bytes | None:
+    """The pseudonyms' key; `drawn` says that the method itself uses the key file."""
     if not options.get("pseudonyms"):
-        if options.get("key_file"):
+        if options.get("key_file") and not drawn:
             raise ParameterError("--key-file is given without --pseudonyms")
         return None
     if not options.get("key_file"):
@@ -193,11 +208,17 @@ def _tell(release: Release, folder: Path, json: bool) -> None:
         )
         return
     groups, told = numbers["groups"], numbers["disclosure"]
-    say(
-        f"{numbers['rows']:,} records in {groups['groups']:,} groups of at least "
-        f"{groups['smallest']:,}; "
-        f"{len(release.checks)} checks hold on the written file."
-    )
+    if release.plan.recoding.kind in ("randomize", "anatomy"):
+        # Released classes say nothing here: the recoding tells what was measured.
+        say(f"{numbers['rows']:,} records; {len(release.checks)} checks hold.")
+        say(release.plan.recoding.explain())
+        told = None
+    else:
+        say(
+            f"{numbers['rows']:,} records in {groups['groups']:,} groups of at least "
+            f"{groups['smallest']:,}; "
+            f"{len(release.checks)} checks hold on the written file."
+        )
     if told is not None:
         say(
             "Error left to an intruder who guesses from a group: "

@@ -20,6 +20,9 @@ from .console import as_json, say, table, working
 
 # name on the command line: (module, function)
 EXPERIMENTS: dict[str, tuple[str, str]] = {
+    "rr-table3": ("hedgerow.papers.randomized_response", "table3"),
+    "rr-table5": ("hedgerow.papers.randomized_response", "table5"),
+    "rr-figures": ("hedgerow.papers.randomized_response", "figures"),
     "porop-table1": ("hedgerow.papers.porop", "table1"),
     "porop-table2": ("hedgerow.papers.porop", "table2"),
     "porop-figures": ("hedgerow.papers.porop", "figures"),

@@ -43,7 +43,8 @@ def recode(maps: Maps, table: Table) -> Transformed:
 
 def _labels(column: ColumnMap) -> list[Released]:
     """Every released value: of each interval or category, of the unknown, of the missing."""
-    return [*column.labels, column.default, column.missing]
+    # No number is unknown, so a default does not decide the type of numbers.
+    return [*column.labels, None if column.is_number else column.default, column.missing]
 
 
 def _unknown(column: ColumnMap) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -94,10 +95,8 @@ def decode(codes: NDArray[Any], column: Randomized, wanted: pa.DataType) -> pa.A
     values = pa.array(labels, pa.float64() if _floats(labels) else pa.string())
     if pa.types.is_dictionary(wanted):
         wanted = wanted.value_type
-    try:
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         values = values.cast(wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        pass
     return values.take(pa.array(codes))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 _LEAF = 12
@@ -218,7 +218,7 @@ def nearest(
     return filled
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def nearest_ties(
     tree: Tree, weight: NDArray[np.int64], queries: NDArray[np.float64], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -235,7 +235,7 @@ def nearest_ties(
         The distinct record that belongs to each query.
     """
     ties = np.zeros(own.size, np.int64)
-    for row in prange(own.size):
+    for row in range(own.size):
         q = queries[row]
         limit = _apart(tree.points, tree.position[own[row]], q)
         stack = np.empty(_DEPTH, np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -20,10 +20,8 @@ def _patterns(originals: Floats, row: Floats, within: float, out: NDArray[np.uin
                 out[i] |= bit
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def count_patterns(
-    originals: Floats, masked: Floats, within: float, workers: int
-) -> NDArray[np.int64]:
+@njit(cache=True, nogil=True)
+def count_patterns(originals: Floats, masked: Floats, within: float) -> NDArray[np.int64]:
     """How many pairs show each agreement pattern.
 
     Parameters
@@ -33,36 +31,30 @@ def count_patterns(
     masked : array, shape (m, d)
     within : float
         Largest difference that still agrees.
-    workers : int
-        Into how many parts the masked records are cut.
+
+    Returns
+    -------
+    array of int, shape (2**d,)
     """
     m, d = masked.shape
-    counts = np.zeros((workers, 1 << d), np.int64)
-    for worker in prange(workers):
-        patterns = np.empty(originals.shape[1], np.uint32)
-        mine = np.zeros(1 << d, np.int64)
-        for row in range(worker, m, workers):
-            _patterns(originals, masked[row], within, patterns)
-            for i in range(patterns.size):
-                mine[patterns[i]] += 1
-        counts[worker] = mine
-    return counts.sum(axis=0)
+    counts = np.zeros(1 << d, np.int64)
+    patterns = np.empty(originals.shape[1], np.uint32)
+    for row in range(m):
+        _patterns(originals, masked[row], within, patterns)
+        for i in range(patterns.size):
+            counts[patterns[i]] += 1
+    return counts
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True)
 def link_patterns(
-    originals: Floats,
-    masked: Floats,
-    own: NDArray[np.int64],
-    within: float,
-    weights: Floats,
-    workers: int,
+    originals: Floats, masked: Floats, own: NDArray[np.int64], within: float, weights: Floats
 ) -> Floats:
     """The share of its best links that each masked record has on its own original.
 
     Parameters
     ----------
-    originals, masked, within, workers
+    originals, masked, within
         As for `count_patterns`.
     own : array of int, shape (m,)
         The original that belongs to each masked record.
@@ -77,34 +69,33 @@ def link_patterns(
     """
     m, d = masked.shape
     credit = np.zeros((m, d))
-    for worker in prange(workers):
-        patterns = np.empty(originals.shape[1], np.uint32)
-        count, seen = np.zeros(1 << d, np.int64), np.empty(1 << d, np.uint32)
-        for row in range(worker, m, workers):
-            _patterns(originals, masked[row], within, patterns)
-            distinct = 0
-            for i in range(patterns.size):
-                p = patterns[i]
-                if count[p] == 0:
-                    seen[distinct] = p
-                    distinct += 1
-                count[p] += 1
-            mine = patterns[own[row]]
-            for j in range(1, d + 1):
-                size = np.uint32(1 << j)
-                low = np.uint32(size - 1)
-                best, ties = weights[size + (mine & low)], 0
-                for s in range(distinct):
-                    weight = weights[size + (seen[s] & low)]
-                    if weight > best:
-                        ties = -1
-                        break
-                    if weight == best:
-                        ties += count[seen[s]]
-                if ties > 0:
-                    credit[row, j - 1] = 1.0 / ties
+    patterns = np.empty(originals.shape[1], np.uint32)
+    count, seen = np.zeros(1 << d, np.int64), np.empty(1 << d, np.uint32)
+    for row in range(m):
+        _patterns(originals, masked[row], within, patterns)
+        distinct = 0
+        for i in range(patterns.size):
+            p = patterns[i]
+            if count[p] == 0:
+                seen[distinct] = p
+                distinct += 1
+            count[p] += 1
+        mine = patterns[own[row]]
+        for j in range(1, d + 1):
+            size = np.uint32(1 << j)
+            low = np.uint32(size - 1)
+            best, ties = weights[size + (mine & low)], 0
             for s in range(distinct):
-                count[seen[s]] = 0
+                weight = weights[size + (seen[s] & low)]
+                if weight > best:
+                    ties = -1
+                    break
+                if weight == best:
+                    ties += count[seen[s]]
+            if ties > 0:
+                credit[row, j - 1] = 1.0 / ties
+        for s in range(distinct):
+            count[seen[s]] = 0
     return credit
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
+
+from .threads import in_parts
 
 _BUCKETS = 2048
 _IN_CACHE = 1 << 15
@@ -30,24 +32,41 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     # negative numbers are inverted and the others get the top bit.
     keys = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     order = np.empty(len(keys), np.uint32)
-    _sort(keys, order)
+    spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
+    _to_keys(keys, order)
+    bounds = np.array([0, len(keys)])
+    if len(keys) > _IN_CACHE:
+        bounds = _scatter(keys, order, spare_keys, spare_order, 0, len(keys))
+    in_parts(
+        lambda part: _sort_buckets(
+            keys, order, spare_keys, spare_order, bounds[part.start : part.stop + 1]
+        ),
+        len(bounds) - 1,
+        len(keys),
+    )
     return keys.view(np.float64), order
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def _sort(keys: NDArray[np.uint64], order: NDArray[np.uint32]) -> None:
-    n = keys.size
-    for i in prange(n):
+@njit(cache=True, nogil=True)
+def _to_keys(keys: NDArray[np.uint64], order: NDArray[np.uint32]) -> None:
+    for i in range(keys.size):
         keys[i] = ~keys[i] if keys[i] & _TOP else keys[i] | _TOP
         order[i] = i
-    spare_keys, spare_order = np.empty(n, np.uint64), np.empty(n, np.uint32)
-    bounds = np.array([0, n], np.int64)
-    if n > _IN_CACHE:
-        bounds = _scatter(keys, order, spare_keys, spare_order, 0, n)
-    for b in prange(bounds.size - 1):
+
+
+@njit(cache=True, nogil=True)
+def _sort_buckets(
+    keys: NDArray[np.uint64],
+    order: NDArray[np.uint32],
+    spare_keys: NDArray[np.uint64],
+    spare_order: NDArray[np.uint32],
+    bounds: NDArray[np.int64],
+) -> None:
+    """Sort every bucket and turn its keys back into the bits of its numbers."""
+    for b in range(bounds.size - 1):
         _sort_bucket(keys, order, spare_keys, spare_order, bounds[b], bounds[b + 1])
-    for i in prange(n):
-        keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
+        for i in range(bounds[b], bounds[b + 1]):
+            keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
 
 
 @njit(cache=True, nogil=True)

@@ -25,8 +25,10 @@ def _best_windows(starts, values, weights, tolerance, best):  # type: ignore[no-
 
 
 def best_windows(
-    starts: npt.NDArray[np.integer], values: npt.NDArray[np.floating],
-    weights: npt.NDArray[np.integer], tolerance: float,
+    starts: npt.NDArray[np.integer],
+    values: npt.NDArray[np.floating],
+    weights: npt.NDArray[np.integer],
+    tolerance: float,
 ) -> npt.NDArray[np.int64]:
     """For each group the largest weight that one guess hits.
 
@@ -50,6 +52,11 @@ def best_windows(
     array([2])
     """
     best = np.zeros(len(starts) - 1, np.int64)
-    _best_windows(np.asarray(starts, np.int64), np.ascontiguousarray(values, np.float64),
-                  np.asarray(weights, np.int64), float(tolerance), best)
+    _best_windows(
+        np.asarray(starts, np.int64),
+        np.ascontiguousarray(values, np.float64),
+        np.asarray(weights, np.int64),
+        float(tolerance),
+        best,
+    )
     return best

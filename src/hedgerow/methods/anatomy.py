@@ -73,13 +73,14 @@ class Anatomy(Method):
     [1, 1, 1, 1]
     """
 
-    def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:  # noqa: E741
+    def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:
         self.l = l
         self.seed = seed
         self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        if isinstance(self.l, bool) or not isinstance(self.l, (int, np.integer)) or self.l < 2:
+        whole = isinstance(self.l, (int, float, np.number)) and not isinstance(self.l, bool)
+        if not whole or self.l != self.l or self.l != int(self.l) or self.l < 2:
             raise ParameterError(f"l is a whole number of at least 2, not {self.l!r}")
         if len(schema.sensitive) != 1:
             raise UnsupportedError(
@@ -92,8 +93,8 @@ class Anatomy(Method):
         counts = np.bincount(codes)
         if counts.max() * self.l > table.n_rows:
             raise InfeasibleError(
-                f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} records, more than "
-                f"1/{self.l}",
+                f"the most frequent value of {name!r} has {counts.max():,} of {table.n_rows:,} "
+                f"records, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
         rank = ranks(
@@ -172,14 +173,17 @@ class Anatomy(Method):
             [
                 "# About these tables",
                 "",
-                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} records about people. In the "
+                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} "
+                f"records about people. In the "
                 f"column `{name}` stands the number of a group in place of the value.",
-                "`sensitive.csv` (ST) gives, per group, the values of that column and how many records have each.",
+                "`sensitive.csv` (ST) gives, per group, the values of that column and how "
+                "many records have each.",
                 "",
                 f"No value has a share above 1/{self.l} in any group.",
                 "",
                 "    from hedgerow.methods.anatomy import join",
-                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the expected counts',
+                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the '
+                f"expected counts",
                 "",
                 "Within a group every record is taken to have each value with its share.",
                 "",
@@ -213,7 +217,7 @@ def ranks(columns: list[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
     return mixed
 
 
-def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:  # noqa: E741
+def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
     """Groups of at least l records whose values differ: always from the l fullest buckets.
 
     Parameters
@@ -340,13 +344,13 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     repeated = second.arrow.column(COUNT).to_numpy().astype(np.int64)
     groups = np.repeat(second.arrow.column(GROUP).to_numpy().astype(np.int64), repeated)
     codes = np.repeat(value.codes.astype(np.int64), repeated)
-    table = expected(cell, math.prod(dims), group, groups, codes, d)
-    at, u = np.nonzero(table)
+    counts = expected(cell, math.prod(dims), group, groups, codes, d)
+    at, u = np.nonzero(counts)
     places = np.unravel_index(at, dims) if columns else []
     made = {
         n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
         for n, c, p in zip(columns, coded, places, strict=True)
     }
     return pa.table(
-        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: table[at, u]}
+        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: counts[at, u]}
     )

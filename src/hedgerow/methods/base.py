@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Method(Estimator):
     schema: Schema | None = None
     needs_sensitive = True
 
-    def fit(self, X: Any, y: Any = None) -> Method:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a plan to quasi-identifiers and sensitive columns.
 
         Parameters
@@ -73,7 +73,7 @@ class Method(Estimator):
         self.feature_names_in_ = np.array(quasi, dtype=object)
         return self
 
-    def fit_table(self, table: Table, schema: Schema) -> Method:
+    def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
         if not schema.quasi:
             raise ParameterError(
@@ -126,6 +126,22 @@ class Method(Estimator):
         return {k: _plain(v) for k, v in self.get_params(deep=False).items() if k != "schema"}
 
 
+def check_columns(table: Table, schema: Schema) -> None:
+    """Raise one error for all columns with infinities and quasi-identifiers without values."""
+    faults = []
+    for role, names in (("quasi-identifier", schema.quasi), ("sensitive column", schema.sensitive)):
+        for name in names:
+            column = table.column(
+                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+            )
+            if column.infinite:
+                faults.append(f"{role} {name!r} holds infinite values")
+            elif not column.n_values and role == "quasi-identifier":
+                faults.append(f"{role} {name!r} is wholly missing")
+    if faults:
+        raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
+
+
 def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
     """Every column of a table with its role and kind, as the plan keeps it."""
     made = []
@@ -140,6 +156,8 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 
 def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
     """The columns of y as Arrow arrays, under names that X does not use."""
+    if isinstance(y, (list, tuple)):  # as scikit-learn's own estimators take it
+        y = np.asarray(y)
     table = read(y, prefix="y").arrow
     made = {}
     for name in table.column_names:

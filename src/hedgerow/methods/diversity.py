@@ -29,7 +29,7 @@ def entropy(hist: Ints) -> Floats:
     return -(share * logs).sum(axis=1)
 
 
-def recursive(hist: Ints, c: float, l: int) -> Bools:  # noqa: E741
+def recursive(hist: Ints, c: float, l: int) -> Bools:
     """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_d) with falling counts r."""
     ordered = -np.sort(-hist, axis=1)
     return ordered[:, 0] < c * ordered[:, l - 1 :].sum(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,13 +18,23 @@ from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from ..table.encode import encode
-from .base import Method, plan_columns
+from .base import Method, check_columns, plan_columns
 from .diversity import Diversity, accept
 from .domain import Domain, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
 
 Search = Literal["minimal", "optimal"]
 Loss = Literal["loss", "precision", "height", "discernibility", "average_class"]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The criteria beyond the size of a class."""
+
+    l: float | None = None
+    diversity: Diversity = "entropy"
+    c: float = 3.0
+    t: float | None = None
 
 
 class _FullDomain(Method):
@@ -34,23 +45,25 @@ class _FullDomain(Method):
     suppression: float
     needs_sensitive = False
 
+    def _asked(self) -> _Asked:
+        return _Asked()
+
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
         if not schema.quasi:
             raise ParameterError(
                 "there are no quasi-identifiers to generalise", hint="name them in the schema"
             )
         self._check_k(table)
-        l, t = getattr(self, "l", None), getattr(self, "t", None)  # noqa: E741
-        diverse = l is not None or t is not None
+        check_columns(table, schema)
+        asked = self._asked()
+        diverse = asked.l is not None or asked.t is not None
         if diverse and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
         domain = build(
             table, schema, hierarchies_of(self.hierarchies, schema, schema.quasi), diverse
         )
         limit = math.floor(self.suppression * table.n_rows + 1e-9)
-        test = accept(
-            domain.sensitive, l, getattr(self, "diversity", "entropy"), getattr(self, "c", 3.0), t
-        )
+        test = accept(domain.sensitive, asked.l, asked.diversity, asked.c, asked.t)
         lattice = Lattice(
             domain.axes,
             domain.codes,
@@ -87,17 +100,12 @@ class _FullDomain(Method):
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
         promises: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": int(self.k)}]
-        if getattr(self, "l", None) is not None:
-            promises.append(
-                {
-                    "kind": "l_diversity",
-                    "l": self.l,
-                    "diversity": self.diversity,
-                    **({"c": self.c} if self.diversity == "recursive" else {}),
-                }
-            )
-        if getattr(self, "t", None) is not None:
-            promises.append({"kind": "t_closeness", "t": self.t})
+        asked = self._asked()
+        if asked.l is not None:
+            wanted = {"kind": "l_diversity", "l": asked.l, "diversity": asked.diversity}
+            promises.append(wanted | ({"c": asked.c} if asked.diversity == "recursive" else {}))
+        if asked.t is not None:
+            promises.append({"kind": "t_closeness", "t": asked.t})
         parameters = {
             name: value
             for name, value in self.get_params(deep=False).items()
@@ -114,7 +122,8 @@ class _FullDomain(Method):
         )
 
     def verify_release(self, original: Table, released: Table) -> list[Check]:
-        """Every released cell is its column's map of the original, or suppressed within the limit."""
+        """Every released cell is its column's map of the original, or suppressed within the "
+        "limit."""
         plan = self.plan_
         expected = transform(plan, original).columns
         wrong = [
@@ -168,8 +177,9 @@ class Datafly(_FullDomain):
     >>> import pyarrow as pa
     >>> from hedgerow import Schema
     >>> people = pa.table({"zip": ["111", "112", "121", "122"], "ill": ["a", "b", "c", "d"]})
-    >>> plan = Datafly(k=2, hierarchies={"zip": Hierarchy.from_prefixes(["111", "112", "121", "122"])})
-    >>> plan.fit_table(people, Schema(quasi=["zip"], sensitive=["ill"])).node_
+    >>> places = Hierarchy.from_prefixes(["111", "112", "121", "122"])
+    >>> method = Datafly(k=2, hierarchies={"zip": places})
+    >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
     {'zip': 1}
     """
 
@@ -251,9 +261,9 @@ class Incognito(_FullDomain):
     >>> import pyarrow as pa
     >>> from hedgerow import Schema
     >>> people = pa.table({"zip": ["111", "112", "121", "122"], "ill": ["a", "b", "c", "c"]})
-    >>> method = Incognito(k=2, l=2, diversity="distinct",
-    ...                    hierarchies={"zip": Hierarchy.from_prefixes(["111", "112", "121", "122"])})
-    >>> method.fit_table(people, Schema(quasi=["zip"], sensitive=["ill"])).node_
+    >>> places = Hierarchy.from_prefixes(["111", "112", "121", "122"])
+    >>> method = Incognito(k=2, l=2, diversity="distinct", hierarchies={"zip": places})
+    >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
     {'zip': 2}
     """
 
@@ -299,6 +309,9 @@ class Incognito(_FullDomain):
         else:
             best = lattice.optimal()
         return self._plan(table, schema, domain, lattice, best)
+
+    def _asked(self) -> _Asked:
+        return _Asked(self.l, self.diversity, self.c, self.t)
 
     def _check(self) -> None:
         if self.search not in ("minimal", "optimal"):

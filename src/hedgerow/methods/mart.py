@@ -119,6 +119,13 @@ class MART(PartitionMethod):
             isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= self.k
         ):
             raise ParameterError(f"min_leaf must be a whole number between 1 and k ({self.k:,})")
+        deepest = self.max_depth
+        if deepest is not None and (
+            isinstance(deepest, bool) or not isinstance(deepest, (int, np.integer)) or deepest < 0
+        ):
+            raise ParameterError(
+                "max_depth must be a whole number of at least 0, or None for no limit"
+            )
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(table, schema)
@@ -127,7 +134,8 @@ class MART(PartitionMethod):
         cap = 1.0 if self.max_disclosure is None else float(self.max_disclosure)
         layout = Layout.of(responses, SSE, squares=cap < 1)
         rules = self._rules(responses, int(self.min_leaf or self.k), cap, SSE)
-        grown = grow(quasi.predictors, responses, layout, rules, self.max_depth)
+        depth = None if self.max_depth is None else int(self.max_depth)
+        grown = grow(quasi.predictors, responses, layout, rules, depth)
         tree = full_tree(grown, responses, layout, quasi)
         self._full_tree = tree
         if self.alpha is not None or rules.min_leaf < self.k:

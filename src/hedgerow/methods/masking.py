@@ -84,18 +84,34 @@ class Masking(Method):
         )
 
     def transform(self, X: Any) -> Any:
-        """The masked columns of the table that was fitted; PlanError for any other."""
+        """The masked columns of the table that was fitted; UnsupportedError for any other."""
         self._check_fitted()
         people = read(X)
         return people.restore(self.recode(people).columns)
 
     def recode(self, table: Table) -> Transformed:
-        """The masked columns of the table that was fitted; PlanError for any other."""
+        """The masked columns of the table that was fitted; UnsupportedError for any other."""
         recoding = self.plan_.recoding
         assert isinstance(recoding, Mask)
         if fingerprint(table, [c.name for c in recoding.columns]) != self._fitted:
             raise recoding.refuse()
         return Transformed(dict(self._released), 0)
+
+    def files(self, release: Any) -> dict[str, str]:
+        """MASKING.md: what was done to the columns, for the reader of the release."""
+        recoding = release.plan.recoding
+        lines = [
+            "# What was done to the masked columns",
+            "",
+            "```",
+            recoding.explain(),
+            "```",
+            "",
+            "Cells are altered one by one or in groups: figures for many records carry over better",
+            "than any single cell; do not read a cell as the value of the person in its row.",
+            "",
+        ]
+        return {"MASKING.md": "\n".join(lines)}
 
     def _parameters(self) -> dict[str, Any]:
         """The parameters as plain data; what must stay secret is left out."""
@@ -204,7 +220,9 @@ def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64
         )
     if pa.types.is_dictionary(original):
         return texts.cast(original.value_type).dictionary_encode()
-    return texts if pa.types.is_string(original) else texts.cast(original)
+    if pa.types.is_string(original) or pa.types.is_null(original):
+        return texts
+    return texts.cast(original)
 
 
 def _plain(value: Any) -> Any:

@@ -59,8 +59,8 @@ class Mondrian(PartitionMethod):
     --------
     >>> import hedgerow as hr
     >>> people = hr.datasets.load_mart_example().to_pandas()
-    >>> hr.Mondrian(k=7).fit_transform(people[["Age", "YearsEdu"]])["YearsEdu"].unique().tolist()
-    ['[12-14]', '[16-20]']
+    >>> hr.Mondrian(k=4).fit_transform(people[["Age", "YearsEdu"]])["Age"].unique().tolist()
+    ['[27-45]', '[46-64]']
     """
 
     needs_sensitive = False
@@ -134,7 +134,9 @@ def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
     for column, cut in zip(quasi.columns, quasi.cuts, strict=True):
         places = np.zeros(cut.n_bins + 1)
         if column.is_number and cut.n_bins > 1:
-            middle = cut.lo / 2 + cut.hi / 2
+            # in units of the largest number, lest a span overflows or vanishes
+            unit = -np.frexp(max(abs(cut.lo[0]), abs(cut.hi[-1])))[1]
+            middle = np.ldexp(cut.lo, unit) / 2 + np.ldexp(cut.hi, unit) / 2
             places[:-1] = (middle - middle[0]) / (middle[-1] - middle[0])
         elif column.kind == "ordinal" and cut.n_bins > 1:
             places[:-1] = np.arange(cut.n_bins) / (cut.n_bins - 1)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..kernels.ordered import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
+from ..kernels.threads import in_parts
 from .checks import check_whole
 
 Floats = NDArray[np.float64]
@@ -138,7 +139,12 @@ class Ordered:
         else:
             deviation = np.abs(self.z - fitted)
         released = np.empty(n)
-        place_back(fitted, deviation, normals, self.place, self.block, self.lo, self.span, released)
+
+        def part_back(part: slice) -> None:
+            given = (fitted[part], deviation[part], normals[part], self.place[part])
+            place_back(*given, self.block[part], self.lo, self.span, released)
+
+        in_parts(part_back, n, n)
         return released
 
 
@@ -167,7 +173,7 @@ def order(values: Floats, k: int) -> Ordered:
     normalise_blocks(ordered, lo, span, k)
     z, second = stable_sort(ordered)
     place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    trace_back(first, second, k, place, block)
+    in_parts(lambda part: trace_back(first, second[part], k, place[part], block[part]), n, n)
     return Ordered(k, z, place, block, lo, span)
 
 

@@ -21,7 +21,7 @@ from ..trees.prune import node_rsd
 from ..trees.responses import Responses
 from ..trees.statistics import Layout, Rules
 from ..trees.tree import Tree
-from .base import Method, plan_columns
+from .base import Method, check_columns, plan_columns
 from .recode import recode
 
 NUMERIC = ("range", "mean", "median")
@@ -42,7 +42,7 @@ class Quasi:
         Raises
         ------
         ParameterError
-            The table has no rows, or a column is wholly missing or infinite.
+            The table has no rows.
         """
         if not table.n_rows:
             raise ParameterError("the table has no rows")
@@ -50,14 +50,6 @@ class Quasi:
             table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
             for name in schema.quasi
         )
-        faults = [
-            f"quasi-identifier {c.name!r} holds infinite values" for c in columns if c.infinite
-        ]
-        faults += [
-            f"quasi-identifier {c.name!r} is wholly missing" for c in columns if not c.n_values
-        ]
-        if faults:
-            raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
         return cls(columns, tuple(binned(c, max_bins) for c in columns))
 
     @property
@@ -91,6 +83,7 @@ class PartitionMethod(Method):
                 f"k is {k:,}, but the table has only {table.n_rows:,} rows",
                 hint="ask for smaller groups",
             )
+        check_columns(table, schema)
         if self.numeric not in NUMERIC:
             raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
         if self.categorical not in CATEGORICAL:

@@ -104,7 +104,7 @@ class RandomizedResponse(Method):
     >>> method = RandomizedResponse(l=2.5)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     fitted = method.fit_table(people, Schema(quasi=["sex"], sensitive=["ill"]))
+    ...     fitted = method.fit_table(read(people), Schema(quasi=["sex"], sensitive=["ill"]))
     >>> fitted.risk_ <= 1 / 2.5
     True
     """
@@ -191,7 +191,8 @@ class RandomizedResponse(Method):
 
     def recode(self, table: Table) -> Transformed:
         """The plan applied under this object's key: the same key and rows, the same draws."""
-        plan: Randomize = self.plan_.recoding
+        plan = self.plan_.recoding
+        assert isinstance(plan, Randomize)
         here = replace(
             plan,
             columns=tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names),
@@ -264,7 +265,7 @@ class RandomizedResponse(Method):
         return {k: v for k, v in given.items() if k != "schema"}
 
     def _check(self, schema: Schema) -> None:
-        l = self.l  # noqa: E741
+        l = self.l
         if (
             isinstance(l, bool)
             or not isinstance(l, (int, float, np.number))
@@ -281,7 +282,8 @@ class RandomizedResponse(Method):
             raise ParameterError(f"relax is None or 'halfway', not {self.relax!r}")
         if self.bound == "operational" and self.target == "sensitive":
             raise ParameterError(
-                "the operational success does not depend on how the sensitive attribute is randomized",
+                "the operational success does not depend on how the sensitive attribute is "
+                "randomized",
                 hint='use target="quasi" or "both" with bound="operational"',
             )
         if not schema.quasi or not schema.sensitive:

@@ -104,10 +104,15 @@ def _centres(
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
     order = np.lexsort((codes, group))
     ordered = np.append(values, 0.0)[codes[order]]  # missing values come last and count 0
+    least, most = ordered[starts], ordered[starts + np.maximum(known - 1, 0)]
     if style == "mean":
-        return np.asarray(np.add.reduceat(ordered, starts) / np.maximum(known, 1), np.float64)
-    low, high = starts + np.maximum(known - 1, 0) // 2, starts + known // 2 * (known > 0)
-    return np.asarray(ordered[low] / 2 + ordered[high] / 2, np.float64)
+        # a power of two keeps sums of huge numbers finite and changes no digit
+        down = 2.0**-64 if max(abs(values[0]), abs(values[-1])) > 1e280 else 1.0
+        centre = np.add.reduceat(ordered * down, starts) / np.maximum(known, 1) / down
+    else:
+        low, high = starts + np.maximum(known - 1, 0) // 2, starts + known // 2 * (known > 0)
+        centre = ordered[low] / 2 + ordered[high] / 2
+    return np.asarray(np.clip(centre, least, most), np.float64)  # rounding stays in the extent
 
 
 def _first_of(key: npt.NDArray[np.unsignedinteger], n_keys: int) -> Ints:

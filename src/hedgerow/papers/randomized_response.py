@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..table import read
 from .response_pictures import pictures
 
 Floats = NDArray[np.float64]
+Part = Literal["train", "test", "both"]
 Ints = NDArray[np.int64]
 
 EMGRW = (("education", "marital-status", "sex", "race"), "workclass")
@@ -46,8 +47,7 @@ REFERENCE: dict[tuple[str, str, int], tuple[float, ...]] = {
 }
 """Optima found from 24 random starts each, on the 45,222 complete records."""
 
-PAPER_U = {
-    "original": 2.74,
+PAPER_U: dict[str, dict[int, float]] = {
     "RR-QI": {3: 2.41, 4: 2.27, 5: 2.17},
     "anatomy": {3: 0.20, 4: 0.12, 5: 0.05},
     "l-diversity": {3: 0.0, 4: 2.74, 5: 0.0},
@@ -70,9 +70,12 @@ REFERENCE_UTILITY = {
 MEASURES = ("euclid", "kl", "chi2", "base_error", "cube_error")
 
 STATEMENT = (
-    "The paper's bound caps the chance that an attacker reconstructs the target's own record and reads the "
-    "sensitive value from it. It leaves out right guesses made through other people's records: the operational "
-    "success, printed beside it, is far above 1/l. Randomizing the sensitive attribute alone (RR-S) cannot meet "
+    "The paper's bound caps the chance that an attacker reconstructs the target's own record "
+    "and reads the "
+    "sensitive value from it. It leaves out right guesses made through other people's "
+    "records: the operational "
+    "success, printed beside it, is far above 1/l. Randomizing the sensitive attribute alone "
+    "(RR-S) cannot meet "
     "any l of 2 or more on these sets, because some groups hold a single sensitive value."
 )
 
@@ -98,10 +101,10 @@ class Data:
 
 
 @lru_cache(maxsize=4)
-def data(which: str, part: str) -> Data:
+def data(which: str, part: Part) -> Data:
     """EMGRW or ESGRO on a part of Adult, complete records."""
     quasi, sensitive = EMGRW if which == "EMGRW" else ESGRO
-    table = read(load_adult(part))  # type: ignore[arg-type]
+    table = read(load_adult(part))
     columns = [table.column(n) for n in (*quasi, sensitive)]
     return Data(
         (*quasi, sensitive),
@@ -110,7 +113,7 @@ def data(which: str, part: str) -> Data:
     )
 
 
-def solve(found: Data, target: Target, l: float) -> tuple[Risk, Optimum | None]:  # noqa: E741
+def solve(found: Data, target: Target, l: float) -> tuple[Risk, Optimum | None]:
     """The optimum of one scenario."""
     setting = build(
         found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], target, 1 / l
@@ -136,9 +139,10 @@ def table3(levels: Sequence[int] = (2, 3, 4, 5, 7)) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for which in ("EMGRW", "ESGRO"):
         found = data(which, "both")
-        for target in ("quasi", "sensitive", "both"):
-            for l in levels:  # noqa: E741
-                rows.append(_row(which, found, target, l))  # type: ignore[arg-type]
+        targets: tuple[Target, ...] = ("quasi", "sensitive", "both")
+        for target in targets:
+            for l in levels:
+                rows.append(_row(which, found, target, l))
     differences = [row["difference"] for row in rows if row.get("difference") is not None]
     return {
         "experiment": "rr-table3",
@@ -153,7 +157,7 @@ def table3(levels: Sequence[int] = (2, 3, 4, 5, 7)) -> dict[str, Any]:
     }
 
 
-def _row(which: str, found: Data, target: Target, l: int) -> dict[str, Any]:  # noqa: E741
+def _row(which: str, found: Data, target: Target, l: int) -> dict[str, Any]:
     risk, best = solve(found, target, l)
     row: dict[str, Any] = {
         "set": which,
@@ -199,7 +203,7 @@ def channel(found: Data, t: Floats) -> Channel:
     return Channel(found.dims, np.append(t, np.ones(len(found.dims) - len(t))))
 
 
-def anatomy_shares(found: Data, l: int, seed: int) -> Floats:  # noqa: E741
+def anatomy_shares(found: Data, l: int, seed: int) -> Floats:
     """The recipient's estimate from one anatomized release."""
     group = bucketize(found.codes[-1], ranks([c.astype(np.uint32) for c in found.codes], seed), l)
     dims = found.dims[:-1]
@@ -208,14 +212,14 @@ def anatomy_shares(found: Data, l: int, seed: int) -> Floats:  # noqa: E741
     return made.reshape(found.dims) / found.n
 
 
-def diversity_shares(part: str, l: float) -> tuple[Floats, dict[str, int]]:  # noqa: E741
+def diversity_shares(part: Part, l: float) -> tuple[Floats, dict[str, int]]:
     """The estimate from the entropy l-diverse full-domain table: classes spread evenly."""
     quasi, sensitive = ESGRO
     hierarchies = load_adult_hierarchies()
     method = Incognito(
         k=1, l=l, diversity="entropy", hierarchies={n: hierarchies[n] for n in quasi}
     )
-    table = read(load_adult(part))  # type: ignore[arg-type]
+    table = read(load_adult(part))
     method.fit_table(table, Schema(quasi=quasi, sensitive=[sensitive]))
     found = data("ESGRO", part)
     shares = found.shares
@@ -262,37 +266,28 @@ def table5(levels: Sequence[int] = (3, 4, 5), runs: int = 10) -> dict[str, Any]:
         return 100 * uncertainty(shares.sum(axis=axes))
 
     rows = []
-    for l in levels:  # noqa: E741
+    for l in levels:
         _, best = solve(found, "quasi", l)
         if best is None:
             raise InfeasibleError(f"RR-QI is infeasible at l = {l}")
-        whole, t, p = channel(found, best.t), best.t, best.p
-
-        def released(seed: int, whole: Channel = whole, p: Floats = p) -> dict[str, float]:
-            counts = randomized(found, p, seed)
-            return {
-                "clip": coefficient(clipped(whole.inverse(counts / found.n)).reshape(found.dims)),
-                "EM": coefficient(em(whole, counts).share.reshape(found.dims)),
-            }
-
-        mean = _mean(runs, released)
+        mean = {
+            name: _over(runs, make(found, best), lambda shares: {"u": coefficient(shares)})["u"]
+            for name, make in (("RR-QI clip", _inverting), ("RR-QI EM", _smoothing))
+        }
         spread, node = diversity_shares("train", l)
         rows.append(
             {
                 "l": l,
-                "RR-QI clip": mean["clip"],
-                "RR-QI EM": mean["EM"],
-                "t": t.round(4).tolist(),
+                **mean,
+                "t": best.t.round(4).tolist(),
                 "anatomy": float(
                     np.mean([coefficient(anatomy_shares(found, l, s)) for s in range(runs)])
                 ),
                 "l-diversity": coefficient(spread),
                 "generalised to": node,
-                "paper": {
-                    name: PAPER_U[name].get(l) for name in ("RR-QI", "anatomy", "l-diversity")
-                },
+                **{f"paper {name}": printed.get(l) for name, printed in PAPER_U.items()},
             }
-        )  # type: ignore[attr-defined]
+        )
     reference = {3: 2.37, 4: 2.23, 5: 2.18}
     gaps = [abs(row["RR-QI clip"] - reference[row["l"]]) for row in rows if row["l"] in reference]
     return {
@@ -338,22 +333,18 @@ def _figure3(levels: Sequence[int], runs: int) -> dict[str, list[dict[str, Any]]
     """Distances by l, for RR-QI and RR-Both on EMGRW (RR-S is infeasible)."""
     found = data("EMGRW", "both")
     out: dict[str, list[dict[str, Any]]] = {}
-    for name, target in (("RR-QI", "quasi"), ("RR-Both", "both")):
-        for l in levels:  # noqa: E741
-            _, best = solve(found, target, l)  # type: ignore[arg-type]
+    scenarios: tuple[tuple[str, Target], ...] = (("RR-QI", "quasi"), ("RR-Both", "both"))
+    for name, target in scenarios:
+        for l in levels:
+            _, best = solve(found, target, l)
             if best is not None:
                 out.setdefault(name, []).append({"l": l, **_release(found, best, runs)})
     return out
 
 
-def _release(found: Data, best: Optimum, runs: int) -> dict[str, float]:
-    whole, true = channel(found, best.t), found.shares
-
-    def once(seed: int) -> dict[str, float]:
-        counts = randomized(found, best.p, seed)
-        return measures(true, clipped(whole.inverse(counts / found.n)).reshape(found.dims))
-
-    return _mean(runs, once)
+def _release(found: Data, best: Optimum, runs: int) -> dict[str, Any]:
+    true = found.shares
+    return _over(runs, _inverting(found, best), lambda shares: measures(true, shares))
 
 
 def _figure4(runs: int) -> dict[str, list[dict[str, Any]]]:
@@ -371,61 +362,57 @@ def _figure4(runs: int) -> dict[str, list[dict[str, Any]]]:
     return {"RR-QI": points}
 
 
+Making = Callable[[int], Floats]
+
+
+def _inverting(found: Data, best: Optimum) -> Making:
+    """One release by its seed, and the recipient's inverted and clipped table."""
+    whole = channel(found, best.t)
+    return lambda seed: clipped(whole.inverse(randomized(found, best.p, seed) / found.n)).reshape(
+        found.dims
+    )
+
+
+def _smoothing(found: Data, best: Optimum) -> Making:
+    """The same with early-stopped EM."""
+    whole = channel(found, best.t)
+    return lambda seed: em(whole, randomized(found, best.p, seed)).share.reshape(found.dims)
+
+
+def _anatomizing(found: Data, l: int) -> Making:
+    return lambda seed: anatomy_shares(found, l, seed)
+
+
+def _over(runs: int, make: Making, measure: Callable[[Floats], dict[str, float]]) -> dict[str, Any]:
+    return _mean(runs, lambda seed: measure(make(seed)))
+
+
 def _figures567(levels: Sequence[int], runs: int) -> dict[str, Any]:
     found = data("ESGRO", "train")
     true = found.shares
     five: dict[str, list[dict[str, Any]]] = {
-        "RR-QI clip": [],
-        "RR-QI EM": [],
-        "anatomy": [],
-        "l-diversity": [],
+        name: [] for name in ("RR-QI clip", "RR-QI EM", "anatomy", "l-diversity")
     }
     seven: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("RR-Both clip", "anatomy", "l-diversity")
     }
-    for l in levels:  # noqa: E741
+
+    def measure(shares: Floats) -> dict[str, float]:
+        return measures(true, shares)
+
+    for l in levels:
         _, best = solve(found, "quasi", l)
         if best is not None:
-            whole, p = channel(found, best.t), best.p
-
-            def clip(seed: int, whole: Channel = whole, p: Floats = p) -> Floats:
-                return clipped(whole.inverse(randomized(found, p, seed) / found.n)).reshape(
-                    found.dims
-                )
-
-            def smooth(seed: int, whole: Channel = whole, p: Floats = p) -> Floats:
-                return em(whole, randomized(found, p, seed)).share.reshape(found.dims)
-
-            five["RR-QI clip"].append(
-                {"l": l, **_mean(runs, lambda s, f=clip: measures(true, f(s)))}
-            )  # type: ignore[misc]
-            five["RR-QI EM"].append(
-                {"l": l, **_mean(runs, lambda s, f=smooth: measures(true, f(s)))}
-            )  # type: ignore[misc]
-        five["anatomy"].append(
-            {"l": l, **_mean(runs, lambda s, l=l: measures(true, anatomy_shares(found, l, s)))}
-        )  # type: ignore[misc]
+            for name, make in (("RR-QI clip", _inverting), ("RR-QI EM", _smoothing)):
+                five[name].append({"l": l, **_over(runs, make(found, best), measure)})
+        five["anatomy"].append({"l": l, **_over(runs, _anatomizing(found, l), measure)})
         spread, node = diversity_shares("train", l)
         five["l-diversity"].append({"l": l, **measures(true, spread), "generalised to": node})
         _, both = solve(found, "both", l)
         if both is not None:
-            whole, p = channel(found, both.t), both.p
-            seven["RR-Both clip"].append(
-                {
-                    "l": l,
-                    **_mean(
-                        runs,
-                        lambda s, w=whole, p=p: _correlations(  # type: ignore[misc]
-                            clipped(w.inverse(randomized(found, p, s) / found.n)).reshape(
-                                found.dims
-                            )
-                        ),
-                    ),
-                }
-            )
-        seven["anatomy"].append(
-            {"l": l, **_mean(runs, lambda s, l=l: _correlations(anatomy_shares(found, l, s)))}
-        )  # type: ignore[misc]
+            made = _over(runs, _inverting(found, both), _correlations)
+            seven["RR-Both clip"].append({"l": l, **made})
+        seven["anatomy"].append({"l": l, **_over(runs, _anatomizing(found, l), _correlations)})
         seven["l-diversity"].append({"l": l, **_correlations(spread)})
     distance = {
         name: [{k: row[k] for k in ("l", "euclid", "kl", "chi2")} for row in rows]
@@ -459,7 +446,7 @@ def _correlations(shares: Floats) -> dict[str, float]:
 def _gaps(five: dict[str, Any], six: dict[str, Any]) -> list[dict[str, Any]]:
     """Relative gaps to the reference utilities, positive where this release is worse."""
     out = []
-    for (name, l), reference in REFERENCE_UTILITY.items():  # noqa: E741
+    for (name, l), reference in REFERENCE_UTILITY.items():
         one = next((row for row in five.get(name, ()) if row["l"] == l), None)
         two = next((row for row in six.get(name, ()) if row["l"] == l), None)
         if one is not None and two is not None:

@@ -29,8 +29,12 @@ _MARKS = ("o", "s", "^", "D")
 
 
 def pictures(figures: dict[str, Any]) -> dict[str, str]:
-    """SVG text per figure."""
-    return {name: _picture(figures[name], *what) for name, what in _WHAT.items() if name in figures}
+    """SVG text per file name."""
+    return {
+        f"{name}.svg": _picture(figures[name], *what)
+        for name, what in _WHAT.items()
+        if name in figures
+    }
 
 
 def _picture(series: dict[str, Any], title: str, x: str, measures: tuple[str, ...]) -> str:

@@ -28,7 +28,7 @@ class Anatomize(Recoding):
     kind: ClassVar[str] = "anatomy"
 
     sensitive: str
-    l: float  # noqa: E741
+    l: float
     groups: int
 
     def to_json(self) -> dict[str, Any]:
@@ -43,7 +43,9 @@ class Anatomize(Recoding):
     def explain(self) -> str:
         """The recoding in words."""
         return (
-            f"The quasi-identifiers are released unchanged. In place of {self.sensitive!r} stands the number "
-            f"of one of {self.groups:,} groups; a second table gives the values of each group with their "
+            f"The quasi-identifiers are released unchanged. In place of {self.sensitive!r} "
+            f"stands the number "
+            f"of one of {self.groups:,} groups; a second table gives the values of each group "
+            f"with their "
             f"counts, none above the share 1/{self.l:g}."
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ..errors import UnsupportedError
 from ..hierarchy import TOP
 from .cells import moment, number
 from .codec import register
@@ -40,7 +42,8 @@ class ColumnMap(Column):
 
     Examples
     --------
-    >>> age = ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0), labels=("-29", "30-59", "60-"))
+    >>> age = ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0),
+    ...                 labels=("-29", "30-59", "60-"))
     >>> age.released(30.0), age.released(29.5), age.released(None)
     ('30-59', '-29', None)
     """
@@ -76,6 +79,36 @@ class ColumnMap(Column):
         if len(set(self.categories)) != len(self.categories):
             raise ValueError("a column map holds a category twice")
 
+    def sql(self, identifier: Callable[[str], str]) -> str:
+        """The released value as an SQL expression (DuckDB's dialect)."""
+        name = identifier(self.name)
+        other = () if self.is_number else (self.default,)
+        words = any(isinstance(label, str) for label in (*self.labels, *other, self.missing))
+        if self.kind == "numeric":
+            value = f"NULLIF(CAST({name} AS DOUBLE), CAST('NaN' AS DOUBLE))"
+        elif self.is_number:
+            value = f"CAST({name} AS {'DATE' if self.unit == 'day' else 'TIMESTAMP'})"
+        else:
+            value = f"CAST({name} AS VARCHAR)"
+        parts = [f"WHEN {value} IS NULL THEN {_literal(self.missing, words)}"]
+        if self.is_number:
+            for cut, label in zip(self.cuts, self.labels, strict=False):
+                parts.append(f"WHEN {value} < {self._bound(cut)} THEN {_literal(label, words)}")
+            last = self.labels[-1]
+        else:
+            for category, label in zip(self.categories, self.labels, strict=True):
+                key = _double(float(category)) if self.kind == "numeric" else _quoted(category)
+                parts.append(f"WHEN {value} = {key} THEN {_literal(label, words)}")
+            last = self.default
+        return f"CASE {' '.join(parts)} ELSE {_literal(last, words)} END"
+
+    def _bound(self, cut: float) -> str:
+        if self.kind == "numeric":
+            return _double(cut)
+        # Whole days and microseconds: x < t is x < ceil(t).
+        written = moment(math.ceil(cut), self.unit).replace("T", " ")
+        return f"{'DATE' if self.unit == 'day' else 'TIMESTAMP'} {_quoted(written)}"
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {
@@ -106,6 +139,23 @@ class ColumnMap(Column):
         )
         made.check()
         return made
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _double(value: float) -> str:
+    written = repr(float(value))
+    return written if "e" in written else written + "e0"
+
+
+def _literal(label: Released, words: bool) -> str:
+    if label is None:
+        return f"CAST(NULL AS {'VARCHAR' if words else 'DOUBLE'})"
+    if words:
+        return _quoted(label if isinstance(label, str) else number(label))
+    return _double(float(label))
 
 
 def _text(value: float, unit: str) -> str:
@@ -157,6 +207,21 @@ class Maps(Recoding):
             column.check()
         if any(len(key) != len(self.columns) for key in self.suppressed):
             raise ValueError("a suppressed class does not name every column")
+
+    def sql_columns(self, identifier: Callable[[str], str]) -> dict[str, str]:
+        """The SQL expression of every recoded column.
+
+        Raises
+        ------
+        UnsupportedError
+            Classes are suppressed, which no column decides by itself.
+        """
+        if self.suppressed:
+            raise UnsupportedError(
+                "a plan that suppresses small classes cannot be written as SQL",
+                hint="apply it with `Plan.apply`, or fit it with suppression=0",
+            )
+        return {column.name: column.sql(identifier) for column in self.columns}
 
     def recode(self, rows: Sequence[Sequence[float | str | None]]) -> list[tuple[Released, ...]]:
         """The released rows, by the definition (engines do the same by columns)."""

@@ -7,9 +7,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..engines.memory import transform
+from ..engines.memory import Transformed, transform
+from ..engines.randomize import randomize
 from ..errors import PlanError
-from ..plan import Plan
+from ..key import Key
+from ..plan import Plan, Randomize
 from ..table import Table, read
 
 
@@ -32,7 +34,7 @@ class Applied:
     dropped: tuple[str, ...] = ()
 
 
-def apply_plan(plan: Plan, people: Any) -> Applied:
+def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
     """Recode other people by a plan.
 
     Parameters
@@ -42,6 +44,9 @@ def apply_plan(plan: Plan, people: Any) -> Applied:
     people : path, pandas, Polars or Arrow table, DuckDB relation
         The people; columns that the plan does not know are left out, for nobody
         decided what they reveal.
+    key : Key, optional
+        For randomized response: the steward's key. By default a fresh one, so that no
+        draw can be repeated.
 
     Raises
     ------
@@ -55,7 +60,11 @@ def apply_plan(plan: Plan, people: Any) -> Applied:
     """
     table = read(people)
     check_columns(plan, table)
-    made = transform(plan, table)
+    if key is not None and isinstance(plan.recoding, Randomize):
+        columns, outside = randomize(table, plan.recoding, key)
+        made = Transformed(columns, sum(outside.values()))
+    else:
+        made = transform(plan, table)
     known = {column.name: column.role for column in plan.columns}
     strangers = [name for name in table.names if name not in known]
     dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]

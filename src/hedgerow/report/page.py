@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 AUDIENCES = ("steward", "recipient")
 
 
-def render(audit: Audit, *, audience: str = "steward", plan: Any = None,
-           checks: Sequence[Any] = ()) -> str:
+def render(
+    audit: Audit, *, audience: str = "steward", plan: Any = None, checks: Sequence[Any] = ()
+) -> str:
     """The report as one HTML document that needs no other file, script or network.
 
     Parameters
@@ -45,8 +46,12 @@ def render(audit: Audit, *, audience: str = "steward", plan: Any = None,
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hedgerow.report", "."), autoescape=True, trim_blocks=True,
-        lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+        loader=jinja2.PackageLoader("hedgerow.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
     environment.filters |= {"percent": percent, "figure": figure, "words": _words}
     return environment.get_template("template.html").render(_context(audit, audience, plan, checks))
 
@@ -55,25 +60,44 @@ def _context(audit: Audit, audience: str, plan: Any, checks: Sequence[Any]) -> d
     steward = audience == "steward"
     after, before = audit.risk["release"], audit.risk["original"]
     context: dict[str, Any] = {
-        "steward": steward, "audit": audit, "table": audit.table, "after": after, "before": before,
-        "plan": plan, "done": _done(plan, steward), "checks": [_check(c) for c in checks],
-        "risk_rows": _risk_rows(before, after), "measures": (*RISK, *UTILITY),
-        "not_measured": NOT_MEASURED, "attacks": audit.attacks if steward else [],
+        "steward": steward,
+        "audit": audit,
+        "table": audit.table,
+        "after": after,
+        "before": before,
+        "plan": plan,
+        "done": _done(plan, steward),
+        "checks": [_check(c) for c in checks],
+        "risk_rows": _risk_rows(before, after),
+        "measures": (*RISK, *UTILITY),
+        "not_measured": NOT_MEASURED,
+        "attacks": audit.attacks if steward else [],
         "attack_names": sorted({f"{a['attack']} ({a['learner']})" for a in audit.attacks}),
-        "columns": {}, "sizes": None, "attack_picture": None, "influence": None, "tree": None,
+        "columns": {},
+        "sizes": None,
+        "attack_picture": None,
+        "influence": None,
+        "tree": None,
         "scatters": {},
     }
     if steward:
         context |= {
-            "sizes": pictures.class_sizes(before["classes"]["histogram"], after["classes"]["histogram"],
-                                          after["classes"]["k"]),
-            "columns": {name: pictures.before_after(name, shape)
-                        for name, shape in audit.pictures["histograms"].items() if shape["labels"]},
-            "scatters": {name: pictures.disclosure_scatter(name, points)
-                         for name, points in audit.pictures["scatters"].items()},
+            "sizes": pictures.class_sizes(
+                before["classes"]["histogram"], after["classes"]["histogram"], after["classes"]["k"]
+            ),
+            "columns": {
+                name: pictures.before_after(name, shape)
+                for name, shape in audit.pictures["histograms"].items()
+                if shape["labels"]
+            },
+            "scatters": {
+                name: pictures.disclosure_scatter(name, points)
+                for name, points in audit.pictures["scatters"].items()
+            },
             "attack_picture": pictures.attack_bars(audit.attacks) if audit.attacks else None,
             "influence": pictures.influence_bars(audit.risk["influence"])
-            if audit.risk["influence"] else None,
+            if audit.risk["influence"]
+            else None,
             "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
         }
     return context
@@ -95,28 +119,48 @@ def _done(plan: Any, steward: bool) -> list[str]:
 
 def _check(check: Any) -> Mapping[str, Any]:
     made = dataclasses.asdict(check) if dataclasses.is_dataclass(check) else dict(check)  # type: ignore[arg-type]
-    return {"name": made["name"], "required": made["required"], "reached": made["reached"],
-            "holds": made["holds"]}
+    return {
+        "name": made["name"],
+        "required": made["required"],
+        "reached": made["reached"],
+        "holds": made["holds"],
+    }
 
 
-def _risk_rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def _risk_rows(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[str, str, str, str]]:
     """Title, original, release, what it says."""
     rows = []
     for title, key, show, says in (
-        ("k: records of the smallest class", "k", str, "every person shares the released "
-         "quasi-identifiers with at least k - 1 others; missing equals missing"),
-        ("k when * and missing match anything", "wildcard_k", str, "a more lenient count, for tables "
-         "with suppressed cells"),
+        (
+            "k: records of the smallest class",
+            "k",
+            str,
+            "every person shares the released "
+            "quasi-identifiers with at least k - 1 others; missing equals missing",
+        ),
+        (
+            "k when * and missing match anything",
+            "wildcard_k",
+            str,
+            "a more lenient count, for tables with suppressed cells",
+        ),
         ("classes", "classes", str, "groups of equal released quasi-identifiers"),
         ("records that are unique", "unique_share", percent, "alone in their class"),
     ):
         rows.append((title, show(before["classes"][key]), show(after["classes"][key]), says))
-    models = {"prosecutor": "knows that the person is in the table",
-              "journalist": "does not know who of the population is in the table",
-              "marketer": "wants to identify as many people as possible"}
+    models = {
+        "prosecutor": "knows that the person is in the table",
+        "journalist": "does not know who of the population is in the table",
+        "marketer": "wants to identify as many people as possible",
+    }
     for model, says in models.items():
-        for key, words in (("highest", "highest risk"), ("average", "average risk"),
-                           ("above", "records above the threshold")):
+        for key, words in (
+            ("highest", "highest risk"),
+            ("average", "average risk"),
+            ("above", "records above the threshold"),
+        ):
             one, two = (r["reidentification"].get(model, {}).get(key) for r in (before, after))
             if two is not None:
                 rows.append((f"{model}, {words}", percent(one), percent(two), f"intruder {says}"))

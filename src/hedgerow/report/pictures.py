@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
 _STYLE = {
-    "svg.hashsalt": "hedgerow", "svg.fonttype": "none", "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"], "font.size": 9, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.axisbelow": True,
-    "figure.facecolor": "white", "legend.frameon": False, "axes.titlesize": 10,
+    "svg.hashsalt": "hedgerow",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "axes.axisbelow": True,
+    "figure.facecolor": "white",
+    "legend.frameon": False,
+    "axes.titlesize": 10,
 }
 
 
@@ -52,8 +60,11 @@ def _figure(width: float, height: float) -> Iterator[tuple[Figure, Axes, _Canvas
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.add_subplot(), canvas
         text = io.StringIO()
-        figure.savefig(text, format="svg",
-                       metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            text,
+            format="svg",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
         canvas.svg = text.getvalue()
 
 
@@ -63,51 +74,77 @@ def _percent_axis(axis: Any) -> None:
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
-def class_sizes(before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]],
-                k: int) -> Picture:
+def class_sizes(
+    before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]], k: int
+) -> Picture:
     """Share of records by the size of their class, original and release."""
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
     names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
     with _figure(6.4, 2.6) as (_, axes, canvas):
-        for shift, rows, colour, label in ((-0.2, before, ORIGINAL, "original"),
-                                           (0.2, after, RELEASE, "release")):
+        for shift, rows, colour, label in (
+            (-0.2, before, ORIGINAL, "original"),
+            (0.2, after, RELEASE, "release"),
+        ):
             total = sum(r["records"] for r in rows) or 1
             found = {r["from"]: r["records"] / total for r in rows}
-            axes.bar(np.arange(len(bins)) + shift, [found.get(lo, 0.0) for lo, _ in bins], 0.4,
-                     color=colour, label=label)
+            axes.bar(
+                np.arange(len(bins)) + shift,
+                [found.get(lo, 0.0) for lo, _ in bins],
+                0.4,
+                color=colour,
+                label=label,
+            )
         axes.set_xticks(range(len(bins)), names, rotation=30 if len(bins) > 8 else 0)
         axes.set_xlabel("records in the class")
         axes.set_ylabel("share of records")
         _percent_axis(axes.yaxis)
         axes.legend()
-    alone = sum(r["records"] for r in before if r["from"] == 1) / (sum(r["records"] for r in before) or 1)
-    return Picture(canvas.svg, f"Share of records by class size. In the original {alone:.0%} of the "
-                   f"records are alone in their class; in the release every class has "
-                   f"at least {k}.")
+    alone = sum(r["records"] for r in before if r["from"] == 1) / (
+        sum(r["records"] for r in before) or 1
+    )
+    return Picture(
+        canvas.svg,
+        f"Share of records by class size. In the original {alone:.0%} of the "
+        f"records are alone in their class; in the release every class has "
+        f"at least {k}.",
+    )
 
 
 def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
     """Class size against disclosure; counts in bins beyond 1,000 classes."""
     with _figure(6.4, 2.8) as (figure, axes, canvas):
         if "sizes" in points:
-            axes.scatter(points["sizes"], points["disclosure"], s=9, color=RELEASE, alpha=0.6,
-                         linewidths=0)
+            axes.scatter(
+                points["sizes"], points["disclosure"], s=9, color=RELEASE, alpha=0.6, linewidths=0
+            )
             n, worst = len(points["sizes"]), max(points["disclosure"], default=0.0)
         else:
             table = np.array(points["classes"], float).T
             n = int(table.sum())
             edges = points["disclosure_edges"]
-            worst = float(max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0))
-            shown = axes.pcolormesh(points["size_edges"], edges, np.where(table > 0, table, np.nan),
-                                    cmap="Blues", norm="log", edgecolors="none", rasterized=False)
+            worst = float(
+                max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0)
+            )
+            shown = axes.pcolormesh(
+                points["size_edges"],
+                edges,
+                np.where(table > 0, table, np.nan),
+                cmap="Blues",
+                norm="log",
+                edgecolors="none",
+                rasterized=False,
+            )
             figure.colorbar(shown, ax=axes, label="classes")
         axes.set_xscale("log")
         axes.set_ylim(-0.02, 1.02)
         axes.set_xlabel("records in the class")
         axes.set_ylabel("disclosure")
         _percent_axis(axes.yaxis)
-    return Picture(canvas.svg, f"Disclosure of {name} by class size over {n} classes; the highest is "
-                   f"{'in the row below ' if 'size_edges' in points else ''}{worst:.0%}.")
+    return Picture(
+        canvas.svg,
+        f"Disclosure of {name} by class size over {n} classes; the highest is "
+        f"{'in the row below ' if 'size_edges' in points else ''}{worst:.0%}.",
+    )
 
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
@@ -117,32 +154,49 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
         for i, attack in enumerate(attacks):
             y = len(attacks) - 1 - i
             low, high = attack["interval"]
-            axes.plot([low, high], [y, y], color=RELEASE, linewidth=5, alpha=0.35,
-                      solid_capstyle="butt")
+            axes.plot(
+                [low, high], [y, y], color=RELEASE, linewidth=5, alpha=0.35, solid_capstyle="butt"
+            )
             public = max(attack["public_best"], attack["random_row"])
             for value, colour, marker, label in (
                 (attack["original"], ORIGINAL, "s", "original table"),
                 (attack["control"], CONTROL, "D", "control"),
-                (public, PUBLIC, "|", "public totals"), (attack["success"], RELEASE, "o", "release"),
+                (public, PUBLIC, "|", "public totals"),
+                (attack["success"], RELEASE, "o", "release"),
             ):
                 # linking's control answers another question; it stands in the table
                 if value is None or (label == "control" and attack["attack"] == "linking"):
                     continue
-                axes.plot(value, y, marker=marker, color=colour, linestyle="none",
-                          markersize=10 if marker == "|" else 6,
-                          markeredgewidth=2 if marker == "|" else 0, label=label if i == 0 else None)
+                axes.plot(
+                    value,
+                    y,
+                    marker=marker,
+                    color=colour,
+                    linestyle="none",
+                    markersize=10 if marker == "|" else 6,
+                    markeredgewidth=2 if marker == "|" else 0,
+                    label=label if i == 0 else None,
+                )
         axes.set_yticks(range(len(attacks)), names[::-1])
         axes.set_ylim(-0.6, len(attacks) - 0.4)
         axes.set_xlim(-0.02, 1.02)
         axes.grid(axis="x", color="#dddddd", linewidth=0.6)
         axes.set_xlabel("share of people the attack is right about (bar: 95% interval)")
         _percent_axis(axes.xaxis)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.9 / (0.6 + 0.42 * len(attacks))),
-                    ncols=4, columnspacing=1.2, handletextpad=0.3)
+        axes.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.4, -0.9 / (0.6 + 0.42 * len(attacks))),
+            ncols=4,
+            columnspacing=1.2,
+            handletextpad=0.3,
+        )
     worst = max(attacks, key=lambda a: a["success"])
-    return Picture(canvas.svg, f"Success of {len(attacks)} attacks; the highest on the release is "
-                   f"{worst['success']:.0%} ({worst['learner']} on {worst['target']}), "
-                   f"{worst['original']:.0%} on the original.")
+    return Picture(
+        canvas.svg,
+        f"Success of {len(attacks)} attacks; the highest on the release is "
+        f"{worst['success']:.0%} ({worst['learner']} on {worst['target']}), "
+        f"{worst['original']:.0%} on the original.",
+    )
 
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
@@ -151,18 +205,30 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
     place = np.arange(len(labels))
     with _figure(4.4, 2.2) as (_, axes, canvas):
         axes.bar(place, shape["before"], 0.9, color="#d0d0d0", label="original")
-        axes.step(np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place,
-                  np.append(shape["after"], shape["after"][-1:]), where="post", color=RELEASE,
-                  linewidth=1.6, label="release")
+        axes.step(
+            np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place,
+            np.append(shape["after"], shape["after"][-1:]),
+            where="post",
+            color=RELEASE,
+            linewidth=1.6,
+            label="release",
+        )
         step = max(1, -(-len(labels) // 6))
         long = max((len(str(label)) for label in labels), default=0) > 6
-        axes.set_xticks(place[::step], [_short(label) for label in labels[::step]],
-                        rotation=25 if long else 0, ha="right" if long else "center")
+        axes.set_xticks(
+            place[::step],
+            [_short(label) for label in labels[::step]],
+            rotation=25 if long else 0,
+            ha="right" if long else "center",
+        )
         _percent_axis(axes.yaxis)
         axes.legend()
     gap = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2
-    return Picture(canvas.svg, f"Distribution of {name} before and after; {gap:.0%} of the records "
-                   "would have to move to make both the same.")
+    return Picture(
+        canvas.svg,
+        f"Distribution of {name} before and after; {gap:.0%} of the records "
+        "would have to move to make both the same.",
+    )
 
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
@@ -171,15 +237,23 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
     with _figure(6.4, 0.8 + 0.32 * len(rows)) as (_, axes, canvas):
         place = np.arange(len(rows))
         for shift, table, colour in ((0.18, "original", ORIGINAL), (-0.18, "release", RELEASE)):
-            axes.barh(place + shift, [r[table]["tree"] for r in rows][::-1], 0.36, color=colour,
-                      label=table)
+            axes.barh(
+                place + shift,
+                [r[table]["tree"] for r in rows][::-1],
+                0.36,
+                color=colour,
+                label=table,
+            )
         axes.set_yticks(place, names)
         axes.set_xlabel("share of what a tree can explain")
         _percent_axis(axes.xaxis)
         axes.legend()
     top = rows[0]
-    return Picture(canvas.svg, f"Share of the disclosure by quasi-identifier; most comes from "
-                   f"{top['column']} ({top['release']['tree']:.0%} in the release).")
+    return Picture(
+        canvas.svg,
+        f"Share of the disclosure by quasi-identifier; most comes from "
+        f"{top['column']} ({top['release']['tree']:.0%} in the release).",
+    )
 
 
 def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str) -> Picture:
@@ -190,18 +264,29 @@ def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str) -> Pictu
         for m, method in enumerate(methods):
             for hollow in (False, True):
                 chosen = [p for p in points if p["method"] == method and p["dominated"] == hollow]
-                axes.scatter([p["disclosure"] for p in chosen], [p["utility"] for p in chosen], s=34,
-                             marker=marks[m % len(marks)], facecolor="none" if hollow else f"C{m}",
-                             edgecolor=f"C{m}", label=method if not hollow else None)
+                axes.scatter(
+                    [p["disclosure"] for p in chosen],
+                    [p["utility"] for p in chosen],
+                    s=34,
+                    marker=marks[m % len(marks)],
+                    facecolor="none" if hollow else f"C{m}",
+                    edgecolor=f"C{m}",
+                    label=method if not hollow else None,
+                )
         front = sorted((p["disclosure"], p["utility"]) for p in points if not p["dominated"])
-        axes.plot([d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0)
+        axes.plot(
+            [d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0
+        )
         axes.set_xlabel("disclosure (left is safer)")
         axes.set_ylabel(utility)
         _percent_axis(axes.xaxis)
         axes.legend(title="hollow: dominated")
     n = sum(not p["dominated"] for p in points)
-    return Picture(canvas.svg, f"{len(points)} releases by disclosure and utility; {n} of them are "
-                   "not dominated by another.")
+    return Picture(
+        canvas.svg,
+        f"{len(points)} releases by disclosure and utility; {n} of them are "
+        "not dominated by another.",
+    )
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
@@ -212,21 +297,39 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
     depth = int(max(y)) + 1
     with _figure(max(6.4, 0.62 * recoding.n_leaves), 0.85 * depth + 0.5) as (_, axes, canvas):
         for parent, child in links:
-            axes.plot([x[parent], x[child]], [-y[parent], -y[child]], color="#999999", linewidth=1,
-                      zorder=0)
+            axes.plot(
+                [x[parent], x[child]],
+                [-y[parent], -y[child]],
+                color="#999999",
+                linewidth=1,
+                zorder=0,
+            )
         leaf = 0
         for i, column in enumerate(recoding.split):
             inner = column >= 0
             leaf += not inner
-            axes.text(x[i], -y[i], _test(recoding, i) if inner else f"group {leaf}", ha="center",
-                      va="center", fontsize=7, bbox={
-                          "boxstyle": "round,pad=0.3", "facecolor": "#eef4fa" if inner else "white",
-                          "edgecolor": RELEASE if inner else "#999999", "linewidth": 0.8})
+            axes.text(
+                x[i],
+                -y[i],
+                _test(recoding, i) if inner else f"group {leaf}",
+                ha="center",
+                va="center",
+                fontsize=7,
+                bbox={
+                    "boxstyle": "round,pad=0.3",
+                    "facecolor": "#eef4fa" if inner else "white",
+                    "edgecolor": RELEASE if inner else "#999999",
+                    "linewidth": 0.8,
+                },
+            )
         axes.set_axis_off()
         axes.set_xlim(-0.8, recoding.n_leaves - 0.2)
     columns = {recoding.columns[c].name for c in recoding.split if c >= 0}
-    return Picture(canvas.svg, f"Tree of {recoding.n_leaves} groups, split by {', '.join(sorted(columns))}; "
-                   "people for whom a test holds go left.")
+    return Picture(
+        canvas.svg,
+        f"Tree of {recoding.n_leaves} groups, split by {', '.join(sorted(columns))}; "
+        "people for whom a test holds go left.",
+    )
 
 
 def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]]]:

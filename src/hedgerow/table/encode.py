@@ -18,6 +18,8 @@ from .dates import DAY, parse_dates
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
+_EXACT = 1 << 53
+"""Beyond this, whole numbers share a double, so they must share a code as well."""
 _TRIAL = 4096
 """Values looked at to choose between hashing and sorting; the result is the same."""
 
@@ -312,7 +314,7 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
     if numbers.dtype.kind == "i" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < _SPAN:
+        if high - low < _SPAN and low >= -_EXACT and high <= _EXACT:
             offset = numbers - low
             present = np.bincount(offset) > 0
             lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
@@ -373,7 +375,9 @@ def _natural(
         return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
     key = np.full(len(unique) + 1, np.nan)
     key[merged[:-1]] = entries.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.argsort(key[present], kind="stable")
+    place = np.empty(len(present), np.int64)  # whole numbers that share a double: by text
+    place[pc.sort_indices(unique.take(pa.array(present))).to_numpy()] = np.arange(len(present))
+    return np.lexsort((place, key[present]))
 
 
 def as_text(values: pa.Array) -> pa.Array:

@@ -42,10 +42,12 @@ def test_diversity_and_closeness_equal_their_definitions(rows):
         present = [x for x in q if x > 0]
         assert disclosure.distinct(counts)[g] == len(present)
         assert disclosure.entropy(counts)[g] == pytest.approx(
-            math.exp(-sum(x * math.log(x) for x in present)))
+            math.exp(-sum(x * math.log(x) for x in present))
+        )
         assert disclosure.largest_share(counts)[g] == pytest.approx(max(q))
         assert disclosure.closeness_equal(counts)[g] == pytest.approx(
-            0.5 * sum(abs(a - b) for a, b in zip(q, public, strict=True)))
+            0.5 * sum(abs(a - b) for a, b in zip(q, public, strict=True))
+        )
         cdf = np.abs(np.cumsum(np.array(q) - public)).sum() / 5
         assert disclosure.closeness_ordered(counts)[g] == pytest.approx(cdf, abs=1e-12)
         gains = [(a - b) / b for a, b in zip(q, public, strict=True) if b > 0]
@@ -56,8 +58,9 @@ def test_diversity_and_closeness_equal_their_definitions(rows):
             r = sorted((members.count(v) for v in set(members)), reverse=True)
             assert disclosure.recursive(counts, 2)[g] == pytest.approx(r[0] / sum(r[1:]))
         top = 1 - sum(x * x for x in q)
-        bottom = 1 - 2 * sum(a * b for a, b in zip(q, public, strict=True)) + sum(
-            b * b for b in public)
+        bottom = (
+            1 - 2 * sum(a * b for a, b in zip(q, public, strict=True)) + sum(b * b for b in public)
+        )
         expected = top / bottom if bottom > 1e-12 else 1.0
         assert disclosure.brier(counts)[g] == pytest.approx(expected, abs=1e-9)
 
@@ -73,11 +76,19 @@ def test_wong_salary_example_of_t_closeness():
 
 def test_disease_example_of_hierarchical_t_closeness():
     # three leaves of two branches: H = 2. Class A is all "gastric ulcer".
-    paths = {"ulcer": ("ulcer", "stomach", "*"), "gastritis": ("gastritis", "stomach", "*"),
-             "flu": ("flu", "lung", "*"), "asthma": ("asthma", "lung", "*")}
+    paths = {
+        "ulcer": ("ulcer", "stomach", "*"),
+        "gastritis": ("gastritis", "stomach", "*"),
+        "flu": ("flu", "lung", "*"),
+        "asthma": ("asthma", "lung", "*"),
+    }
     values = sorted(paths)
-    codes = np.array([values.index(v) for v in ["ulcer", "ulcer", "gastritis", "gastritis", "flu",
-                                                "flu", "asthma", "asthma"]])
+    codes = np.array(
+        [
+            values.index(v)
+            for v in ["ulcer", "ulcer", "gastritis", "gastritis", "flu", "flu", "asthma", "asthma"]
+        ]
+    )
     counts = count(group([np.array([0, 0, 1, 1, 1, 1, 1, 1])]), codes, 4)
     # by hand: move .25 from gastritis (height 1, cost 1/2) and .5 over the top (cost 1)
     t = disclosure.closeness_hierarchical(counts, values, Hierarchy(paths))
@@ -122,7 +133,9 @@ def test_matching_equals_trying_every_guess(rows, tolerance):
 
     def most(sample):
         ends = np.concatenate([sample - tolerance * abs(sample), sample + tolerance * abs(sample)])
-        return max(int((np.abs(g - sample) <= tolerance * np.abs(sample) + 1e-12).sum()) for g in ends)
+        return max(
+            int((np.abs(g - sample) <= tolerance * np.abs(sample) + 1e-12).sum()) for g in ends
+        )
 
     found = numeric.matching(counts, values, (tolerance,))[f"{tolerance:.2f}"]
     hits = sum(most(y[grouping.labels == g]) for g in range(grouping.n_groups))
@@ -140,8 +153,11 @@ def test_covariance_test_on_the_worked_example_node_9():
     overall = np.cov(y.T)
     for g in range(3):
         inside = np.cov(y[labels == g].T)
-        statistic = 19 * (math.log(np.linalg.det(overall) / np.linalg.det(inside))
-                          + np.trace(inside @ np.linalg.inv(overall)) - 2)
+        statistic = 19 * (
+            math.log(np.linalg.det(overall) / np.linalg.det(inside))
+            + np.trace(inside @ np.linalg.inv(overall))
+            - 2
+        )
         assert p[g] == pytest.approx(chi2.sf(statistic, 3), rel=1e-6)
     y[labels == 2, 1] = y[labels == 2, 0]
     assert numeric.covariance_test(group([labels]), y)[2] == 0.0
@@ -153,7 +169,9 @@ def test_sizes_uniques_and_attackers_by_hand():
     summary = classes.sizes_summary(grouping)
     assert (summary["k"], summary["classes"], summary["uniques"]) == (1, 3, 1)
     assert [(b["from"], b["classes"], b["records"]) for b in summary["histogram"]] == [
-        (1, 1, 1), (2, 2, 5)]
+        (1, 1, 1),
+        (2, 2, 5),
+    ]
     risk = classes.attackers(grouping.sizes, np.array([30.0, 4.0, 2.0]), threshold=0.4)
     assert risk["prosecutor"] == {"highest": 1.0, "average": 0.5, "above": 0.5}
     assert risk["journalist"]["highest"] == 0.5
@@ -162,23 +180,29 @@ def test_sizes_uniques_and_attackers_by_hand():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1,
-                max_size=25))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=25
+    )
+)
 def test_wildcards_match_anything(rows):
     codes = [np.array(c) for c in zip(*rows, strict=True)]
     wild = [c == 2 for c in codes]
     grouping = group(codes)
     sizes = classes.wildcard_sizes(grouping, codes, wild)
     for i, row in enumerate(rows):
-        fits = sum(all(a == b or 2 in (a, b) for a, b in zip(row, other, strict=True))
-                   for other in rows)
+        fits = sum(
+            all(a == b or 2 in (a, b) for a, b in zip(row, other, strict=True)) for other in rows
+        )
         assert sizes[grouping.labels[i]] == fits
     for candidates in (1, 1000):
         assert classes.wildcard_k(grouping, codes, wild, candidates) == sizes.min()
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=30), st.randoms())
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=30), st.randoms()
+)
 def test_classes_do_not_depend_on_row_order(rows, random):
     shuffled = list(rows)
     random.shuffle(shuffled)
@@ -186,5 +210,6 @@ def test_classes_do_not_depend_on_row_order(rows, random):
     two = group([np.array(c) for c in zip(*shuffled, strict=True)])
     assert one.sizes.tolist() == two.sizes.tolist()
     assert dict(zip(rows, one.labels.tolist(), strict=True)) == dict(
-        zip(shuffled, two.labels.tolist(), strict=True))
+        zip(shuffled, two.labels.tolist(), strict=True)
+    )
     assert (one.labels[one.first] == np.arange(one.n_groups)).all()

@@ -10,10 +10,26 @@ import pytest
 from hedgerow.audit.grouping import count, group
 from hedgerow.audit.risk import classes, disclosure
 
-ROWS = [("a", "flu", 3), ("a", "flu", 4), ("a", "cold", 5), ("a", "none", 5), ("a", "none", 7),
-        ("a", "none", 7), ("b", "cold", 6), ("b", "none", 11), ("b", "none", 8), ("b", "flu", 3),
-        ("c", "flu", 7), ("c", "flu", 9), ("c", "none", 10), ("c", "none", 10), ("c", "cold", 4),
-        ("c", "cold", 5), ("c", "cold", 6), ("c", "none", 3)]
+ROWS = [
+    ("a", "flu", 3),
+    ("a", "flu", 4),
+    ("a", "cold", 5),
+    ("a", "none", 5),
+    ("a", "none", 7),
+    ("a", "none", 7),
+    ("b", "cold", 6),
+    ("b", "none", 11),
+    ("b", "none", 8),
+    ("b", "flu", 3),
+    ("c", "flu", 7),
+    ("c", "flu", 9),
+    ("c", "none", 10),
+    ("c", "none", 10),
+    ("c", "cold", 4),
+    ("c", "cold", 5),
+    ("c", "cold", 6),
+    ("c", "none", 3),
+]
 
 
 def counts_of(column):
@@ -24,11 +40,35 @@ def counts_of(column):
 
 # (distinct l, whole entropy l, alpha, t, basic beta, enhanced beta, delta) as pycanon prints them;
 # its t is the equal distance for text and the ordered one for numbers
-@pytest.mark.parametrize(("column", "printed"), [
-    (1, (3, 2, 0.5, 0.11111111111111112, 0.3499999999999999, 0.3499999999999999, 0.5108256237659907)),
-    (2, (4, 3, 0.3333333333333333, 0.1388888888888889, 3.5000000000000004, 2.890371757896165,
-         1.5040773967762742)),
-])
+@pytest.mark.parametrize(
+    ("column", "printed"),
+    [
+        (
+            1,
+            (
+                3,
+                2,
+                0.5,
+                0.11111111111111112,
+                0.3499999999999999,
+                0.3499999999999999,
+                0.5108256237659907,
+            ),
+        ),
+        (
+            2,
+            (
+                4,
+                3,
+                0.3333333333333333,
+                0.1388888888888889,
+                3.5000000000000004,
+                2.890371757896165,
+                1.5040773967762742,
+            ),
+        ),
+    ],
+)
 def test_figures_equal_pycanon(column, printed):
     grouping, counts = counts_of(column)
     distinct, entropy, alpha, t, basic, enhanced, delta = printed

@@ -23,8 +23,10 @@ def test_errors_by_hand():
 
 
 def test_an_unchanged_release_teaches_the_same(people, schema):
-    for row in learning(align(people, people, schema), estimators={"linear": LinearRegression(),
-                                                                   "bayes": GaussianNB()}):
+    for row in learning(
+        align(people, people, schema),
+        estimators={"linear": LinearRegression(), "bayes": GaussianNB()},
+    ):
         assert row["release"] == row["original"]
         assert row["release"] != row["constant"]
 
@@ -37,8 +39,13 @@ def test_a_release_teaches_less_than_the_original_and_more_than_nothing(people, 
 
 
 def test_the_fold_protocol_routes_test_folds_through_the_plan(people, schema):
-    (row,) = fold_protocol(people, schema.replace(sensitive=["pay"]), hr.MART(k=20, max_disclosure=0.9),
-                           folds=3, estimators={"linear": LinearRegression()})
+    (row,) = fold_protocol(
+        people,
+        schema.replace(sensitive=["pay"]),
+        hr.MART(k=20, max_disclosure=0.9),
+        folds=3,
+        estimators={"linear": LinearRegression()},
+    )
     assert row["folds"] == 3
     assert row["constant"]["mape"] > row["release"]["mape"] >= row["original"]["mape"] * 0.95
 

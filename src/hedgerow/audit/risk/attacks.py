@@ -40,7 +40,9 @@ class _Arm:
     values: FloatArray
     number: bool
 
-    def ask(self, learner: str, people: Known, keep: npt.NDArray[np.bool_], seed: int) -> npt.NDArray[Any]:
+    def ask(
+        self, learner: str, people: Known, keep: npt.NDArray[np.bool_], seed: int
+    ) -> npt.NDArray[Any]:
         """Train on the kept rows, predict for the people."""
         rows = np.flatnonzero(keep)
         grouping = group([self.labels[rows]])
@@ -53,8 +55,15 @@ class _Arm:
         first = rows[grouping.first]
         if learner == "nearest":
             return nearest(self.extents, first, people, self.number, counts, self.values)
-        return predict(learner, self.number, design_released(self.extents, first), counts,
-                       self.values, design_known(self.extents, people), seed)
+        return predict(
+            learner,
+            self.number,
+            design_released(self.extents, first),
+            counts,
+            self.values,
+            design_known(self.extents, people),
+            seed,
+        )
 
 
 def point_extents(extents: Sequence[Extent]) -> tuple[Extent, ...]:
@@ -67,14 +76,32 @@ def point_extents(extents: Sequence[Extent]) -> tuple[Extent, ...]:
         shares = [np.ones(1)] * m + [np.zeros(0)]
         missing = np.arange(m + 1) == m
         labels: list[str | None] = [*map(str, range(m)), None]
-        out.append(Extent(domain, domain.codes, labels, values, values, tuple(one), tuple(shares),
-                          missing, np.zeros(m + 1, np.bool_), False))
+        out.append(
+            Extent(
+                domain,
+                domain.codes,
+                labels,
+                values,
+                values,
+                tuple(one),
+                tuple(shares),
+                missing,
+                np.zeros(m + 1, np.bool_),
+                False,
+            )
+        )
     return tuple(out)
 
 
-def regression_attacks(pair: Pair, *, control: Table | None = None,
-                       learners: Sequence[str] = LEARNERS, people: int = 500, seed: int = 0,
-                       progress: Any = None) -> list[dict[str, Any]]:
+def regression_attacks(
+    pair: Pair,
+    *,
+    control: Table | None = None,
+    learners: Sequence[str] = LEARNERS,
+    people: int = 500,
+    seed: int = 0,
+    progress: Any = None,
+) -> list[dict[str, Any]]:
     """Attack every sensitive column with every learner.
 
     Parameters
@@ -106,8 +133,15 @@ def regression_attacks(pair: Pair, *, control: Table | None = None,
     return out
 
 
-def _attack_column(pair: Pair, j: int, control: Table | None, learners: Sequence[str], people: int,
-                   seed: int, progress: Any) -> list[dict[str, Any]]:
+def _attack_column(
+    pair: Pair,
+    j: int,
+    control: Table | None,
+    learners: Sequence[str],
+    people: int,
+    seed: int,
+    progress: Any,
+) -> list[dict[str, Any]]:
     own, shown = pair.sensitive[j], pair.released_sensitive[j]
     number = own.is_number
     truth, values = _targets(own, number)
@@ -122,9 +156,12 @@ def _attack_column(pair: Pair, j: int, control: Table | None, learners: Sequence
     known = known_rows(pair.extents, picked)
     y = truth[picked]
     release = _Arm(pair.extents, pair.classes.labels, released_codes, released_values, number)
-    before = _Arm(point_extents(pair.extents), pair.original_classes.labels, own.codes, values, number)
-    public = count(Grouping(np.zeros(len(order), np.int64), 1), released_codes[order],
-                   len(released_values))
+    before = _Arm(
+        point_extents(pair.extents), pair.original_classes.labels, own.codes, values, number
+    )
+    public = count(
+        Grouping(np.zeros(len(order), np.int64), 1), released_codes[order], len(released_values)
+    )
     base = _baselines(public, released_values, y, number)
     out = []
     for learner in learners:
@@ -134,13 +171,17 @@ def _attack_column(pair: Pair, j: int, control: Table | None, learners: Sequence
         if control is not None:
             asked, y2 = known_table(pair.extents, control), _control_truth(own, control)
             held = np.isfinite(y2)
-            held_hits = _score(release.ask(learner, asked.part(held), usable, seed), y2[held], number)
+            held_hits = _score(
+                release.ask(learner, asked.part(held), usable, seed), y2[held], number
+            )
         else:
             guesses = np.zeros(len(picked))
             for f in range(FOLDS):
                 mine = fold[picked] == f
                 if mine.any() and (usable & (fold != f)).any():
-                    guesses[mine] = release.ask(learner, known.part(mine), usable & (fold != f), seed)
+                    guesses[mine] = release.ask(
+                        learner, known.part(mine), usable & (fold != f), seed
+                    )
             held_hits = _score(guesses, y, number)
         original = _score(before.ask(learner, known, usable, seed), y, number)
         out.append(_row(own, learner, hits, held_hits, original, base, seed))
@@ -197,36 +238,57 @@ def _baselines(public: Counts, values: FloatArray, y: FloatArray, number: bool) 
         share = np.zeros(len(values))
         share[public.values] = shares
         guess = _score(np.full(len(y), majority), y, False)
-        return {"key": "exact", "guess": guess, "best": float(guess.hits["exact"].mean()),
-                "random_row": float(share[y.astype(np.int64)].mean())}
+        return {
+            "key": "exact",
+            "guess": guess,
+            "best": float(guess.hits["exact"].mean()),
+            "random_row": float(share[y.astype(np.int64)].mean()),
+        }
     levels = values[public.values]
     mean = float(levels @ shares)
     best = best_windows(np.array([0, len(levels)]), levels, public.counts, 0.10)[0]
     cdf = np.concatenate([[0.0], np.cumsum(shares)])
     lo = np.searchsorted(levels, y - 0.10 * np.abs(y), "left")
     hi = np.searchsorted(levels, y + 0.10 * np.abs(y), "right")
-    return {"key": "0.10", "guess": _score(np.full(len(y), mean), y, True),
-            "best": float(best) / int(public.counts.sum()),
-            "random_row": float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean())}
+    return {
+        "key": "0.10",
+        "guess": _score(np.full(len(y), mean), y, True),
+        "best": float(best) / int(public.counts.sum()),
+        "random_row": float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean()),
+    }
 
 
 def _rate(values: FloatArray) -> Rate:
     return wilson(float(values.sum()), len(values))
 
 
-def _row(own: Column, learner: str, members: _Score, held: _Score, original: _Score,
-         base: dict[str, Any], seed: int) -> dict[str, Any]:
+def _row(
+    own: Column,
+    learner: str,
+    members: _Score,
+    held: _Score,
+    original: _Score,
+    base: dict[str, Any],
+    seed: int,
+) -> dict[str, Any]:
     key = base["key"]
     success, control, before = (_rate(s.hits[key]) for s in (members, held, original))
     baseline = max(base["best"], base["random_row"])
     row: dict[str, Any] = {
-        "attack": "regression", "learner": learner, "target": own.name,
+        "attack": "regression",
+        "learner": learner,
+        "target": own.name,
         "success_means": "the exact value" if key == "exact" else "within 10% of the value",
-        "people": success.n, "success": success.value, "interval": [success.low, success.high],
-        "control": control.value, "control_interval": [control.low, control.high],
-        "public_guess": float(base["guess"].hits[key].mean()), "public_best": base["best"],
+        "people": success.n,
+        "success": success.value,
+        "interval": [success.low, success.high],
+        "control": control.value,
+        "control_interval": [control.low, control.high],
+        "public_guess": float(base["guess"].hits[key].mean()),
+        "public_best": base["best"],
         "random_row": base["random_row"],
-        "original": before.value, "original_interval": [before.low, before.high],
+        "original": before.value,
+        "original_interval": [before.low, before.high],
         "over_control": relative(success.value, control.value),
         "over_public": relative(success.value, baseline),
     }
@@ -235,10 +297,15 @@ def _row(own: Column, learner: str, members: _Score, held: _Score, original: _Sc
         error = bootstrap(members.errors, seed)
         spread = float(base["guess"].squares.mean()) or 1.0
         row |= {
-            "matching": {t: {"release": float(v.mean()), "control": float(held.hits[t].mean()),
-                             "public": float(base["guess"].hits[t].mean()),
-                             "original": float(original.hits[t].mean())}
-                         for t, v in members.hits.items()},
+            "matching": {
+                t: {
+                    "release": float(v.mean()),
+                    "control": float(held.hits[t].mean()),
+                    "public": float(base["guess"].hits[t].mean()),
+                    "original": float(original.hits[t].mean()),
+                }
+                for t, v in members.hits.items()
+            },
             "relative_error": error.value / public,
             "relative_error_interval": [error.low / public, error.high / public],
             "relative_error_control": float(held.errors.mean()) / public,

@@ -39,13 +39,23 @@ def _histogram(sizes: IntArray) -> list[dict[str, int]]:
     rows = []
     for b in range(int(bins.max()) + 1):
         chosen = sizes[bins == b]
-        rows.append({"from": 1 << b, "to": (2 << b) - 1, "classes": len(chosen),
-                     "records": int(chosen.sum())})
+        rows.append(
+            {
+                "from": 1 << b,
+                "to": (2 << b) - 1,
+                "classes": len(chosen),
+                "records": int(chosen.sum()),
+            }
+        )
     return rows
 
 
-def wildcard_k(grouping: Grouping, codes: Sequence[npt.NDArray[np.integer]],
-               wild: Sequence[BoolArray], candidates: int = 1000) -> int:
+def wildcard_k(
+    grouping: Grouping,
+    codes: Sequence[npt.NDArray[np.integer]],
+    wild: Sequence[BoolArray],
+    candidates: int = 1000,
+) -> int:
     """The smallest of `wildcard_sizes`.
 
     It is at least k, so a few of the smallest classes that match nobody else settle it.
@@ -57,8 +67,12 @@ def wildcard_k(grouping: Grouping, codes: Sequence[npt.NDArray[np.integer]],
     return int(wildcard_sizes(grouping, codes, wild).min())
 
 
-def wildcard_sizes(grouping: Grouping, codes: Sequence[npt.NDArray[np.integer]],
-                   wild: Sequence[BoolArray], only: IntArray | None = None) -> IntArray:
+def wildcard_sizes(
+    grouping: Grouping,
+    codes: Sequence[npt.NDArray[np.integer]],
+    wild: Sequence[BoolArray],
+    only: IntArray | None = None,
+) -> IntArray:
     """For each class the records that could be in it when ``*`` and missing match anything.
 
     Parameters
@@ -101,13 +115,14 @@ def wildcard_sizes(grouping: Grouping, codes: Sequence[npt.NDArray[np.integer]],
             compared = [j for j in range(len(codes)) if not ((p | q) >> j) & 1]
             both = np.concatenate([mine, theirs])
             merged = group([keys[j, both] for j in compared], len(both))
-            totals = np.bincount(merged.labels[len(mine):], sizes[theirs], merged.n_groups)
+            totals = np.bincount(merged.labels[len(mine) :], sizes[theirs], merged.n_groups)
             out[mine] += totals[merged.labels[: len(mine)]].astype(np.int64)
     return out
 
 
-def attackers(sizes: IntArray, population: npt.NDArray[np.floating] | None = None,
-              threshold: float = 0.2) -> dict[str, dict[str, float]]:
+def attackers(
+    sizes: IntArray, population: npt.NDArray[np.floating] | None = None, threshold: float = 0.2
+) -> dict[str, dict[str, float]]:
     """Re-identification risk by what the intruder knows.
 
     Parameters
@@ -138,8 +153,11 @@ def attackers(sizes: IntArray, population: npt.NDArray[np.floating] | None = Non
         models["journalist"] = 1.0 / np.maximum(population, sizes)
     out = {}
     for name, risk in models.items():
-        out[name] = {"highest": float(risk.max()), "average": float((risk * sizes).sum() / n),
-                     "above": float(sizes[risk > threshold].sum() / n)}
+        out[name] = {
+            "highest": float(risk.max()),
+            "average": float((risk * sizes).sum() / n),
+            "above": float(sizes[risk > threshold].sum() / n),
+        }
     known = out.get("journalist", out["prosecutor"])
     out["marketer"] = {"average": known["average"]}
     return out

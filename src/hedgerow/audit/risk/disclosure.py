@@ -26,7 +26,7 @@ def entropy(counts: Counts) -> FloatArray:
     return np.exp(-counts.per_group(p * np.log(p)))
 
 
-def recursive(counts: Counts, l: int) -> FloatArray:  # noqa: E741
+def recursive(counts: Counts, l: int) -> FloatArray:
     """For each class r_1 / (r_l + ... + r_m), counts in falling order.
 
     Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
@@ -84,8 +84,12 @@ def closeness_ordered(counts: Counts) -> FloatArray:
     is_last[counts.starts[1:] - 1] = True
     stop = np.where(is_last, m, np.append(start[1:], m))
     cross = np.clip(np.searchsorted(public, cdf), start, stop)
-    stretch = (cdf * (cross - start) - (prefix[cross] - prefix[start])
-               + (prefix[stop] - prefix[cross]) - cdf * (stop - cross))
+    stretch = (
+        cdf * (cross - start)
+        - (prefix[cross] - prefix[start])
+        + (prefix[stop] - prefix[cross])
+        - cdf * (stop - cross)
+    )
     ahead = prefix[counts.values[counts.starts[:-1]]]
     return np.clip((counts.per_group(stretch) + ahead) / (m - 1), 0.0, 1.0)
 
@@ -187,10 +191,11 @@ def brier(counts: Counts) -> FloatArray:
     return np.where(safe, np.clip(top, 0, None) / np.where(safe, bottom, 1.0), 1.0)
 
 
-def diversity_summary(counts: Counts, kind: str, values: list[str],
-                      hierarchy: Hierarchy | None = None) -> dict[str, Any]:
+def diversity_summary(
+    counts: Counts, kind: str, values: list[str], hierarchy: Hierarchy | None = None
+) -> dict[str, Any]:
     """Every categorical measure of one sensitive column."""
-    l = int(distinct(counts).min())  # noqa: E741
+    l = int(distinct(counts).min())
     enhanced, holds = enhanced_beta(counts)
     return {
         "distinct_l": l,
@@ -199,8 +204,9 @@ def diversity_summary(counts: Counts, kind: str, values: list[str],
         "alpha": float(largest_share(counts).max()),
         "t_equal": float(closeness_equal(counts).max()),
         "t_ordered": float(closeness_ordered(counts).max()) if kind != "categorical" else None,
-        "t_hierarchical": None if hierarchy is None else
-        float(closeness_hierarchical(counts, values, hierarchy).max()),
+        "t_hierarchical": None
+        if hierarchy is None
+        else float(closeness_hierarchical(counts, values, hierarchy).max()),
         "basic_beta": float(basic_beta(counts).max()),
         "enhanced_beta": enhanced,
         "enhanced_beta_holds": holds,

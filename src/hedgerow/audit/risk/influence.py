@@ -47,7 +47,9 @@ def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
     asked = design_known(pair.extents, known_rows(pair.extents, rows))
     tables = {"original": asked, "release": design_released(pair.extents, rows)}
     origin = feature_columns(pair.extents)
-    found = {name: _shares(x, asked, y, origin, len(pair.extents), leaf) for name, x in tables.items()}
+    found = {
+        name: _shares(x, asked, y, origin, len(pair.extents), leaf) for name, x in tables.items()
+    }
     out = []
     for j, extent in enumerate(pair.extents):
         entry: dict[str, Any] = {"column": extent.name}
@@ -72,8 +74,9 @@ def _responses(pair: Pair, rows: IntArray) -> FloatArray:
     return np.hstack(parts)
 
 
-def _shares(x: FloatArray, asked: FloatArray, y: FloatArray, origin: Any, n: int,
-            leaf: int) -> tuple[FloatArray, FloatArray]:
+def _shares(
+    x: FloatArray, asked: FloatArray, y: FloatArray, origin: Any, n: int, leaf: int
+) -> tuple[FloatArray, FloatArray]:
     importance = np.zeros(n)
     model, full = _explained(x, asked, y, leaf)
     np.add.at(importance, origin, model.feature_importances_)
@@ -98,4 +101,3 @@ def _explained(x: FloatArray, asked: FloatArray, y: FloatArray, leaf: int) -> tu
     guess = np.asarray(model.predict(asked[1::2])).reshape(rest.shape)
     total = ((rest - y[::2].mean(axis=0)) ** 2).sum()
     return model, float(1 - ((rest - guess) ** 2).sum() / total) if total > 0 else 0.0
-

@@ -34,8 +34,9 @@ def estimator(learner: str, number: bool, classes: int = 2, seed: int = 0) -> An
             return HistGradientBoostingRegressor(max_iter=50, **common)
         # one tree a class and round: many classes get fewer, longer steps
         rounds = min(max(100 // classes, 8), 50)
-        return HistGradientBoostingClassifier(max_iter=rounds, learning_rate=min(5 / rounds, 0.5),
-                                              **common)
+        return HistGradientBoostingClassifier(
+            max_iter=rounds, learning_rate=min(5 / rounds, 0.5), **common
+        )
     if learner == "linear":
         from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -44,8 +45,15 @@ def estimator(learner: str, number: bool, classes: int = 2, seed: int = 0) -> An
     raise ValueError(f"no learner {learner!r}")
 
 
-def predict(learner: str, number: bool, x: FloatArray, counts: Counts, values: FloatArray,
-            asked: FloatArray, seed: int = 0) -> npt.NDArray[Any]:
+def predict(
+    learner: str,
+    number: bool,
+    x: FloatArray,
+    counts: Counts,
+    values: FloatArray,
+    asked: FloatArray,
+    seed: int = 0,
+) -> npt.NDArray[Any]:
     """Train on classes and predict the asked rows.
 
     Identical released rows are one training row: for numbers the mean of their
@@ -86,8 +94,14 @@ def predict(learner: str, number: bool, x: FloatArray, counts: Counts, values: F
         return np.asarray(model.predict(asked), np.int64)
 
 
-def nearest(extents: Sequence[Extent], rows: IntArray, people: Known, number: bool, counts: Counts,
-            values: FloatArray) -> npt.NDArray[Any]:
+def nearest(
+    extents: Sequence[Extent],
+    rows: IntArray,
+    people: Known,
+    number: bool,
+    counts: Counts,
+    values: FloatArray,
+) -> npt.NDArray[Any]:
     """Predict by the released classes nearest to each person, ties shared.
 
     Distances are to the released extents (0 inside), summed over the columns;
@@ -108,9 +122,12 @@ def nearest(extents: Sequence[Extent], rows: IntArray, people: Known, number: bo
     return out
 
 
-def nearest_sets(extents: Sequence[Extent], rows: IntArray, people: Known,
-                 score: Callable[[list[npt.NDArray[np.float32]]], npt.NDArray[np.float32]] | None = None,
-                 ) -> list[tuple[slice, npt.NDArray[np.float64]]]:
+def nearest_sets(
+    extents: Sequence[Extent],
+    rows: IntArray,
+    people: Known,
+    score: Callable[[list[npt.NDArray[np.float32]]], npt.NDArray[np.float32]] | None = None,
+) -> list[tuple[slice, npt.NDArray[np.float64]]]:
     """For blocks of people the released rows at the smallest distance, as 0/1 matrices."""
     step = max(1, _BLOCK // max(len(rows), 1))
     out = []

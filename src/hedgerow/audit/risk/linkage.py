@@ -20,8 +20,9 @@ MAX_COLUMNS = 20
 _BLOCK = 1 << 22
 
 
-def linking_attacks(pair: Pair, *, columns: Sequence[str] | None = None, people: int = 500,
-                    progress: Any = None) -> list[dict[str, Any]]:
+def linking_attacks(
+    pair: Pair, *, columns: Sequence[str] | None = None, people: int = 500, progress: Any = None
+) -> list[dict[str, Any]]:
     """Distance-based and probabilistic record linkage on the quasi-identifiers.
 
     Parameters
@@ -46,8 +47,10 @@ def linking_attacks(pair: Pair, *, columns: Sequence[str] | None = None, people:
     chosen = [e for e in pair.extents if columns is None or e.name in columns]
     if columns is not None and len(chosen) < len(set(columns)):
         lost = [c for c in columns if c not in {e.name for e in chosen}]
-        raise ParameterError("the linking attack was asked about columns that are no "
-                             "quasi-identifiers: " + ", ".join(map(repr, lost)))
+        raise ParameterError(
+            "the linking attack was asked about columns that are no "
+            "quasi-identifiers: " + ", ".join(map(repr, lost))
+        )
     chosen = chosen[:MAX_COLUMNS]
     grouping = group([e.codes for e in chosen], pair.n_rows)
     first, sizes = grouping.first, grouping.sizes.astype(np.float64)
@@ -69,15 +72,26 @@ def linking_attacks(pair: Pair, *, columns: Sequence[str] | None = None, people:
             credit[part] = mine / (best @ sizes)
         rate, original = wilson(float(credit.sum()), len(credit)), float(unprotected.mean())
         held = wilson(float(agree.sum()), len(agree))
-        out.append({
-            "attack": "linking", "learner": name, "target": "own record",
-            "success_means": "the person's own record is named", "people": rate.n,
-            "success": rate.value, "interval": [rate.low, rate.high],
-            "control": held.value, "control_interval": [held.low, held.high],
-            "public_guess": 1 / n, "public_best": 1 / n, "random_row": 1 / n, "original": original,
-            "original_interval": _interval(unprotected),
-            "over_control": None, "over_public": (rate.value - 1 / n) / (1 - 1 / n) if n > 1 else 0.0,
-        })
+        out.append(
+            {
+                "attack": "linking",
+                "learner": name,
+                "target": "own record",
+                "success_means": "the person's own record is named",
+                "people": rate.n,
+                "success": rate.value,
+                "interval": [rate.low, rate.high],
+                "control": held.value,
+                "control_interval": [held.low, held.high],
+                "public_guess": 1 / n,
+                "public_best": 1 / n,
+                "random_row": 1 / n,
+                "original": original,
+                "original_interval": _interval(unprotected),
+                "over_control": None,
+                "over_public": (rate.value - 1 / n) / (1 - 1 / n) if n > 1 else 0.0,
+            }
+        )
     return out
 
 
@@ -86,8 +100,9 @@ def _interval(credit: FloatArray) -> list[float]:
     return [rate.low, rate.high]
 
 
-def _alone(extents: Sequence[Extent], rows: IntArray, people: Known, own: IntArray,
-           sizes: FloatArray) -> FloatArray:
+def _alone(
+    extents: Sequence[Extent], rows: IntArray, people: Known, own: IntArray, sizes: FloatArray
+) -> FloatArray:
     """Whether a record other than the person's own agrees in every column."""
     out = np.zeros(len(people))
     step = max(1, _BLOCK // max(len(rows), 1))
@@ -100,8 +115,9 @@ def _alone(extents: Sequence[Extent], rows: IntArray, people: Known, own: IntArr
     return out
 
 
-def match_weights(extents: Sequence[Extent], rows: IntArray, sizes: FloatArray, people: Known,
-                  rounds: int = 50) -> Any:
+def match_weights(
+    extents: Sequence[Extent], rows: IntArray, sizes: FloatArray, people: Known, rounds: int = 50
+) -> Any:
     """Fellegi and Sunter's weights, estimated as an intruder would, as a scoring function.
 
     A column agrees when the released cell may stand for the person's value.

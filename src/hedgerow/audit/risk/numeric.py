@@ -58,15 +58,24 @@ def spread_summary(ratio: FloatArray, sizes: npt.NDArray[np.integer]) -> dict[st
     class gives away.
     """
     return {
-        "rsd": {"mean_groups": float(ratio.mean()),
-                "mean_records": float((ratio * sizes).sum() / sizes.sum()),
-                "worst": float(ratio.min()),
-                "quantiles": {f"{q:.2f}": float(v) for q, v in zip(
+        "rsd": {
+            "mean_groups": float(ratio.mean()),
+            "mean_records": float((ratio * sizes).sum() / sizes.sum()),
+            "worst": float(ratio.min()),
+            "quantiles": {
+                f"{q:.2f}": float(v)
+                for q, v in zip(
                     (0.05, 0.25, 0.5, 0.75, 0.95),
-                    np.quantile(ratio, [0.05, 0.25, 0.5, 0.75, 0.95]), strict=True)}},
-        "disclosure": {"mean_groups": float(1 - ratio.mean()),
-                       "mean_records": float(1 - (ratio * sizes).sum() / sizes.sum()),
-                       "worst": float(1 - ratio.min())},
+                    np.quantile(ratio, [0.05, 0.25, 0.5, 0.75, 0.95]),
+                    strict=True,
+                )
+            },
+        },
+        "disclosure": {
+            "mean_groups": float(1 - ratio.mean()),
+            "mean_records": float(1 - (ratio * sizes).sum() / sizes.sum()),
+            "worst": float(1 - ratio.min()),
+        },
     }
 
 
@@ -126,8 +135,9 @@ def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | N
     return p
 
 
-def matching(counts: Counts, values: FloatArray,
-             tolerances: tuple[float, ...] = TOLERANCES) -> dict[str, Any]:
+def matching(
+    counts: Counts, values: FloatArray, tolerances: tuple[float, ...] = TOLERANCES
+) -> dict[str, Any]:
     """The share of people whose value the best guess hits, against the public's best guess.
 
     Of every class the intruder names the one number that lies within the
@@ -154,10 +164,13 @@ def matching(counts: Counts, values: FloatArray,
     out = {}
     for tolerance in tolerances:
         hits = int(best_windows(starts, y, weight, tolerance).sum())
-        base = int(best_windows(np.array([0, len(used)]), values[used], public[used],
-                                tolerance).sum())
+        base = int(
+            best_windows(np.array([0, len(used)]), values[used], public[used], tolerance).sum()
+        )
         release, open_ = hits / max(total, 1), base / max(total, 1)
         out[f"{tolerance:.2f}"] = {
-            "release": release, "public": open_,
-            "gain": (release - open_) / (1 - open_) if open_ < 1 else 0.0}
+            "release": release,
+            "public": open_,
+            "gain": (release - open_) / (1 - open_) if open_ < 1 else 0.0,
+        }
     return out

@@ -34,8 +34,11 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
     if lost:
         raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
     if population.n_rows < pair.n_rows:
-        raise InputError(f"the population table has {population.n_rows} rows, fewer than the "
-                         f"release's {pair.n_rows}", hint="the release must be drawn from it")
+        raise InputError(
+            f"the population table has {population.n_rows} rows, fewer than the "
+            f"release's {pair.n_rows}",
+            hint="the release must be drawn from it",
+        )
     people = known_table(pair.extents, population)
     masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.extents]
     first = pair.classes.first
@@ -82,6 +85,8 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     w = np.append(column.values, np.nan)[column.codes][rows]
     bad = int((~(w >= 1) | ~np.isfinite(w)).sum())
     if bad:
-        raise InputError(f"{bad} sampling weights in {weights!r} are missing, infinite or below 1",
-                         hint="a weight says how many people a record stands for")
+        raise InputError(
+            f"{bad} sampling weights in {weights!r} are missing, infinite or below 1",
+            hint="a weight says how many people a record stands for",
+        )
     return np.bincount(pair.classes.labels, w, pair.classes.n_groups).astype(np.float64, copy=False)

@@ -40,21 +40,32 @@ def singling_out(pair: Pair, *, predicates: int = 300, seed: int = 0) -> list[di
         results[name] = [_fits(pair.extents, p, mine, theirs) for p in found]
     drawn = _at_random(pair.extents, predicates, np.random.default_rng(seed + 1))
     base = [_fits(pair.extents, p, mine, theirs) for p in drawn]
-    rates = {name: wilson(sum(a == 1 for a, _ in fits), len(fits)) for name, fits in results.items()}
+    rates = {
+        name: wilson(sum(a == 1 for a, _ in fits), len(fits)) for name, fits in results.items()
+    }
     success = rates["release"]
     control = wilson(sum(b == 1 for _, b in results["release"]), len(results["release"]))
     random = wilson(sum(a == 1 for a, _ in base), len(base))
-    return [{
-        "attack": "singling out", "learner": "descriptions", "target": "one person",
-        "success_means": "a description fits exactly one person", "people": success.n,
-        "success": success.value, "interval": [success.low, success.high],
-        "control": control.value, "control_interval": [control.low, control.high],
-        "public_guess": random.value, "public_best": random.value, "random_row": random.value,
-        "original": rates["original"].value,
-        "original_interval": [rates["original"].low, rates["original"].high],
-        "over_control": relative(success.value, control.value),
-        "over_public": relative(success.value, random.value),
-    }]
+    return [
+        {
+            "attack": "singling out",
+            "learner": "descriptions",
+            "target": "one person",
+            "success_means": "a description fits exactly one person",
+            "people": success.n,
+            "success": success.value,
+            "interval": [success.low, success.high],
+            "control": control.value,
+            "control_interval": [control.low, control.high],
+            "public_guess": random.value,
+            "public_best": random.value,
+            "random_row": random.value,
+            "original": rates["original"].value,
+            "original_interval": [rates["original"].low, rates["original"].high],
+            "over_control": relative(success.value, control.value),
+            "over_public": relative(success.value, random.value),
+        }
+    ]
 
 
 Predicate = dict[int, BoolArray]
@@ -67,8 +78,9 @@ def _allowed(extent: Extent, cell: int) -> BoolArray:
     return extent.covers(codes, np.full(len(codes), cell))
 
 
-def _from_rows(extents: tuple[Extent, ...], rows: IntArray, n: int,
-               generator: np.random.Generator) -> list[Predicate]:
+def _from_rows(
+    extents: tuple[Extent, ...], rows: IntArray, n: int, generator: np.random.Generator
+) -> list[Predicate]:
     out: dict[tuple[tuple[int, int], ...], Predicate] = {}
     for _ in range(n):
         row = rows[int(generator.integers(0, len(rows)))]
@@ -80,7 +92,9 @@ def _from_rows(extents: tuple[Extent, ...], rows: IntArray, n: int,
     return list(out.values())
 
 
-def _at_random(extents: tuple[Extent, ...], n: int, generator: np.random.Generator) -> list[Predicate]:
+def _at_random(
+    extents: tuple[Extent, ...], n: int, generator: np.random.Generator
+) -> list[Predicate]:
     out = []
     for _ in range(n):
         size = int(generator.integers(1, len(extents) + 1))

@@ -44,8 +44,11 @@ def spread(extent: Extent) -> tuple[FloatArray, FloatArray, FloatArray]:
     before = np.concatenate([domain.counts()[:m].astype(np.float64), np.zeros(int(empty.sum()))])
     after = np.concatenate([released, own[empty]])
     order = np.argsort(points, kind="stable")
-    return (points[order], before[order] / max(before.sum(), 1.0),
-            after[order] / max(after.sum(), 1.0))
+    return (
+        points[order],
+        before[order] / max(before.sum(), 1.0),
+        after[order] / max(after.sum(), 1.0),
+    )
 
 
 def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) -> dict[str, float]:
@@ -56,8 +59,11 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
     gap = np.cumsum(after - before)
     span = float(values[-1] - values[0]) if len(values) else 0.0
     moved = float((np.abs(gap[:-1]) * np.diff(values)).sum()) / span if span > 0 else 0.0
-    return {"total_variation": float(np.abs(after - before).sum() / 2),
-            "kolmogorov_smirnov": float(np.abs(gap).max(initial=0.0)), "wasserstein": moved}
+    return {
+        "total_variation": float(np.abs(after - before).sum() / 2),
+        "kolmogorov_smirnov": float(np.abs(gap).max(initial=0.0)),
+        "wasserstein": moved,
+    }
 
 
 def column_distances(extent: Extent) -> dict[str, float]:
@@ -197,7 +203,9 @@ def views(pair: Pair) -> tuple[list[View], list[View]]:
     after: list[View] = []
     for extent in pair.extents:
         before.append(_view(extent.domain))
-        after.append(View.of(extent.name, extent.codes, extent.middle if extent.is_number else None))
+        after.append(
+            View.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
+        )
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
         before.append(_view(own))
         after.append(_view(shown))
@@ -217,13 +225,18 @@ def dependences(before: Sequence[View], after: Sequence[View]) -> dict[str, Any]
         if one is not None and two is not None:
             pairs.append({"columns": [before[i].name, before[j].name], "before": one, "after": two})
     gaps = [abs(p["before"] - p["after"]) for p in pairs]  # type: ignore[operator]
-    return {"mean_difference": float(np.mean(gaps)) if gaps else None,
-            "largest_difference": float(max(gaps)) if gaps else None, "pairs": pairs}
+    return {
+        "mean_difference": float(np.mean(gaps)) if gaps else None,
+        "largest_difference": float(max(gaps)) if gaps else None,
+        "pairs": pairs,
+    }
 
 
 def distribution_summary(pair: Pair) -> dict[str, Any]:
     """Distances of every measured column and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.extents}
-    columns |= {a.name: sensitive_distances(a, b)
-                for a, b in zip(pair.sensitive, pair.released_sensitive, strict=True)}
+    columns |= {
+        a.name: sensitive_distances(a, b)
+        for a, b in zip(pair.sensitive, pair.released_sensitive, strict=True)
+    }
     return {"columns": columns, "dependence": dependences(*views(pair))}

@@ -141,7 +141,13 @@ def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
         "cells_changed": float(np.mean(list(edited["changed"].values()))),
         "cells_suppressed": float(np.mean(list(edited["suppressed"].values()))),
         "rows_suppressed": pair.suppressed / (pair.n_rows + pair.suppressed),
-        "columns": {name: {"ncp": columns[name], "entropy_loss": bits[name],
-                           "changed": edited["changed"][name],
-                           "suppressed": edited["suppressed"][name]} for name in columns},
+        "columns": {
+            name: {
+                "ncp": columns[name],
+                "entropy_loss": bits[name],
+                "changed": edited["changed"][name],
+                "suppressed": edited["suppressed"][name],
+            }
+            for name in columns
+        },
     }

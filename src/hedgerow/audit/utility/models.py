@@ -29,18 +29,28 @@ def default_estimators(number: bool, seed: int = 0) -> dict[str, Any]:
     boost: dict[str, Any] = {"max_iter": 50, "early_stopping": False, "random_state": seed}
     if number:
         # a ridge keeps indicators that a release never shows apart from pulling against each other
-        return {"linear": Ridge(alpha=1.0),
-                "tree": DecisionTreeRegressor(min_samples_leaf=10, random_state=seed),
-                "gradient boosting": HistGradientBoostingRegressor(**boost)}
+        return {
+            "linear": Ridge(alpha=1.0),
+            "tree": DecisionTreeRegressor(min_samples_leaf=10, random_state=seed),
+            "gradient boosting": HistGradientBoostingRegressor(**boost),
+        }
     boost |= {"max_iter": 10, "learning_rate": 0.3}
-    return {"logistic": LogisticRegression(max_iter=100),
-            "naive Bayes": GaussianNB(var_smoothing=1e-3),
-            "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
-            "gradient boosting": HistGradientBoostingClassifier(**boost)}
+    return {
+        "logistic": LogisticRegression(max_iter=100),
+        "naive Bayes": GaussianNB(var_smoothing=1e-3),
+        "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+        "gradient boosting": HistGradientBoostingClassifier(**boost),
+    }
 
 
-def learning(pair: Pair, *, folds: int = 3, estimators: Mapping[str, Any] | None = None,
-             seed: int = 0, progress: Any = None) -> list[dict[str, Any]]:
+def learning(
+    pair: Pair,
+    *,
+    folds: int = 3,
+    estimators: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: Any = None,
+) -> list[dict[str, Any]]:
     """Cross-validated learning from a released file.
 
     For every sensitive column: learn from the released training folds, predict
@@ -85,14 +95,29 @@ def learning(pair: Pair, *, folds: int = 3, estimators: Mapping[str, Any] | None
             parts = []
             for f in range(folds):
                 test, train = fold == f, fold != f
-                parts.append(_one_fold(model, own.is_number, (shown[train], z[train]),
-                                       (true[train], y[train]), (true[test], true[test]), y[test]))
+                parts.append(
+                    _one_fold(
+                        model,
+                        own.is_number,
+                        (shown[train], z[train]),
+                        (true[train], y[train]),
+                        (true[test], true[test]),
+                        y[test],
+                    )
+                )
             out.append(_summary(own, name, parts))
     return out
 
 
-def fold_protocol(people: Any, schema: Schema, method: Any, *, folds: int = 10,
-                  estimators: Mapping[str, Any] | None = None, seed: int = 0) -> list[dict[str, Any]]:
+def fold_protocol(
+    people: Any,
+    schema: Schema,
+    method: Any,
+    *,
+    folds: int = 10,
+    estimators: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
     """The papers' experiment: anonymize the training folds, route the test fold through the plan.
 
     Parameters
@@ -143,8 +168,15 @@ def fold_protocol(people: Any, schema: Schema, method: Any, *, folds: int = 10,
             y, z = _responses(column, after)
             for name, model in _chosen(estimators, column.is_number, seed).items():
                 scores.setdefault((column.name, name), []).append(
-                    _one_fold(model, column.is_number, (shown[:n], z[:n]), (true[:n], y[:n]),
-                              (shown[n:], true[n:]), y[n:]))
+                    _one_fold(
+                        model,
+                        column.is_number,
+                        (shown[:n], z[:n]),
+                        (true[:n], y[:n]),
+                        (shown[n:], true[n:]),
+                        y[n:],
+                    )
+                )
     return [_summary(columns[column], name, found) for (column, name), found in scores.items()]
 
 
@@ -154,8 +186,9 @@ def _stack(parts: list[Any]) -> Any:
     try:
         return pa.concat_tables(parts, promote_options="permissive")
     except pa.ArrowInvalid:
-        raise InputError("the plan released the training and the test fold with different "
-                         "column types") from None
+        raise InputError(
+            "the plan released the training and the test fold with different column types"
+        ) from None
 
 
 def _deal(n: int, folds: int, seed: int) -> IntArray:
@@ -175,8 +208,10 @@ def _chosen(estimators: Mapping[str, Any] | None, number: bool, seed: int) -> di
 def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
     """The true and the released target; categories as the original's codes."""
     if own.is_number:
-        return (np.append(np.asarray(own.values, np.float64), np.nan)[own.codes],
-                np.append(np.asarray(after.values, np.float64), np.nan)[after.codes])
+        return (
+            np.append(np.asarray(own.values, np.float64), np.nan)[own.codes],
+            np.append(np.asarray(after.values, np.float64), np.nan)[after.codes],
+        )
     index = {name: i for i, name in enumerate(own.values)}
     place = np.array([*(index.get(n, own.n_values) for n in after.values), own.n_values])
     return own.codes.astype(np.float64), place[after.codes].astype(np.float64)
@@ -185,8 +220,9 @@ def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
 Sample = tuple[FloatArray, FloatArray]
 
 
-def _one_fold(model: Any, number: bool, shown: Sample, true: Sample, asked: Sample,
-              y: FloatArray) -> dict[str, npt.NDArray[Any]]:
+def _one_fold(
+    model: Any, number: bool, shown: Sample, true: Sample, asked: Sample, y: FloatArray
+) -> dict[str, npt.NDArray[Any]]:
     """Truth and predictions of a test fold: learnt from the release, the original, nothing."""
     known = np.isfinite(y)
     guesses = {"truth": y[known]}
@@ -227,10 +263,12 @@ def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
     away = np.abs(guess - truth)
     nonzero = truth != 0
     size, spread = float(np.abs(truth).mean()), float(((truth - truth.mean()) ** 2).sum())
-    return {"mape": float((away[nonzero] / np.abs(truth[nonzero])).mean()) if nonzero.any() else None,
-            "relative_mae": float(away.mean()) / size if size > 0 else None,
-            "r2": 1 - float((away**2).sum()) / spread if spread > 0 else None,
-            "zero_share": float(1 - nonzero.mean())}
+    return {
+        "mape": float((away[nonzero] / np.abs(truth[nonzero])).mean()) if nonzero.any() else None,
+        "relative_mae": float(away.mean()) / size if size > 0 else None,
+        "r2": 1 - float((away**2).sum()) / spread if spread > 0 else None,
+        "zero_share": float(1 - nonzero.mean()),
+    }
 
 
 def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -240,8 +278,11 @@ def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str
         if column.is_number:
             found = [errors(p["truth"], p[source]) for p in parts if len(p["truth"])]
         else:
-            found = [{"accuracy": float((p["truth"] == p[source]).mean())} for p in parts
-                     if len(p["truth"])]
+            found = [
+                {"accuracy": float((p["truth"] == p[source]).mean())}
+                for p in parts
+                if len(p["truth"])
+            ]
         out[source] = {key: _mean([f[key] for f in found]) for key in (found[0] if found else {})}
     return out
 
@@ -249,5 +290,3 @@ def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str
 def _mean(values: list[Any]) -> float | None:
     known = [v for v in values if v is not None]
     return float(np.mean(known)) if known else None
-
-

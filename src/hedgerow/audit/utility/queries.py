@@ -12,14 +12,16 @@ from ..grouping import FloatArray, group
 from ..released import Pair
 
 
-def _condition(extent: Extent, generator: np.random.Generator, width: float) -> npt.NDArray[np.bool_]:
+def _condition(
+    extent: Extent, generator: np.random.Generator, width: float
+) -> npt.NDArray[np.bool_]:
     """A random condition on the original values (one flag a value, missing never)."""
     m = extent.domain.n_values
     chosen = np.zeros(m + 1, np.bool_)
     size = max(1, round(width * m))
     if extent.is_number:
         first = int(generator.integers(0, m - size + 1))
-        chosen[first: first + size] = True
+        chosen[first : first + size] = True
     else:
         chosen[generator.choice(m, size, replace=False)] = True
     return chosen
@@ -40,8 +42,14 @@ def _overlap(extent: Extent, chosen: npt.NDArray[np.bool_]) -> FloatArray:
     return np.where(known, share, 0.0)
 
 
-def range_queries(pair: Pair, n_queries: int = 100, columns: int = 2, width: float = 0.3,
-                  seed: int = 0, floor: float = 0.001) -> dict[str, Any]:
+def range_queries(
+    pair: Pair,
+    n_queries: int = 100,
+    columns: int = 2,
+    width: float = 0.3,
+    seed: int = 0,
+    floor: float = 0.001,
+) -> dict[str, Any]:
     """Relative errors of random counts "how many people have ... and ...".
 
     Parameters
@@ -75,11 +83,16 @@ def range_queries(pair: Pair, n_queries: int = 100, columns: int = 2, width: flo
         picked = sorted(generator.choice(usable, min(columns, len(usable)), replace=False).tolist())
         wanted = [_condition(pair.extents[j], generator, width) for j in picked]
         exact = joint.original(picked, wanted)
-        guess = joint.released(picked, [_overlap(pair.extents[j], w)
-                                        for j, w in zip(picked, wanted, strict=True)])
+        guess = joint.released(
+            picked, [_overlap(pair.extents[j], w) for j, w in zip(picked, wanted, strict=True)]
+        )
         errors.append(abs(guess - exact) / max(exact, floor * pair.n_rows))
-    return {"mean": float(np.mean(errors)), "median": float(np.median(errors)),
-            "p90": float(np.quantile(errors, 0.9)), "queries": n_queries}
+    return {
+        "mean": float(np.mean(errors)),
+        "median": float(np.median(errors)),
+        "p90": float(np.quantile(errors, 0.9)),
+        "queries": n_queries,
+    }
 
 
 class _Joint:
@@ -128,8 +141,10 @@ def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, A
         sums = np.bincount(classes.labels, z, classes.n_groups)
         sizes = np.bincount(classes.labels, z_known, classes.n_groups)
         for extent in pair.extents:
-            by_value = [np.bincount(extent.domain.codes, w, extent.domain.n_values + 1)
-                        for w in (y, y_known)]
+            by_value = [
+                np.bincount(extent.domain.codes, w, extent.domain.n_values + 1)
+                for w in (y, y_known)
+            ]
             found = []
             for chosen in _parts(extent, bins):
                 total, n = (float(w[chosen].sum()) for w in by_value)
@@ -159,5 +174,3 @@ def _parts(extent: Extent, bins: int) -> list[npt.NDArray[np.bool_]]:
 def query_summary(pair: Pair, n_queries: int = 100, seed: int = 0) -> dict[str, Any]:
     """Both kinds of query."""
     return {"range": range_queries(pair, n_queries, seed=seed), "group_by": group_queries(pair)}
-
-

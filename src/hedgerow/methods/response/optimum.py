@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,9 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
 
 
 def _solve(risk: Risk, cells: Cells, t: Floats, free: NDArray[np.int64]) -> Floats:
-    from scipy.optimize import minimize
+    from scipy import optimize as scipy_optimize
+
+    minimize: Any = scipy_optimize.minimize
 
     others = np.asarray(risk.dims, dtype=float)[free] - 1
     cache: dict[bytes, tuple[Floats, Floats]] = {}

@@ -36,19 +36,22 @@ def recipient(plan: Plan, rows: int, suffix: str) -> str:
     lines = [
         "# About this table",
         "",
-        f"`release{suffix}` holds {rows:,} records about people. Some columns were randomized to protect "
+        f"`release{suffix}` holds {rows:,} records about people. Some columns were randomized "
+        f"to protect "
         "them: single records are not true, counts can be estimated.",
         "",
         "## Distortion parameters",
         "",
-        "| column | categories | kept with probability p | else each other category | local epsilon |",
+        "| column | categories | kept with probability p | else each other category | local "
+        "epsilon |",
         "|---|---:|---:|---:|---:|",
     ]
     for c in recoding.columns:
         other = (1 - c.p) / (c.d - 1) if c.d > 1 else 0.0
         guarantee = "always kept" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
         lines.append(
-            f"| {c.name.replace('|', chr(92) + '|')} | {c.d:,} | {c.p:.6f} | {other:.6f} | {guarantee} |"
+            f"| {c.name.replace('|', chr(92) + '|')} | {c.d:,} | {c.p:.6f} | {other:.6f} | "
+            f"{guarantee} |"
         )
     names = {c.name for c in recoding.columns}
     kept = [c.name for c in plan.columns if c.role != "identifier" and c.name not in names]
@@ -60,7 +63,8 @@ def recipient(plan: Plan, rows: int, suffix: str) -> str:
     cap = plan.parameters.get("l")
     lines += [
         "",
-        "The categories of every column stand in `public.json`, in the order in which they are drawn.",
+        "The categories of every column stand in `public.json`, in the order in which they "
+        "are drawn.",
         "",
         "## How to use it",
         "",
@@ -71,15 +75,18 @@ def recipient(plan: Plan, rows: int, suffix: str) -> str:
         + '"])            # counts with intervals',
         "    found.table()                      # every cell, found.cube() for all cuboids",
         "",
-        "or `hedgerow reconstruct .` on the command line. Without Hedgerow: with t = (d p - 1)/(d - 1), the "
-        "released shares q of a column become (q - (1 - t)/d)/t; for several columns do so along each axis.",
+        "or `hedgerow reconstruct .` on the command line. Without Hedgerow: with t = (d p - "
+        "1)/(d - 1), the "
+        "released shares q of a column become (q - (1 - t)/d)/t; for several columns do so "
+        "along each axis.",
         "",
         "Counting released records as they are is biased: do not.",
         "",
         "## What was promised",
         "",
         (
-            f"The {recoding.bound} bound: the chance of inferring a sensitive value is at most 1/l, l = {cap}, for "
+            f"The {recoding.bound} bound: the chance of inferring a sensitive value is at "
+            f"most 1/l, l = {cap}, for "
             "every record"
             + (
                 ""

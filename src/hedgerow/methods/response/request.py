@@ -33,7 +33,7 @@ def negations(
     known: int | Sequence[str], sensitive: Sequence[Coded]
 ) -> int | tuple[tuple[int, ...], ...]:
     """Known negations as a count, or as the values per sensitive attribute."""
-    if isinstance(known, (int, np.integer)) and not isinstance(known, bool):
+    if isinstance(known, int):
         if known < 0:
             raise ParameterError(f"known_negations is at least 0, not {known}")
         return int(known)
@@ -121,7 +121,8 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded
     The message names the worst groups by description and count, the floor and the
     largest l that could be kept; groups of few records are counted only.
     """
-    setting, worst, groups, reachable = risk.setting, 0.0, {}, 0.0
+    setting, worst, reachable = risk.setting, 0.0, 0.0
+    groups: dict[int, float] = {}
     for view, floor in zip(setting.views, risk.floors(), strict=True):
         finite = np.isfinite(view.cap)
         reachable = max(reachable, float(floor[finite].max(initial=0.0)))
@@ -136,10 +137,13 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded
     order = sorted(groups, key=lambda row: (-groups[row], -counts[row], row))
     large = [row for row in order if counts[row] >= DESCRIBED]
     cells = np.unravel_index(setting.occupied, setting.quasi)
+
+    def described(row: int) -> str:
+        values = (c.categories[at[row]] for c, at in zip(quasi, cells, strict=True))
+        return ", ".join(f"{c.name}={label(v)}" for c, v in zip(quasi, values, strict=True))
+
     told = [
-        f"{', '.join(f'{c.name}={label(c.categories[cells[i][row]])}' for i, c in enumerate(quasi))}"
-        f" ({counts[row]:,} records, floor {groups[row]:.3f})"
-        for row in large[:5]
+        f"{described(row)} ({counts[row]:,} records, floor {groups[row]:.3f})" for row in large[:5]
     ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
     message = (
@@ -179,7 +183,8 @@ def cautions(
         if largest > cap:
             said.append(
                 f"the cap {cap:.4f} lies below the share of the most frequent value of "
-                f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds more often"
+                f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds "
+                f"more often"
             )
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
     weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
@@ -192,11 +197,13 @@ def cautions(
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if setting.n < cells:
         said.append(
-            f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table will be rough"
+            f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table "
+            f"will be rough"
         )
     if risk.target == "quasi":
         said.append(
-            "the sensitive columns are released as they are: how many records have each value is exact"
+            "the sensitive columns are released as they are: how many records have each "
+            "value is exact"
         )
     single = [c.name for c in randomized if c.d == 1]
     if single:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...criteria import Check
 from ...engines.randomize import original_codes
-from ...plan import Randomized
+from ...plan import Randomize, Randomized
 from ...table import Table
 from .channel import to_t
 
@@ -23,6 +23,7 @@ _SIGMAS = 7.0
 def verify(method: RandomizedResponse, original: Table, released: Table) -> list[Check]:
     """Checks of a release: the capped risk, values in the domain, shares kept."""
     plan, asked = method.plan_.recoding, method._asked
+    assert isinstance(plan, Randomize)
     p = np.array([c.p for c in plan.columns])
     t = to_t(p, np.array([c.d for c in plan.columns]))
     views = asked.setting.views

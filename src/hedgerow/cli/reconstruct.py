@@ -1,0 +1,92 @@
+"""hedgerow reconstruct: counts of the original table, estimated from a randomized release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OutputError, ParameterError
+from .console import as_json, say, table, working
+from .options import Option, command, merged
+
+OPTIONS = (
+    Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
+    Option("by", list, "Columns to count by; by default every randomized and sensitive column."),
+    Option("cube", bool, "Count by every combination of the columns.", switch="--cube"),
+    Option("estimator", str, "For the full table: em, projection or inversion."),
+    Option("level", float, "Level of the intervals. Default: 0.95."),
+    Option("out", str, "File to write, .csv or .parquet; it must not exist."),
+    Option("json", bool, "Print the result as JSON.", switch="--json"),
+)
+_SHOWN = 40
+
+
+def add(app: typer.Typer) -> None:
+    """Put the command into the app."""
+    app.command(name="reconstruct")(command(reconstruct, OPTIONS))
+
+
+def reconstruct(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", show_default=False, help="A release folder, or its table."
+        ),
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", show_default=False, help="TOML file with these options."),
+    ] = None,
+    **given: Any,
+) -> None:
+    """Estimate counts of the original table from a release made by randomized response."""
+    from ..reconstruct import reconstruct as estimate
+
+    options = merged(given, config, OPTIONS)
+    out = Path(options["out"]) if options.get("out") else None
+    if out is not None and out.exists():
+        raise OutputError(f"{out} exists already", hint="choose another name")
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise ParameterError("--out names a .csv or a .parquet file")
+    level, by = options.get("level", 0.95), options.get("by")
+    with working("reconstructing"):
+        found = estimate(
+            source, options.get("parameters"), columns=by, estimator=options.get("estimator")
+        )
+        if options.get("cube"):
+            made = found.cube(level=level)
+        else:
+            made = found.group_by(by, level) if by else found.table(level)
+    if out is not None:
+        _write(made, out)
+    if options.get("json"):
+        as_json({"records": found.n, "rows": made.to_pylist()})
+        return
+    if out is not None:
+        say(f"{made.num_rows:,} rows about {found.n:,} records written to {out}")
+        return
+    rows = made.slice(0, _SHOWN).to_pylist()
+    table([tuple(_cell(v) for v in row.values()) for row in rows], tuple(made.column_names))
+    if made.num_rows > _SHOWN:
+        say(f"... {made.num_rows - _SHOWN:,} more rows; write them with --out counts.csv")
+
+
+def _write(made: Any, out: Path) -> None:
+    import pyarrow.csv as csv
+    import pyarrow.parquet as parquet
+
+    try:
+        if out.suffix == ".csv":
+            csv.write_csv(made, out)
+        else:
+            parquet.write_table(made, out)
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror}") from None
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.1f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import hedgerow as hr
+from hedgerow.errors import InfeasibleError, ParameterError, SchemaError
+from hedgerow.hierarchy import Hierarchy
+from hedgerow.plan import Plan
+
+PATIENTS = pa.table(
+    {
+        "zip": [
+            "13053",
+            "13068",
+            "13068",
+            "13053",
+            "14853",
+            "14853",
+            "14850",
+            "14850",
+            "13053",
+            "13053",
+            "13068",
+            "13068",
+        ],
+        "age": [28, 29, 21, 23, 50, 55, 47, 49, 31, 37, 36, 35],
+        "ill": [
+            "heart",
+            "heart",
+            "viral",
+            "viral",
+            "cancer",
+            "heart",
+            "viral",
+            "viral",
+            "cancer",
+            "cancer",
+            "cancer",
+            "cancer",
+        ],
+    }
+)
+HIERARCHIES = {
+    "zip": Hierarchy.from_prefixes(PATIENTS.column("zip").to_pylist()),
+    "age": Hierarchy.from_intervals(PATIENTS.column("age").to_pylist(), [10, 20, 40]),
+}
+SCHEMA = hr.Schema(quasi=["zip", "age"], sensitive=["ill"])
+
+
+def classes(table):
+    frame = table.to_pandas()
+    return frame.groupby(["zip", "age"], dropna=False)["ill"]
+
+
+def test_the_textbook_table_becomes_k_anonymous_and_diverse():
+    release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, hierarchies=HIERARCHIES))
+    assert classes(release.table).size().min() >= 2
+    homogeneous = classes(release.table).nunique().min()
+    diverse = hr.protect(
+        PATIENTS, SCHEMA, hr.Incognito(k=2, l=3, diversity="distinct", hierarchies=HIERARCHIES)
+    )
+    assert classes(diverse.table).nunique().min() >= 3 > homogeneous
+    assert diverse.method.loss_ >= release.method.loss_
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"l": 2.0, "diversity": "entropy"},
+        {"l": 2, "diversity": "recursive", "c": 2.0},
+        {"t": 0.3},
+        {"l": 2, "t": 0.4, "suppression": 0.3},
+        {"suppression": 0.4, "loss": "discernibility"},
+        {"search": "minimal", "loss": "precision"},
+        {"loss": "height"},
+        {"loss": "average_class"},
+    ],
+)
+def test_criteria_together_are_verified_on_the_release(parameters):
+    release = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=2, hierarchies=HIERARCHIES, **parameters))
+    assert all(check.holds for check in release.verify())
+    assert release.method.suppressed_ <= parameters.get("suppression", 0) * 12
+
+
+def test_minimal_nodes_are_all_given_and_the_best_is_taken():
+    method = hr.Incognito(k=3, hierarchies=HIERARCHIES, search="minimal")
+    fitted = hr.protect(PATIENTS, SCHEMA, method).method
+    nodes = [tuple(one["node"].values()) for one in fitted.minimal_]
+    assert not any(
+        a != b and all(x <= y for x, y in zip(a, b, strict=True)) for a in nodes for b in nodes
+    )
+    assert fitted.loss_ == min(one["loss"] for one in fitted.minimal_)
+    optimal = hr.protect(PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES)).method
+    assert optimal.loss_ == pytest.approx(fitted.loss_)
+
+
+def test_datafly_generalises_the_column_with_the_most_values_first():
+    fitted = hr.protect(PATIENTS, SCHEMA, hr.Datafly(4, HIERARCHIES, 0.0)).method
+    # By hand: 12 ages against 4 codes; then 4 ages stay the most until they are 2 decades wide.
+    assert fitted.node_["age"] >= fitted.node_["zip"] - 1
+    release = hr.protect(PATIENTS, SCHEMA, hr.Datafly(3, HIERARCHIES, 0.34))
+    assert release.method.suppressed_ in {0, 3, 4}
+    assert classes(release.table).size().min() >= 3
+
+
+def test_suppressed_rows_are_stars_and_form_a_class_of_their_own():
+    ages = [20] * 5 + [30] * 5 + [80] * 2 + [90]
+    table = pa.table({"age": ages, "ill": ["a", "b"] * 6 + ["a"]})
+    method = hr.Incognito(
+        k=3, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.3
+    )
+    release = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["ill"]), method)
+    assert release.table.column("age").to_pylist() == ["20"] * 5 + ["30"] * 5 + ["*"] * 3
+    assert release.method.suppressed_ == 3
+
+
+def test_a_small_rest_is_filled_up_so_that_it_too_has_k_records():
+    ages = [20] * 6 + [30] * 4 + [80]
+    table = pa.table({"age": ages, "ill": ["a", "b"] * 5 + ["a"]})
+    method = hr.Incognito(
+        k=4, hierarchies={"age": Hierarchy.from_intervals(ages, [100])}, suppression=0.5
+    )
+    release = hr.protect(table, hr.Schema(quasi=["age"], sensitive=["ill"]), method)
+    assert release.table.column("age").to_pylist() == ["20"] * 6 + ["*"] * 5
+
+
+def test_missing_values_stay_missing_until_the_top():
+    table = pa.table({"job": ["cook", None, None, "nurse"] * 2, "ill": ["a", "b"] * 4})
+    job = Hierarchy({"cook": ("cook", "work", "*"), "nurse": ("nurse", "work", "*")})
+    schema = hr.Schema(quasi=["job"], sensitive=["ill"], hierarchies={"job": job})
+    release = hr.protect(table, schema, hr.Incognito(k=3))
+    assert release.table.column("job").to_pylist() == ["work", None, None, "work"] * 2
+    release = hr.protect(table, schema, hr.Incognito(k=5))
+    assert release.table.column("job").to_pylist() == ["*"] * 8
+
+
+def test_hierarchies_are_built_where_none_is_given():
+    people = hr.datasets.make_people(400, seed=2)
+    schema = hr.Schema(quasi=["age", "sex", "education"], sensitive=["income"])
+    release = hr.protect(people, schema, hr.Incognito(k=10))
+    assert all(check.holds for check in release.verify())
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = np.random.default_rng(0).permutation(12)
+    method = hr.Incognito(k=2, hierarchies=HIERARCHIES, suppression=0.3)
+    one = hr.protect(PATIENTS, SCHEMA, method)
+    two = hr.protect(PATIENTS.take(pa.array(order)), SCHEMA, method)
+    assert one.plan == two.plan
+    assert one.table.take(pa.array(order)).to_pylist() == two.table.to_pylist()
+
+
+def test_plans_save_load_and_apply(tmp_path):
+    release = hr.protect(
+        PATIENTS, SCHEMA, hr.Incognito(k=3, hierarchies=HIERARCHIES, suppression=0.3)
+    )
+    release.plan.save(tmp_path / "plan.json")
+    plan = Plan.load(tmp_path / "plan.json")
+    assert plan == release.plan
+    assert plan.apply(PATIENTS).to_pylist() == release.table.to_pylist()
+    rows = list(
+        zip(
+            PATIENTS.column("zip").to_pylist(),
+            map(float, PATIENTS.column("age").to_pylist()),
+            strict=True,
+        )
+    )
+    expected = plan.recoding.recode(rows)
+    got = [
+        tuple(map(str, row))
+        for row in zip(*(release.table.column(n).to_pylist() for n in ("zip", "age")), strict=True)
+    ]
+    assert got == [tuple(map(str, row)) for row in expected]
+
+
+def test_scikit_learn_conventions():
+    method = hr.Incognito(k=3, hierarchies=HIERARCHIES)
+    assert clone(method).get_params()["k"] == 3
+    frame = PATIENTS.to_pandas()
+    out = clone(method).fit(frame[["zip", "age"]], frame["ill"]).transform(frame[["zip", "age"]])
+    assert isinstance(out, pd.DataFrame)
+    assert out.groupby(["zip", "age"], observed=True).size().min() >= 3
+
+
+@pytest.mark.parametrize(
+    ("method", "error", "message"),
+    [
+        (hr.Incognito(k=0), ParameterError, "k is a whole number"),
+        (hr.Incognito(k=13), ParameterError, "larger than the table"),
+        (hr.Incognito(k=2, suppression=1.0), ParameterError, "suppression"),
+        (hr.Incognito(k=2, l=0.5), ParameterError, "l is at least 1"),
+        (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
+        (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
+        (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
+        (hr.Incognito(k=2, loss="none"), ParameterError, "loss is one of"),
+        (hr.Incognito(k=2, t=2), ParameterError, "t lies"),
+        (hr.Incognito(k=2, c=0), ParameterError, "c is above 0"),
+        (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),
+        (hr.Incognito(k=2, hierarchies={"shoe": HIERARCHIES["zip"]}), ParameterError, "'shoe'"),
+        (
+            hr.Incognito(k=2, hierarchies={"age": HIERARCHIES["zip"]}),
+            SchemaError,
+            "lacks 12 of its 12 values",
+        ),
+        (hr.Datafly(k=2, suppression=-0.1), ParameterError, "suppression"),
+    ],
+)
+def test_bad_requests(method, error, message):
+    with pytest.raises(error, match=message):
+        hr.protect(PATIENTS, SCHEMA, method)
+
+
+@pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
+def test_adult_is_released_and_verified_with_suppression():
+    hierarchies = hr.datasets.load_adult_hierarchies()
+    quasi = [name for name in hierarchies if name != "occupation"]
+    schema = hr.Schema(quasi=quasi, sensitive=["occupation"])
+    release = hr.protect(
+        hr.datasets.load_adult("train"),
+        schema,
+        hr.Incognito(k=5, l=3, hierarchies={n: hierarchies[n] for n in quasi}, suppression=0.05),
+    )
+    assert all(check.holds for check in release.checks)

@@ -1,0 +1,374 @@
+"""The masking methods that PoROP is compared with."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.errors import (
+    InfeasibleError,
+    InputError,
+    ParameterError,
+    SchemaError,
+    UnsupportedError,
+)
+from hedgerow.key import Key
+from hedgerow.methods.coding import TopBottomCoding
+from hedgerow.methods.microaggregation import Microaggregation
+from hedgerow.methods.noise import NoiseAddition
+from hedgerow.methods.pram import PRAM, default_matrix, invariant_matrix
+from hedgerow.methods.rank_swapping import RankSwapping
+from hedgerow.methods.suppression import LocalSuppression, suppress
+from hedgerow.plan import Plan
+from hedgerow.plan.codec import dumps, loads
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get("HEDGEROW_DATA"), reason="HEDGEROW_DATA does not name the data folder"
+)
+METHODS = [
+    Microaggregation(3),
+    Microaggregation(3, grouping="v-mdav"),
+    Microaggregation(3, grouping="individual_ranking"),
+    NoiseAddition(0.2, random_state=1),
+    NoiseAddition(0.2, noise="correlated", random_state=1),
+    RankSwapping(0.1, random_state=1),
+    TopBottomCoding(top_share=0.1),
+    LocalSuppression(2),
+]
+
+
+def figures(n=60, seed=0):
+    random = np.random.default_rng(seed)
+    a = random.normal(50, 10, n).round(1)
+    return pd.DataFrame({"a b": a, "c.d": (2 * a + random.normal(size=n)).round().astype(int)})
+
+
+def jobs(n=300, seed=0):
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "job": random.choice(["cook", "nurse", "smith"], n, p=[0.6, 0.3, 0.1]),
+            "town": random.choice(["north", "south"], n),
+        }
+    )
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: f"{type(m).__name__}")
+def test_every_method_keeps_frame_plan_and_its_input(method):
+    frame = figures()
+    before = frame.copy()
+    made = method.fit(frame).transform(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    assert list(made.columns) == list(frame.columns)
+    assert made.index.equals(frame.index)
+    assert loads(dumps(method.plan_)).recoding == method.plan_.recoding
+    assert method.plan_.recoding.explain()
+    again = method.fit(pl.from_pandas(frame)).transform(pl.from_pandas(frame))
+    assert isinstance(again, pl.DataFrame)
+    for name in frame:
+        assert np.array_equal(again[name].to_numpy(), made[name].to_numpy(), equal_nan=True)
+
+
+@pytest.mark.parametrize("method", METHODS[:-1], ids=lambda m: f"{type(m).__name__}")
+def test_numeric_methods_name_every_column_at_fault(method):
+    wrong = figures().assign(job="cook", born=pd.Timestamp("1990-01-01"))
+    with pytest.raises((SchemaError, UnsupportedError), match=r"'job'|'born'|MDAV with Gower"):
+        method.fit(wrong)
+    with pytest.raises(InputError, match="infinite"):
+        method.fit(figures().assign(x=np.inf))
+
+
+# Microaggregation
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "losses"),
+    [
+        ("census", (5.6922, 7.4947, 9.0884, 14.1559)),
+        ("tarragona", (16.9326, 19.5460, 22.4619, 33.1929)),
+    ],
+)
+def test_mdav_loss_equals_the_reference(name, losses):
+    table = hr.datasets.load_casc(name)
+    for k, loss in zip((3, 4, 5, 10), losses, strict=True):
+        assert Microaggregation(k).fit(table).facts_["loss_percent"] == pytest.approx(
+            loss, abs=5e-4
+        )
+
+
+@pytest.mark.parametrize("grouping", ["mdav", "v-mdav"])
+@pytest.mark.parametrize(("n", "k"), [(60, 3), (61, 7), (9, 5), (5, 5)])
+def test_groups_of_k_are_averaged(n, k, grouping):
+    frame = figures(n)
+    method = Microaggregation(k, grouping=grouping).fit(frame)
+    made = method.transform(frame)
+    assert np.bincount(method.groups_).min() >= k
+    for g in np.unique(method.groups_):
+        mine = method.groups_ == g
+        assert np.allclose(made[mine], frame[mine].mean().to_numpy())
+        assert made[mine].nunique().max() == 1
+    release = hr.protect(
+        frame, hr.Schema(quasi=list(frame)), Microaggregation(k, grouping=grouping)
+    )
+    assert release.summary()["groups"]["smallest"] >= k
+
+
+def test_microaggregation_does_not_depend_on_row_order():
+    frame = figures(80)
+    shuffled = frame.sample(frac=1, random_state=1)
+    made = Microaggregation(4).fit_transform(frame)
+    other = Microaggregation(4).fit_transform(shuffled)
+    pd.testing.assert_frame_equal(other.loc[frame.index], made, check_exact=True)
+
+
+def test_individual_ranking_by_hand():
+    frame = pd.DataFrame({"x": [5.0, 1.0, 3.0, None, 9.0, 7.0], "y": [1.0, 2, 3, 4, 5, 6]})
+    made = Microaggregation(2, grouping="individual_ranking").fit_transform(frame)
+    assert made["x"].tolist()[:3] == [7.0, 2.0, 2.0]
+    assert np.isnan(made["x"][3])
+    assert made["x"].tolist()[4:] == [7.0, 7.0]
+    assert made["y"].tolist() == [1.5, 1.5, 3.5, 3.5, 5.5, 5.5]
+
+
+def test_gower_releases_means_and_most_frequent_categories():
+    frame = jobs(90).assign(age=np.arange(90) % 40, member=True)
+    frame.loc[[4, 9], "job"] = None
+    method = Microaggregation(5).fit(frame)
+    made = method.transform(frame)
+    assert made["member"].all()
+    for g in np.unique(method.groups_):
+        mine = method.groups_ == g
+        counts = frame["job"][mine].fillna("?").value_counts()
+        released = made["job"][mine].fillna("?").unique()
+        assert len(released) == 1
+        assert counts[released[0]] == counts.max()
+        assert np.allclose(made["age"][mine], frame["age"][mine].mean())
+    assert made.groupby(list(made), dropna=False).size().min() >= 5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({"k": 1}, ParameterError, "at least 2"),
+        ({"k": 61}, ParameterError, "only 60 rows"),
+        ({"grouping": "best"}, ParameterError, "grouping is 'best'"),
+        ({"distance": "far"}, ParameterError, "distance is 'far'"),
+        ({"gain": -1}, ParameterError, "gain"),
+    ],
+)
+def test_microaggregation_parameters(parameters, error, words):
+    with pytest.raises(error, match=words):
+        Microaggregation(**parameters).fit(figures())
+
+
+def test_missing_numbers_are_refused_by_name():
+    frame = figures()
+    frame.loc[2, "a b"] = None
+    with pytest.raises(ParameterError, match="missing numbers in: 'a b'"):
+        Microaggregation(3).fit(frame)
+
+
+def test_a_column_without_values_stays_empty():
+    frame = jobs(20).assign(job=None)
+    assert Microaggregation(3).fit_transform(frame)["job"].isna().all()
+
+
+# Noise
+
+
+def test_noise_has_the_size_and_the_correlation_asked_for():
+    frame = figures(20_000)
+    for noise, correlation in (("additive", 0.0), ("correlated", frame.corr().iloc[0, 1])):
+        made = NoiseAddition(0.3, noise=noise, random_state=1).fit_transform(frame)
+        added = made - frame
+        assert np.allclose(added.std() / frame.std(), 0.3, rtol=0.03)
+        assert abs(added.corr().iloc[0, 1] - correlation) < 0.03
+    assert made["c.d"].dtype == float
+    whole = NoiseAddition(0.3, random_state=1, integers=True, clip=True).fit_transform(frame)
+    assert whole["c.d"].dtype == frame["c.d"].dtype
+    assert whole["a b"].between(frame["a b"].min(), frame["a b"].max()).all()
+
+
+def test_noise_leaves_missing_cells():
+    frame = figures()
+    frame.loc[[1, 5], "a b"] = None
+    for noise in ("additive", "correlated"):
+        made = NoiseAddition(noise=noise).fit_transform(frame)
+        assert made.isna().equals(frame.isna())
+    for wrong in ({"scale": 0}, {"scale": -1.0}, {"noise": "pink"}, {"clip": 3}):
+        with pytest.raises(ParameterError):
+            NoiseAddition(**wrong).fit(frame)
+
+
+# Rank swapping
+
+
+@given(st.integers(2, 200), st.floats(0.001, 1.0), st.integers(0, 5))
+@settings(max_examples=30, deadline=None)
+def test_swapping_keeps_the_values_and_the_reach(n, proportion, seed):
+    frame = pd.DataFrame({"x": np.random.default_rng(seed).permutation(n)})
+    made = RankSwapping(proportion, random_state=seed).fit_transform(frame)["x"]
+    assert sorted(made) == list(range(n))
+    assert np.abs(made - frame["x"]).max() <= max(1, int(proportion * n))
+
+
+def test_swapping_by_seed_and_with_missing_cells():
+    frame = figures()
+    frame.loc[[1, 5], "a b"] = None
+    one, two = (RankSwapping(0.2, random_state=7).fit_transform(frame) for _ in range(2))
+    pd.testing.assert_frame_equal(one, two)
+    assert one.isna().equals(frame.isna())
+    assert not one["c.d"].equals(RankSwapping(0.2, random_state=8).fit_transform(frame)["c.d"])
+    for wrong in (0, 1.5, "all", True):
+        with pytest.raises(ParameterError, match="proportion"):
+            RankSwapping(wrong).fit(frame)
+
+
+# Top and bottom coding
+
+
+def test_coding_by_bound_share_and_mean():
+    frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10], "y": [5.0] * 9 + [None]})
+    by_bound = TopBottomCoding(top={"x": 8.5}, bottom={"x": 2.5}, top_share=0).fit_transform(frame)
+    assert by_bound["x"].tolist() == [2.5, 2.5, 3, 4, 5, 6, 7, 8, 8.5, 8.5]
+    assert by_bound["y"].equals(frame["y"])
+    method = TopBottomCoding(top_share=0.25, bottom_share=0.1).fit(frame)
+    assert method.transform(frame)["x"].tolist() == [2, 2, 3, 4, 5, 6, 7, 8, 8, 8]
+    assert method.facts_["coded_at_the_top"] == 2
+    by_mean = TopBottomCoding(top_share=0.3, replace="mean").fit_transform(frame)
+    assert by_mean["x"].tolist() == [1, 2, 3, 4, 5, 6, 7, 9, 9, 9]
+
+
+def test_a_mean_of_too_few_is_refused():
+    with pytest.raises(ParameterError, match="only 2 values of column 'x'"):
+        TopBottomCoding(top=8, replace="mean").fit(pd.DataFrame({"x": np.arange(11.0)}))
+    for wrong in ({"top": {"z": 1}}, {"top": "high"}, {"top_share": 2}, {"top": 1, "bottom": 3}):
+        with pytest.raises(ParameterError):
+            TopBottomCoding(**wrong).fit(pd.DataFrame({"x": np.arange(11.0)}))
+
+
+# PRAM
+
+
+@given(st.integers(2, 6), st.floats(0, 1), st.integers(0, 100))
+@settings(max_examples=40, deadline=None)
+def test_an_invariant_matrix_keeps_the_counts(d, stay, seed):
+    counts = np.random.default_rng(seed).integers(1, 50, d).astype(float)
+    matrix = invariant_matrix(default_matrix(d, stay), counts)
+    assert np.allclose(counts @ matrix, counts)
+    assert np.allclose(matrix.sum(axis=1), 1)
+    assert (matrix >= 0).all()
+
+
+def test_pram_moves_as_the_matrix_says():
+    frame = jobs(30_000)
+    method = PRAM(0.7, random_state=3).fit(frame)
+    made = method.transform(frame)
+    moved = pd.crosstab(frame["job"], made["job"], normalize="index").to_numpy()
+    assert np.abs(moved - method.matrices_["job"]).max() < 0.02
+    before, after = (f["job"].value_counts(normalize=True).sort_index() for f in (frame, made))
+    assert np.abs(before - after).max() < 0.01
+    given = np.array([[0.5, 0.5, 0], [0, 1, 0], [0, 0.25, 0.75]])
+    method = PRAM(matrix={"job": given}, invariant=False, random_state=3).fit(frame)
+    assert np.array_equal(method.matrices_["job"], given)
+    made = method.transform(frame)
+    moved = pd.crosstab(frame["job"], made["job"], normalize="index").to_numpy()
+    assert np.abs(moved - given).max() < 0.02
+    assert (moved[given == 0] == 0).all()
+
+
+def test_pram_draws_by_key_and_keeps_missing_cells():
+    frame = jobs()
+    frame.loc[[2, 8], "job"] = None
+    one, two = (PRAM(0.5, random_state=1).fit_transform(frame) for _ in range(2))
+    pd.testing.assert_frame_equal(one, two)
+    assert not one.equals(PRAM(0.5, random_state=2).fit_transform(frame))
+    assert one.isna().equals(frame.isna())
+    key = Key.new()
+    keyed = PRAM(0.5, key=key).fit(frame)
+    pd.testing.assert_frame_equal(keyed.transform(frame), PRAM(0.5, key=key).fit_transform(frame))
+    assert "key" not in keyed.plan_.parameters
+    assert PRAM(1.0, invariant=False).fit_transform(frame).equals(frame)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"stay": 1.2}, "stay"),
+        ({"matrix": np.eye(2)}, "3 categories"),
+        ({"matrix": {"jobs": np.eye(3)}}, "jobs"),
+        ({"matrix": {"job": np.ones((3, 3))}}, "sum to 1"),
+        ({"matrix": {"job": [["a"]]}}, "not numeric"),
+    ],
+)
+def test_pram_parameters(parameters, words):
+    with pytest.raises(ParameterError, match=words):
+        PRAM(**parameters).fit(jobs())
+    with pytest.raises(SchemaError, match=r"'a b', 'c\.d'"):
+        PRAM().fit(figures())
+
+
+# Local suppression
+
+
+@given(
+    st.integers(2, 40).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=n, max_size=n),
+            st.integers(2, n),
+        )
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_suppression_leaves_groups_of_k(case):
+    codes, k = np.array(case[0], dtype=np.int64), case[1]
+    absent = np.full(3, 3)  # the code 3 is missing already
+    hidden = suppress(codes, absent, k, [1.0, 1.0, 2.0])
+    made = np.where(hidden, 3, codes)
+    _, counts = np.unique(made, axis=0, return_counts=True)
+    assert counts.min() >= k
+    assert not hidden[codes == 3].any()
+    _, group, size = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    if (size[group.ravel()] >= k).all():
+        assert not hidden.any()
+
+
+def test_important_columns_lose_fewer_cells():
+    frame = jobs().assign(age=np.random.default_rng(1).integers(18, 60, 300))
+    lost = []
+    for weight in (0.2, 1, 5):
+        method = LocalSuppression(3, importance={"age": weight}).fit(frame)
+        lost.append(method.columns_[2].suppressed)
+    assert lost[0] >= lost[1] >= lost[2]
+    assert lost[0] > lost[2]
+
+
+def test_missing_equals_missing_and_nothing_else():
+    frame = pd.DataFrame({"x": ["a", "a", None, None, "b"], "y": ["p"] * 5})
+    method = LocalSuppression(2).fit(frame)
+    made = method.transform(frame)
+    # The last record joins the missing ones; the wildcard reading would not need to.
+    assert made["x"].isna().tolist() == [False, False, True, True, True]
+    assert method.facts_["cells_suppressed"] == 1
+    release = hr.protect(frame, hr.Schema(quasi=["x", "y"]), LocalSuppression(2))
+    assert release.summary()["groups"]["smallest"] == 2
+    with pytest.raises(InfeasibleError, match="only 5 rows"):
+        LocalSuppression(6).fit(frame)
+    for wrong in ({"z": 1.0}, {"x": 0}, {"x": "much"}):
+        with pytest.raises(ParameterError, match="importance"):
+            LocalSuppression(2, importance=wrong).fit(frame)
+
+
+def test_a_release_says_what_was_done(tmp_path):
+    schema = hr.Schema(quasi=["a b", "c.d"])
+    folder = hr.protect(figures(), schema, Microaggregation(4)).write(tmp_path / "out")
+    assert "microaggregation" in (folder / "MASKING.md").read_text()
+    assert Plan.load(folder / "plan.json").recoding.kind == "mask"
