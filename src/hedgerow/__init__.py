@@ -23,15 +23,24 @@ if TYPE_CHECKING:
     from .audit.frontier import frontier as frontier
     from .audit.result import Audit as Audit
     from .audit.run import audit as audit
+    from .audit.scores import score as score
     from .explode import explode as explode
     from .hierarchy import Hierarchy as Hierarchy
     from .key import Key as Key
     from .methods.anatomy import Anatomy as Anatomy
+    from .methods.coding import TopBottomCoding as TopBottomCoding
     from .methods.full_domain import Datafly as Datafly
     from .methods.full_domain import Incognito as Incognito
     from .methods.mart import MART as MART
+    from .methods.microaggregation import Microaggregation as Microaggregation
     from .methods.mondrian import Mondrian as Mondrian
+    from .methods.noise import NoiseAddition as NoiseAddition
+    from .methods.porop import LiROP as LiROP
+    from .methods.porop import PoROP as PoROP
+    from .methods.pram import PRAM as PRAM
     from .methods.randomized_response import RandomizedResponse as RandomizedResponse
+    from .methods.rank_swapping import RankSwapping as RankSwapping
+    from .methods.suppression import LocalSuppression as LocalSuppression
     from .methods.tpp import TreePatternPreserving as TreePatternPreserving
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
 _HOMES = {
+    "LiROP": "methods.porop",
+    "LocalSuppression": "methods.suppression",
     "Audit": "audit.result",
     "Key": "key",
     "Hierarchy": "hierarchy",
@@ -52,32 +63,47 @@ _HOMES = {
     "Anatomy": "methods.anatomy",
     "RandomizedResponse": "methods.randomized_response",
     "MART": "methods.mart",
+    "Microaggregation": "methods.microaggregation",
     "Mondrian": "methods.mondrian",
+    "NoiseAddition": "methods.noise",
+    "PRAM": "methods.pram",
     "Plan": "plan",
+    "PoROP": "methods.porop",
+    "RankSwapping": "methods.rank_swapping",
     "Release": "release",
     "Schema": "schema",
+    "TopBottomCoding": "methods.coding",
     "TreePatternPreserving": "methods.tpp",
     "audit": "audit.run",
     "explode": "explode",
     "frontier": "audit.frontier",
     "protect": "release",
+    "score": "audit.scores",
     "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")
 
 __all__ = [
     "MART",
+    "PRAM",
     "Anatomy",
     "Audit",
     "Datafly",
     "Hierarchy",
     "Incognito",
     "Key",
+    "LiROP",
+    "LocalSuppression",
+    "Microaggregation",
     "Mondrian",
+    "NoiseAddition",
     "Plan",
+    "PoROP",
     "RandomizedResponse",
+    "RankSwapping",
     "Release",
     "Schema",
+    "TopBottomCoding",
     "TreePatternPreserving",
     "__version__",
     "audit",
@@ -87,6 +113,7 @@ __all__ = [
     "frontier",
     "protect",
     "reconstruct",
+    "score",
     "verify_model",
 ]
 

@@ -19,6 +19,7 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
+from hedgerow.key import Key
 from hedgerow.methods.coding import TopBottomCoding
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import NoiseAddition
@@ -175,6 +176,11 @@ def test_missing_numbers_are_refused_by_name():
         Microaggregation(3).fit(frame)
 
 
+def test_a_column_without_values_stays_empty():
+    frame = jobs(20).assign(job=None)
+    assert Microaggregation(3).fit_transform(frame)["job"].isna().all()
+
+
 # Noise
 
 
@@ -286,7 +292,7 @@ def test_pram_draws_by_key_and_keeps_missing_cells():
     pd.testing.assert_frame_equal(one, two)
     assert not one.equals(PRAM(0.5, random_state=2).fit_transform(frame))
     assert one.isna().equals(frame.isna())
-    key = hr.key.Key.new()
+    key = Key.new()
     keyed = PRAM(0.5, key=key).fit(frame)
     pd.testing.assert_frame_equal(keyed.transform(frame), PRAM(0.5, key=key).fit_transform(frame))
     assert "key" not in keyed.plan_.parameters

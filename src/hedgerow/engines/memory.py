@@ -12,7 +12,7 @@ import pyarrow as pa
 from numba import njit
 
 from ..errors import UnsupportedError
-from ..plan import Cell, Partition, Plan, Recoded, Recoding
+from ..plan import Cell, Mask, Partition, Plan, Recoded, Recoding
 from ..table import Column, Table
 
 
@@ -56,6 +56,8 @@ def transform(plan: Plan, table: Table) -> Transformed:
         Recodings of this kind depend on the whole table they were made from.
     """
     recoding: Recoding = plan.recoding
+    if isinstance(recoding, Mask):
+        raise recoding.refuse()
     if recoding.kind not in _EXECUTORS:
         raise UnsupportedError(
             f"a plan of the kind {recoding.kind!r} cannot be applied to other people",

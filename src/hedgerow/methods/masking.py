@@ -84,13 +84,13 @@ class Masking(Method):
         )
 
     def transform(self, X: Any) -> Any:
-        """The masked columns of the table that was fitted; PlanError for any other."""
+        """The masked columns of the table that was fitted; UnsupportedError for any other."""
         self._check_fitted()
         people = read(X)
         return people.restore(self.recode(people).columns)
 
     def recode(self, table: Table) -> Transformed:
-        """The masked columns of the table that was fitted; PlanError for any other."""
+        """The masked columns of the table that was fitted; UnsupportedError for any other."""
         recoding = self.plan_.recoding
         assert isinstance(recoding, Mask)
         if fingerprint(table, [c.name for c in recoding.columns]) != self._fitted:
@@ -220,7 +220,9 @@ def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64
         )
     if pa.types.is_dictionary(original):
         return texts.cast(original.value_type).dictionary_encode()
-    return texts if pa.types.is_string(original) else texts.cast(original)
+    if pa.types.is_string(original) or pa.types.is_null(original):
+        return texts
+    return texts.cast(original)
 
 
 def _plain(value: Any) -> Any:

@@ -59,8 +59,8 @@ class Mondrian(PartitionMethod):
     --------
     >>> import hedgerow as hr
     >>> people = hr.datasets.load_mart_example().to_pandas()
-    >>> hr.Mondrian(k=7).fit_transform(people[["Age", "YearsEdu"]])["YearsEdu"].unique().tolist()
-    ['[12-14]', '[16-20]']
+    >>> hr.Mondrian(k=4).fit_transform(people[["Age", "YearsEdu"]])["Age"].unique().tolist()
+    ['[27-45]', '[46-64]']
     """
 
     needs_sensitive = False

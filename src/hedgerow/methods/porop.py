@@ -188,7 +188,7 @@ def _warn(facts: dict[str, Any]) -> None:
     if facts["share_unchanged"] > UNCHANGED:
         warnings.warn(
             f"{facts['share_unchanged']:.1%} of the cells are released unchanged: the values are "
-            f"constant or heavily tied; choose a larger k",
+            "constant, heavily tied or rounded; choose a larger k",
             UserWarning,
             stacklevel=2,
         )

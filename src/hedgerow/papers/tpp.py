@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..kernels.group import group_rows
 from ..methods.mondrian import Mondrian
 from ..methods.tpp import TreePatternPreserving, TreeSettings
-from ..methods.tpp.builder import Tree
+from ..methods.tpp.builder import Node, Tree
 from ..methods.tpp.columns import Predictor, Response
 from ..methods.tpp.rpart import RpartTree
 from ..methods.tpp.sanitize import Sanitizer
@@ -74,7 +74,7 @@ def _columns(frame: Any, names: Sequence[str]) -> list[Predictor]:
 class _Given:
     """A tree that is given, not grown: what Table I preserves."""
 
-    bits, n_steps = 53, 1
+    bits, n_steps, ensemble = 53, 1, False
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -118,10 +118,7 @@ def table1() -> dict[str, Any]:
         )
         state = sanitizer.state(1)
         splits = [
-            [names[n.feature], n.threshold if columns[n.feature].numeric else None]
-            for t in kept
-            for n in t.nodes
-            if n.feature >= 0
+            "; ".join(_said(n, names, columns) for n in t.nodes if n.feature >= 0) for t in kept
         ]
         right = [sum(max(n.value) for n in t.nodes if n.feature < 0) / len(frame) for t in kept]
         rows.append(
@@ -136,6 +133,11 @@ def table1() -> dict[str, Any]:
             }
         )
     return {"experiment": "tpp-table1", "records": len(frame), "rows": rows}
+
+
+def _said(node: Node, names: Sequence[str], columns: Sequence[Predictor]) -> str:
+    numeric = columns[node.feature].numeric
+    return f"{names[node.feature]} < {node.threshold:g}" if numeric else names[node.feature]
 
 
 def figures(
@@ -160,19 +162,30 @@ def figures(
     Returns
     -------
     dict
-        ``adult`` and ``diabetes``: one row per size with K and L of both methods and, per
-        learner, the score on original data and under both protocols. InfoGain Mondrian runs
-        at the K that the preserved tree reaches. ``figure15`` and ``figure16``: seconds
-        by records and by attributes.
+        Per data set ``..._privacy`` (one row per size: K and L of both methods) and
+        ``..._scores`` (one row per size and learner: the score on original data and under
+        every protocol). InfoGain Mondrian runs at the K that the preserved tree reaches.
+        ``figure15`` and ``figure16``: seconds by records and by attributes.
     """
-    made: dict[str, Any] = {
-        "experiment": "tpp-figures",
-        "protocols": LEAK,
+    sets = {
         "adult": _compare_adult(leaves, folds, seed, rows),
         "diabetes": _compare_diabetes(leaves, folds, seed),
-        **scaling(),
     }
-    return {**made, "pictures": pictures(made)}
+    speed = scaling()
+    told: dict[str, Any] = {"experiment": "tpp-figures", "protocols": LEAK}
+    for name, found in sets.items():
+        told[f"{name}_privacy"] = [_privacy_row(row) for row in found]
+        told[f"{name}_scores"] = [
+            {"leaves": row["leaves"], "learner": learner, **scores}
+            for row in found
+            for learner, scores in row["scores"].items()
+        ]
+    return {**told, **speed, "pictures": pictures({**sets, **speed})}
+
+
+def _privacy_row(row: dict[str, Any]) -> dict[str, Any]:
+    flat = {f"{key} {method}": value for key in ("k", "l") for method, value in row[key].items()}
+    return {"leaves": row["leaves"], **{k: v for k, v in flat.items() if v is not None}}
 
 
 def _compare_adult(
@@ -256,11 +269,9 @@ def _tpp(X: Any, y: Any, size: int, criterion: str) -> tuple[TreePatternPreservi
     return method, method.k_
 
 
-def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Mondrian:
+def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Any:
     objective = "information_gain" if criterion == "entropy" else "regression"
-    made = Mondrian(k=k, objective=objective, numeric="mean")
-    made.fit(X, y)
-    return made
+    return Mondrian(k=k, objective=objective, numeric="mean").fit(X, y)
 
 
 def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:

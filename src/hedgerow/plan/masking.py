@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from ..errors import PlanError
+from ..errors import UnsupportedError
 from .codec import register
 from .records import Column, Recoding
 
@@ -79,9 +79,9 @@ class Mask(Recoding):
             dict(data["facts"]),
         )
 
-    def refuse(self) -> PlanError:
+    def refuse(self) -> UnsupportedError:
         """The error for whoever wants to apply this to a table."""
-        return PlanError(
+        return UnsupportedError(
             f"{self.method} cannot be applied from a plan: each released value depends on the "
             f"whole table it was made from",
             hint="run the method on the new table instead",

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from ..errors import PlanError, UnsupportedError
 from .cells import moment, number
+from .masking import Mask
 from .records import Partition, Plan, Recoded
 
 NATIVE = "duckdb"
@@ -78,6 +79,8 @@ def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
         made = plan.recoding.sql_columns(identifier)
         columns = (f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in kept)
         statement = f"SELECT {', '.join(columns)}\nFROM {source}"
+    elif isinstance(plan.recoding, Mask):
+        raise plan.recoding.refuse()
     else:
         raise UnsupportedError(
             f"a plan of the kind {plan.recoding.kind!r} cannot be written as SQL",

@@ -12,6 +12,9 @@ from tpp_tables import PREDICTORS, adult_frame
 
 from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
+from hedgerow.methods.tpp.columns import Predictor, Response
+from hedgerow.methods.tpp.sanitize import Sanitizer
+from hedgerow.methods.tpp.sklearn_target import SklearnTree
 
 
 def public_arrays(estimator):
@@ -42,6 +45,28 @@ def test_diabetes_is_rebuilt_for_every_seed():
         assert public_arrays(again.fit(released, y)) == public_arrays(same)
         assert (again.predict(released) == same.predict(X)).all()
         assert released.value_counts().min() == method.k_ >= 2
+
+
+def test_random_columns_are_rebuilt_at_every_size():
+    """One column each, so that no two attributes tie; values lie more than 1e-7 apart."""
+    looked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(30, 200))
+        x = rng.normal(size=n) * 10.0 ** rng.integers(-1, 5) if seed % 2 else rng.integers(0, 40, n)
+        column = Predictor.numbers("x", x.astype(np.float32))
+        if len(column.values) < 2 or np.diff(column.values).min() <= 2e-7:
+            continue
+        maker = DecisionTreeRegressor if seed % 3 else DecisionTreeClassifier
+        y = rng.integers(0, 30 if seed % 3 else 3, n)
+        response = Response.of_numbers(y) if seed % 3 else Response.of_classes(y.astype(str))
+        tree = maker(random_state=seed, max_leaf_nodes=10, min_samples_leaf=int(rng.integers(1, 5)))
+        target = SklearnTree(tree.fit(column.values[column.codes].reshape(-1, 1), y))
+        sanitizer = Sanitizer([column], [response], [target])
+        for step in range(1, sanitizer.n_steps + 1):
+            assert sanitizer.compare(sanitizer.state(step)) is None, f"seed {seed}, step {step}"
+            looked += 1
+    assert looked > 200
 
 
 @pytest.mark.parametrize("seed", range(3))

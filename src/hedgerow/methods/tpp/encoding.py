@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, SchemaError
+from ...errors import ParameterError, PromiseError, SchemaError
 from ...plan import ColumnMap
 from ...plan.cells import MISSING
 from ...schema import Schema
@@ -68,13 +68,6 @@ def encode_predictor(
             missing=column.has_missing,
         )
         return Encoded(column, predictor, np.arange(len(labels)))
-    n_bad = int(column.counts()[-1])
-    if column.has_missing or column.infinite:
-        what = f"{n_bad} missing values" if column.has_missing else "infinite values"
-        raise ParameterError(
-            f"column {name!r} has {what}; a threshold has no side for them",
-            hint="impute them, leave those records out, or declare the column categorical",
-        )
     values = np.asarray(column.values, dtype=np.float64)
     rank = np.arange(len(values))
     if single:
@@ -85,6 +78,26 @@ def encode_predictor(
         values, rank = np.unique(cast + 0.0, return_inverse=True)
     predictor = Predictor(name, rank[column.codes].astype(np.int32), values, unit=column.unit)
     return Encoded(column, predictor, rank)
+
+
+def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
+    """Refuse missing and infinite numbers, all columns at fault in one error."""
+    faults = []
+    for name in names:
+        kind = schema.kinds.get(name, table.kind(name))
+        if kind not in ("numeric", "date") or schema.categories.get(name):
+            continue
+        column = table.column(name, kind=kind)
+        if column.has_missing:
+            faults.append(f"{name!r} has {int(column.counts()[-1]):,} missing values")
+        elif column.infinite:
+            faults.append(f"{name!r} has infinite values")
+    if faults:
+        raise ParameterError(
+            f"numeric predictors are incomplete, and a threshold has no side for that: "
+            f"{', '.join(faults)}",
+            hint="impute them, leave those records or columns out, or declare them categorical",
+        )
 
 
 def exact_in_single(encoded: Sequence[Encoded]) -> list[str]:
@@ -169,6 +182,8 @@ def column_map(
         inside = [c for c in cuts if a < c <= b]
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
+    if not np.array_equal(np.searchsorted(between, values, side="right"), block):
+        raise PromiseError(f"the plan of column {name!r} does not lead to its sanitized values")
     return ColumnMap(
         name,
         "quasi",

@@ -14,6 +14,7 @@ from ...schema import Schema
 from ...table import Table, read
 from ..base import Method, plan_columns
 from .encoding import (
+    check_numbers,
     column_map,
     encode_predictor,
     encode_response,
@@ -69,7 +70,8 @@ class TreePatternPreserving(Method):
     n_steps_ : int
         Splits of each single tree, or trees of each ensemble, that are published.
     trade_off_ : list of dict
-        ``step``, ``k`` and ``l`` for every size looked at.
+        ``step``, ``k`` and ``l`` for every size looked at: all sizes of an ensemble (until K
+        is 1), those of a single tree up to the first that fails.
 
     Raises
     ------
@@ -176,6 +178,7 @@ class TreePatternPreserving(Method):
             raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
         targets = [_target(tree) for tree in self._chosen(table, schema, response)]
         single = any(t.bits < 53 for t in targets)
+        check_numbers(table, schema, names)
         encoded = [encode_predictor(table, schema, n, single) for n in names]
         if any(t.bits == 53 for t in targets) and exact_in_single(encoded) and single:
             raise ParameterError(
@@ -250,6 +253,7 @@ class TreePatternPreserving(Method):
             "sensitive": list(sensitive),
             "trees": described,
             "steps": best.step,
+            "trade_off": self.trade_off_,
         }
         return Plan(
             method="TreePatternPreserving",

@@ -25,6 +25,7 @@ class RpartTree:
     """A tree by rpart's rules; one step is one level."""
 
     bits = 53
+    ensemble = False
 
     def __init__(self, settings: RpartSettings) -> None:
         self.settings = settings

@@ -89,6 +89,7 @@ class Sanitizer:
         self.rounded = list(rounded) if rounded is not None else [False] * len(self.columns)
         self.counts = [np.bincount(c.codes, minlength=c.n_values) for c in self.columns]
         self.bits = min(t.bits for t in self.targets)
+        self.ensemble = any(t.ensemble for t in self.targets)
         self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
         self._classes: tuple[tuple[int, ...], NDArray[np.int64]] | None = None
         for target, response in zip(self.targets, self.responses, strict=True):
@@ -194,13 +195,16 @@ class Sanitizer:
             Every state looked at, for the trade-off of size against privacy.
         """
         path: list[Step] = []
+        kept = 0
         for step in range(1, self.n_steps + 1):
             state = self.state(step)
             path.append(state)
-            if not keeps(state, k, l_above):
+            kept += kept == step - 1 and keeps(state, k, l_above)
+            # Of an ensemble every size is told; once K is 1 it stays so.
+            if kept < step and (not self.ensemble or state.k == 1):
                 break
-        for state in reversed(path):
-            if keeps(state, k, l_above) and self.compare(state) is None:
+        for state in reversed(path[:kept]):
+            if self.compare(state) is None:
                 return state, path
         if not path:
             raise InfeasibleError(

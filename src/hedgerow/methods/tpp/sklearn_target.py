@@ -97,6 +97,7 @@ class SklearnTree:
     """A fitted decision tree; one step is one leaf more, in best-first order."""
 
     bits = 24
+    ensemble = False
 
     def __init__(self, estimator: Any) -> None:
         check_estimator(estimator)

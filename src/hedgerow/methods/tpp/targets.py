@@ -20,6 +20,8 @@ class Target(Protocol):
 
     bits: int
     """Significant bits of a number that the builder sees."""
+    ensemble: bool
+    """Whether a step is a whole tree."""
 
     @property
     def n_steps(self) -> int:
@@ -44,6 +46,7 @@ class OwnTree:
     """A tree of the own builder; one step is one split."""
 
     bits = 53
+    ensemble = False
 
     def __init__(self, settings: TreeSettings) -> None:
         self.settings = settings
@@ -81,6 +84,7 @@ class OwnForest:
     """A random forest of the own builder; one step is one tree."""
 
     bits = 53
+    ensemble = True
 
     def __init__(self, settings: ForestSettings) -> None:
         self.settings = settings
@@ -134,6 +138,7 @@ class OwnBoosting:
     """
 
     bits = 53
+    ensemble = True
 
     def __init__(self, settings: BoostingSettings) -> None:
         self.settings = settings

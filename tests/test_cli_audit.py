@@ -1,0 +1,160 @@
+"""hedgerow audit and hedgerow frontier, as called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hedgerow.cli.run import run
+from tests.audit.conftest import grouped, people_of
+
+ROLES = ["--quasi", "age,job,sex", "--sensitive", "pay,ill"]
+QUICK = ["--no-attacks", "--no-learning"]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = people_of(400)
+    people.to_csv("people.csv", index=False)
+    grouped(people, ["age", "job", "sex"], ["pay"], 10).to_csv("release.csv", index=False)
+
+
+@pytest.mark.usefixtures("files")
+class TestAudit:
+    def test_it_prints_and_writes(self, capsys):
+        assert (
+            run(
+                [
+                    "audit",
+                    "people.csv",
+                    "release.csv",
+                    *ROLES,
+                    "--people",
+                    "40",
+                    "--no-learning",
+                    "--report",
+                    "r.html",
+                    "--save",
+                    "a.json",
+                ]
+            )
+            == 0
+        )
+        out = capsys.readouterr().out
+        assert "k (smallest class)" in out
+        assert "regression, tree: pay" in out
+        assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
+        assert json.loads(Path("a.json").read_text())["hedgerow_audit"] == 1
+
+    def test_json_and_config(self, capsys):
+        Path("a.toml").write_text(
+            'original = "people.csv"\nreleased = "release.csv"\nquasi = ["age", "job", "sex"]\n'
+            'sensitive = "pay"\nattacks = false\nlearning = false\njson = true\n'
+        )
+        assert run(["audit", "--config", "a.toml"]) == 0
+        assert json.loads(capsys.readouterr().out)["risk"]["release"]["classes"]["k"] >= 10
+
+    def test_a_broken_bound_is_exit_code_1(self, capsys):
+        assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "-k", "10"]) == 0
+        assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "-k", "400"]) == 1
+        assert "fewer than 400" in capsys.readouterr().err
+        assert (
+            run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, "--max-disclosure", "0.01"])
+            == 1
+        )
+        assert "'pay'" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["people.csv"], "two tables"),
+            (["people.csv", "nowhere.csv", *ROLES], "nowhere.csv"),
+            (["people.csv", "short.csv", *ROLES], "cannot be aligned"),
+            (["people.csv", "strange.csv", *ROLES], "no original value"),
+            (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),
+            (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),
+            (["people.csv", "release.csv", *ROLES, "--audience", "all"], "steward or recipient"),
+            (["people.csv", "release.csv", *ROLES, "--max-disclosure", "2"], "(0, 1]"),
+            (
+                ["people.csv", "release.csv", *ROLES, "--report", "no/where.html"],
+                "folder does not exist",
+            ),
+            (["people.csv", "release.csv", *ROLES, "--key", "pay"], "is no key"),
+        ],
+    )
+    def test_bad_input_is_exit_code_2_and_shows_no_value(self, capsys, arguments, says):
+        release = grouped(people_of(400), ["age", "job", "sex"], ["pay"], 10)
+        release.head(9).to_csv("short.csv", index=False)
+        release.assign(job="astronaut").to_csv("strange.csv", index=False)
+        release.drop(columns="sex").to_csv("lacking.csv", index=False)
+        assert run(["audit", *arguments, *QUICK]) == 2
+        err = capsys.readouterr().err
+        assert says in err
+        assert "astronaut" not in err
+
+
+@pytest.mark.usefixtures("files")
+class TestFrontier:
+    GRID = ("-k", "5,20", "--max-disclosure", "0.3,0.7")
+
+    def test_it_shows_the_points_and_picks_one(self, capsys):
+        assert (
+            run(
+                [
+                    "frontier",
+                    "people.csv",
+                    *ROLES,
+                    *self.GRID,
+                    "--target-disclosure",
+                    "0.3",
+                    "--picture",
+                    "f.svg",
+                    "--out",
+                    "best",
+                ]
+            )
+            == 0
+        )
+        out = capsys.readouterr().out
+        assert out.count("mart") >= 4
+        assert "best: --method mart" in out
+        assert Path("f.svg").read_text().lstrip().startswith("<?xml")
+        assert Path("best/release.csv").exists()
+
+    def test_json_with_two_methods(self, capsys):
+        assert (
+            run(
+                [
+                    "frontier",
+                    "people.csv",
+                    *ROLES,
+                    *self.GRID,
+                    "--method",
+                    "mart,mondrian",
+                    "--json",
+                ]
+            )
+            == 0
+        )
+        points = json.loads(capsys.readouterr().out)["points"]
+        assert {p["method"] for p in points} == {"mart", "mondrian"}
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            ([], "no FILE"),
+            (["people.csv", *ROLES, "-k", "five"], "numbers joined by commas"),
+            (["people.csv", *ROLES, "--out", "best"], "needs a --target"),
+            (["people.csv", *ROLES, *GRID, "--target-utility", "2"], "meets the targets"),
+            (["people.csv", "--quasi", "age"], "at least one sensitive"),
+            (["people.csv", *ROLES, "--method", "mars"], "did you mean 'mart'"),
+            (["people.csv", *ROLES, "--utility", "fun"], "utility must be one of"),
+        ],
+    )
+    def test_bad_input(self, capsys, arguments, says):
+        assert run(["frontier", *arguments]) == 2
+        assert says in capsys.readouterr().err
+        assert not Path("best").exists()
