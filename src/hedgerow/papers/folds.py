@@ -138,7 +138,7 @@ class Errors:
 
     Parameters
     ----------
-    mape : float
+    by_response : float array of shape (r,)
         Formula (11) over the records whose true value is not 0.
     mae : float
         Mean absolute error over the mean of the response, all records.
@@ -147,9 +147,14 @@ class Errors:
         NaN where none is.
     """
 
-    mape: float
+    by_response: Floats
     mae: float
     each: Floats
+
+    @property
+    def mape(self) -> float:
+        """Formula (11), averaged over responses."""
+        return float(self.by_response.mean())
 
 
 def errors(truth: Floats, guess: Floats) -> Errors:
@@ -161,7 +166,7 @@ def errors(truth: Floats, guess: Floats) -> Errors:
     mae = off.mean(axis=0) / np.abs(truth.mean(axis=0))
     known = counts.sum(axis=1)
     each = np.where(known > 0, share.sum(axis=1) / np.maximum(known, 1), np.nan)
-    return Errors(float(mape.mean()), float(mae.mean()), each)
+    return Errors(mape, float(mae.mean()), each)
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,8 @@ class Left:
         Mean over records.
     worst : float
         Smallest of any group and response.
+    worst_group : float
+        Smallest of any group, averaged over its responses.
     r2 : float
         Share of the scaled squared error that the groups explain.
     """
@@ -185,6 +192,7 @@ class Left:
     rsd: float
     records: float
     worst: float
+    worst_group: float
     r2: float
 
 
@@ -210,6 +218,7 @@ def left_uncertain(group: Ints, responses: Floats) -> Left:
         float(ratio.mean()),
         float((ratio * n[:, None]).sum() / (n.sum() * ratio.shape[1])),
         float(ratio.min()),
+        float(ratio.mean(axis=1).min()),
         float(1 - inside.sum() / outside.sum()),
     )
 
