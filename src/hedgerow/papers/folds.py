@@ -55,7 +55,9 @@ def by_group(cells: Sequence[Floats | list[str]], leaf: Ints) -> list[Feature]:
         if isinstance(values, np.ndarray):
             made.append(Feature(values, leaf))
         else:
-            names, index = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True)
+            names, index = np.unique(
+                np.array(values, dtype=object).astype(str), return_inverse=True
+            )
             made.append(Feature(names.tolist(), index.astype(np.int64)[leaf]))
     return made
 
@@ -111,13 +113,16 @@ def _design(features: Sequence[Feature], weight: Floats) -> Floats:
 
 
 def _least_squares(x: Floats, seen: Bools, weight: Floats, mean: Floats) -> Floats:
-    from scipy.linalg import lstsq
-
+    """Weighted least squares by the smaller of the two Gram matrices, of least norm."""
     centre_x = np.average(x[seen], axis=0, weights=weight)
     centre_y = np.average(mean, axis=0, weights=weight)
     root = np.sqrt(weight)[:, None]
     a, b = (x[seen] - centre_x) * root, (mean - centre_y) * root
-    beta = lstsq(a, b, cond=1e-10, lapack_driver="gelsy", check_finite=False)[0]
+    tall = a.shape[0] >= a.shape[1]
+    value, vector = np.linalg.eigh(a.T @ a if tall else a @ a.T)
+    kept = value > 1e-10 * max(float(value[-1]), 1e-300)
+    inverse = (vector[:, kept] / value[kept]) @ vector[:, kept].T
+    beta = inverse @ (a.T @ b) if tall else a.T @ (inverse @ b)
     return np.asarray(centre_y + (x - centre_x) @ beta, np.float64)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from ..datasets import MART_CATEGORIES, load_mart_example
 from ..engines.memory import transform
@@ -24,6 +25,7 @@ from .mart_folds import (
     RM_BINARY,
     STRICT,
     Cell,
+    Fold,
     by_mondrian,
     mart,
     released_by,
@@ -153,6 +155,7 @@ def _groups(people: pa.Table, schema: Schema, method: MART) -> list[dict[str, An
     return made
 
 
+@threadpool_limits.wrap(limits=1)  # many small matrices: threads only wait
 def table_4(seed: int = SEED) -> dict[str, Any]:
     """Ten-fold comparison of MART and Regression Mondrian on German Credit and Alcohol.
 
@@ -254,9 +257,10 @@ def _half(data: Experiment, full: Found, seed: int) -> Iterator[dict[str, Any]]:
     for k in KS:
         cell = Cell()
         for training in folds(len(y), 10, seed):
+            fold = Fold.of(data, training)
             for half in chosen:
                 quasi = [names[i] for i in half]
-                features, _ = released_by(mart(k), data, training, quasi)
+                features, _ = released_by(mart(k), data, fold, quasi)
                 features += [f for name, f in original.items() if name not in quasi]
                 cell.add(None, y[~training], predict(features, y, training))
         row: dict[str, Any] = {"data": data.name, "k": k}
@@ -270,7 +274,7 @@ def _half(data: Experiment, full: Found, seed: int) -> Iterator[dict[str, Any]]:
 def in_sample() -> list[dict[str, Any]]:
     """What growing under `max_disclosure` buys on the 1,000 records of German Credit."""
     data = german_credit()
-    y, everyone = data.responses, np.ones(len(data.table), bool)
+    y, everyone = data.responses, Fold.of(data, np.ones(len(data.table), bool))
     found: list[tuple[str, Left]] = []
     for k in (10, 20, 40):
         _, group = by_mondrian(data, everyone, k)
@@ -278,7 +282,7 @@ def in_sample() -> list[dict[str, Any]]:
     for k in (10, 20, 40):
         _, group = released_by(Mondrian(k, "regression", numeric="mean"), data, everyone)
         found.append((f"{RM_BINARY} k={k}", left_uncertain(group, y)))
-    path = MART(k=10, max_disclosure=None).fit_table(read(data.table), data.schema).path()
+    path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
     step = int(np.argmax(path.to_table()["rsd_groups"].to_numpy() >= 0.85))
     pruned = path[step].leaf_of_rows().astype(np.int64)
     found.append(("error-digression path to RSD 0.85, k=10", left_uncertain(pruned, y)))
@@ -299,6 +303,7 @@ def in_sample() -> list[dict[str, Any]]:
     ]
 
 
+@threadpool_limits.wrap(limits=1)  # many small matrices: threads only wait
 def table_5(seed: int = SEED) -> dict[str, Any]:
     """Two-fold comparison on the 95,130 complete records of Census-Income, k = 30.
 

@@ -18,7 +18,7 @@ from ..methods.mart import MART
 from ..methods.mondrian import Mondrian
 from ..methods.partition import PartitionMethod
 from ..plan import Partition
-from ..table import read
+from ..table import Table, read
 from .folds import (
     LEARNERS,
     Errors,
@@ -88,22 +88,32 @@ class Cell:
         }
 
 
+@dataclass(frozen=True)
+class Fold:
+    """A fold: which records train, and their table, encoded once for all methods."""
+
+    training: Bools
+    table: Table
+
+    @classmethod
+    def of(cls, data: Experiment, training: Bools) -> Fold:
+        """The fold in which the given records train."""
+        return cls(training, read(data.table.filter(pa.array(training))))
+
+
 Release = tuple[list[Feature], Ints]
 """Released columns, and the group of every record."""
 
 
 def released_by(
-    method: PartitionMethod, data: Experiment, training: Bools, quasi: Sequence[str] | None = None
+    method: PartitionMethod, data: Experiment, fold: Fold, quasi: Sequence[str] | None = None
 ) -> Release:
     """Fit a tree method to the training records; recode all of them by its plan."""
     schema = data.schema if quasi is None else data.schema.replace(quasi=tuple(quasi))
-    names = [*schema.quasi, *schema.sensitive]
-    table = data.table.select(names)
-    method.fit_table(read(table.filter(pa.array(training))), schema)
+    method.fit_table(fold.table, schema)
     recoding = method.plan_.recoding
     assert isinstance(recoding, Partition)
-    people = read(table)
-    columns = [people.column(c.name, kind=c.kind) for c in recoding.columns]
+    columns = [data.people.column(c.name, kind=c.kind) for c in recoding.columns]
     leaf = route(recoding, columns).astype(np.int64)
     cells: list[Floats | list[str]] = []
     for column, places in zip(recoding.columns, recoding.leaf_cells, strict=True):
@@ -118,28 +128,28 @@ def mart(k: int, **rule: Any) -> MART:
     return MART(k=k, numeric="mean", **rule)
 
 
-def by_mondrian(data: Experiment, training: Bools, k: int) -> Release:
+def by_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
     """Regression Mondrian with one branch per child of a category's hierarchy."""
-    columns = data.columns(read(data.table))
+    columns = data.columns
     hierarchies = [data.hierarchies.get(c.name) for c in columns]
-    made = regression_mondrian(columns, hierarchies, data.responses, training, k)
+    made = regression_mondrian(columns, hierarchies, data.responses, fold.training, k)
     return by_group(made.cells, made.leaf), made.leaf
 
 
-def by_binary_mondrian(data: Experiment, training: Bools, k: int) -> Release:
+def by_binary_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
     """Regression Mondrian as the journal describes it: binary splits, hierarchies for recoding."""
     method = Mondrian(k, "regression", numeric="mean", categorical="hierarchy")
     schema = data.schema.replace(hierarchies=data.hierarchies)
-    return released_by(method, replace(data, schema=schema), training)
+    return released_by(method, replace(data, schema=schema), fold)
 
 
-def _by_datafly(data: Experiment, training: Bools, k: int) -> Release:
-    ages = read(data.table).column("age").values
+def _by_datafly(data: Experiment, fold: Fold, k: int) -> Release:
+    ages = data.people.column("age").values
     hierarchies = {**data.hierarchies, "age": age_hierarchy(ages)}
     # Published: generalise until at most k records are left over, and suppress those.
-    method = Datafly(k=k, hierarchies=hierarchies, suppression=k / int(training.sum()))
-    method.fit_table(read(data.table.filter(pa.array(training))), data.schema)
-    recoded = transform(method.plan_, read(data.table)).columns
+    method = Datafly(k=k, hierarchies=hierarchies, suppression=k / fold.table.n_rows)
+    method.fit_table(fold.table, data.schema)
+    recoded = transform(method.plan_, data.people).columns
     table = data.table
     features = []
     for name in data.schema.quasi:
@@ -153,21 +163,19 @@ def _by_datafly(data: Experiment, training: Bools, k: int) -> Release:
 def unchanged(data: Experiment) -> list[Feature]:
     """The quasi-identifiers as they are."""
     made = []
-    for column in data.columns(read(data.table)):
+    for column in data.columns:
         values = np.asarray(column.values, float) if column.is_number else list(column.values)
         made.append(Feature(values, column.codes.astype(np.int64)))
     return made
 
 
-Releaser = Callable[[Experiment, Bools, int], Release]
+Releaser = Callable[[Experiment, Fold, int], Release]
 METHODS: dict[str, Releaser] = {
     RM: by_mondrian,
     RM_BINARY: by_binary_mondrian,
-    DEFAULT: lambda data, training, k: released_by(mart(k), data, training),
-    STRICT: lambda data, training, k: released_by(mart(k, max_disclosure=0.3), data, training),
-    PAPER: lambda data, training, k: released_by(
-        mart(k, max_disclosure=None, alpha=0.05), data, training
-    ),
+    DEFAULT: lambda data, fold, k: released_by(mart(k), data, fold),
+    STRICT: lambda data, fold, k: released_by(mart(k, max_disclosure=0.3), data, fold),
+    PAPER: lambda data, fold, k: released_by(mart(k, max_disclosure=None, alpha=0.05), data, fold),
     BASELINE: _by_datafly,
 }
 
@@ -179,14 +187,14 @@ def run(
     y, original = data.responses, unchanged(data)
     found: dict[tuple[str, int], Cell] = {}
     for training in folds(len(y), n_folds, seed):
-        truth = y[~training]
+        truth, fold = y[~training], Fold.of(data, training)
         cell = found.setdefault((ORIGINAL, 0), Cell())
         cell.add(None, truth, predict(original, y, training))
         for name in methods:
             for k in ks:
                 cell = found.setdefault((name, k), Cell())
                 began = time.perf_counter()
-                features, group = METHODS[name](data, training, k)
+                features, group = METHODS[name](data, fold, k)
                 cell.seconds += time.perf_counter() - began
                 _, inside = np.unique(group[training], return_inverse=True)
                 left = left_uncertain(inside, y[training])
