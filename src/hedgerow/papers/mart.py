@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-=======
 from collections.abc import Iterator, Mapping
->>>>>>> papers
 from typing import Any
 
 import numpy as np
@@ -161,148 +155,7 @@ def _groups(people: pa.Table, schema: Schema, method: MART) -> list[dict[str, An
     return made
 
 
-<<<<<<< HEAD
-@dataclass
-class _Cell:
-    """One row of a results table, fold by fold."""
-
-    left: list[Left] = field(default_factory=list)
-    found: dict[str, list[Errors]] = field(default_factory=lambda: {n: [] for n in LEARNERS})
-    seconds: float = 0.0
-
-    def add(self, left: Left | None, truth: Floats, guesses: dict[str, Floats]) -> None:
-        if left is not None:
-            self.left.append(left)
-        for name, guess in guesses.items():
-            self.found[name].append(errors(truth, guess))
-
-    def by_fold(self, learner: str) -> list[float]:
-        return [e.mape for e in self.found[learner]]
-
-    def by_record(self, learner: str) -> Floats:
-        return np.concatenate([e.each for e in self.found[learner]])
-
-    def mape(self, learner: str) -> float:
-        return float(np.mean(self.by_fold(learner)))
-
-    @property
-    def rsd(self) -> float:
-        return float(np.mean([x.rsd for x in self.left]))
-
-    def record(self) -> dict[str, Any]:
-        row: dict[str, Any] = (
-            {
-                "groups": round(float(np.mean([x.groups for x in self.left])), 1),
-                "rsd": self.rsd,
-                "rsd_records": float(np.mean([x.records for x in self.left])),
-                "rsd_worst": min(x.worst for x in self.left),
-            }
-            if self.left
-            else dict.fromkeys(("groups", "rsd", "rsd_records", "rsd_worst"))
-        )
-        row |= {f"mape_{name}": self.mape(name) for name in LEARNERS}
-        return row | {
-            f"mae_{name}": float(np.mean([e.mae for e in self.found[name]])) for name in LEARNERS
-        }
-
-
-Release = tuple[list[Feature], Ints]
-"""Released columns, and the group of every record."""
-
-
-def released_by(
-    method: PartitionMethod, data: Experiment, training: Bools, quasi: Sequence[str] | None = None
-) -> Release:
-    """Fit a tree method to the training records; recode all of them by its plan."""
-    schema = data.schema if quasi is None else data.schema.replace(quasi=tuple(quasi))
-    names = [*schema.quasi, *schema.sensitive]
-    table = data.table.select(names)
-    method.fit_table(read(table.filter(pa.array(training))), schema)
-    recoding = method.plan_.recoding
-    assert isinstance(recoding, Partition)
-    people = read(table)
-    columns = [people.column(c.name, kind=c.kind) for c in recoding.columns]
-    leaf = route(recoding, columns).astype(np.int64)
-    cells: list[Floats | list[str]] = []
-    for column, places in zip(recoding.columns, recoding.leaf_cells, strict=True):
-        labels = [column.cells[i].label for i in places]
-        number = column.kind == "numeric"
-        cells.append(np.array(labels, float) if number else [str(x) for x in labels])
-    return by_group(cells, leaf), leaf
-
-
-def _mart(k: int, **rule: Any) -> MART:
-    return MART(k=k, numeric="mean", **rule)
-
-
-def _by_mondrian(data: Experiment, training: Bools, k: int) -> Release:
-    columns = data.columns(read(data.table))
-    hierarchies = [data.hierarchies.get(c.name) for c in columns]
-    made = regression_mondrian(columns, hierarchies, data.responses, training, k)
-    return by_group(made.cells, made.leaf), made.leaf
-
-
-def _by_datafly(data: Experiment, training: Bools, k: int) -> Release:
-    ages = read(data.table).column("age").values
-    hierarchies = {**data.hierarchies, "age": age_hierarchy(ages)}
-    n = int(training.sum())
-    method = Datafly(k=k, hierarchies=hierarchies, suppression=k / n)
-    method.fit_table(read(data.table.filter(pa.array(training))), data.schema)
-    recoded = transform(method.plan_, read(data.table)).columns
-    table = data.table
-    features = []
-    for name in data.schema.quasi:
-        values = recoded.get(name, table.column(name))
-        column = read(pa.table({name: values})).column(name, "categorical")
-        features.append(Feature(list(column.values), column.codes.astype(np.int64)))
-    key, _ = group_rows([f.codes.astype(np.uint32) for f in features])
-    return features, key.astype(np.int64)
-
-
-def _original(data: Experiment) -> list[Feature]:
-    made = []
-    for column in data.columns(read(data.table)):
-        values = np.asarray(column.values, float) if column.is_number else list(column.values)
-        made.append(Feature(values, column.codes.astype(np.int64)))
-    return made
-
-
-Releaser = Callable[[Experiment, Bools, int], Release]
-METHODS: dict[str, Releaser] = {
-    RM: _by_mondrian,
-    DEFAULT: lambda data, training, k: released_by(_mart(k), data, training),
-    PAPER: lambda data, training, k: released_by(
-        _mart(k, max_disclosure=None, alpha=0.05), data, training
-    ),
-    BASELINE: _by_datafly,
-}
-
-
-def _run(
-    data: Experiment, methods: Sequence[str], ks: Sequence[int], n_folds: int, seed: int = SEED
-) -> dict[tuple[str, int], _Cell]:
-    """Every method at every k by the fold protocol; "original" stands at k = 0."""
-    y, original = data.responses, _original(data)
-    found: dict[tuple[str, int], _Cell] = {}
-    for training in folds(len(y), n_folds, seed):
-        truth = y[~training]
-        cell = found.setdefault(("original", 0), _Cell())
-        cell.add(None, truth, predict(original, y, training))
-        for name in methods:
-            for k in ks:
-                cell = found.setdefault((name, k), _Cell())
-                began = time.perf_counter()
-                features, group = METHODS[name](data, training, k)
-                cell.seconds += time.perf_counter() - began
-                _, inside = np.unique(group[training], return_inverse=True)
-                left = left_uncertain(inside, y[training])
-                cell.add(left, truth, predict(features, y, training))
-    return found
-
-
-=======
 @threadpool_limits.wrap(limits=1)  # many small matrices: threads only wait
->>>>>>> papers
 def table_4(seed: int = SEED) -> dict[str, Any]:
     """Ten-fold comparison of MART and Regression Mondrian on German Credit and Alcohol.
 
@@ -428,40 +281,17 @@ def in_sample() -> list[dict[str, Any]]:
         found.append((f"{RM} k={k}", left_uncertain(group, y)))
     for k in (10, 20, 40):
         _, group = released_by(Mondrian(k, "regression", numeric="mean"), data, everyone)
-<<<<<<< HEAD
-        found.append((f"{RM} k={k}, binary splits", left_uncertain(group, y)))
-    grown = MART(k=10, max_disclosure=None).fit_table(read(data.table), data.schema)
-    path = grown.path()
-    levels = path.to_table()["rsd_groups"].to_numpy()
-    step = int(np.argmax(levels >= 0.85))
-    found.append(
-        (
-            "error-digression path to RSD .85, k=10",
-            left_uncertain(path[step].leaf_of_rows().astype(np.int64), y),
-        )
-    )
-=======
         found.append((f"{RM_BINARY} k={k}", left_uncertain(group, y)))
     path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
     step = int(np.argmax(path.to_table()["rsd_groups"].to_numpy() >= 0.85))
     pruned = path[step].leaf_of_rows().astype(np.int64)
     found.append(("error-digression path to RSD 0.85, k=10", left_uncertain(pruned, y)))
->>>>>>> papers
     for k, cap in ((10, 0.5), (10, 0.4), (10, 0.3), (20, 0.4)):
         _, group = released_by(mart(k, max_disclosure=cap), data, everyone)
         found.append((f"MART k={k}, max_disclosure={cap}", left_uncertain(group, y)))
     return [
         {
             "rule": name,
-<<<<<<< HEAD
-            "groups": x.groups,
-            "rsd": x.rsd,
-            "rsd_records": x.records,
-            "rsd_worst": x.worst,
-            "r2": x.r2,
-        }
-        for name, x in found
-=======
             "groups": left.groups,
             "rsd": left.rsd,
             "rsd_records": left.records,
@@ -470,7 +300,6 @@ def in_sample() -> list[dict[str, Any]]:
             "r2": left.r2,
         }
         for name, left in found
->>>>>>> papers
     ]
 
 
@@ -500,36 +329,6 @@ def table_5(seed: int = SEED) -> dict[str, Any]:
                 "printed_mape_tree": tree,
             }
         )
-<<<<<<< HEAD
-    pairs = [(DEFAULT, RM), (DEFAULT, BASELINE), (RM, BASELINE)]
-    tests = [
-        {
-            "first": a,
-            "second": b,
-            **{
-                f"p_{learner}": paired(
-                    found[a, k].by_record(learner), found[b, k].by_record(learner)
-                )
-                for learner in LEARNERS
-            },
-        }
-        for a, b in pairs
-    ]
-    cells = {name: found[name, k] for name in (BASELINE, RM, DEFAULT)}
-    order = [
-        ("RSD: MART > Datafly", cells[DEFAULT].rsd > cells[BASELINE].rsd),
-        ("RSD: Datafly > RM", cells[BASELINE].rsd > cells[RM].rsd),
-        ("RSD: MART > RM", cells[DEFAULT].rsd > cells[RM].rsd),
-    ]
-    for learner in LEARNERS:
-        m = {name: cell.mape(learner) for name, cell in cells.items()}
-        order += [
-            (f"MAPE {learner}: MART < RM", m[DEFAULT] < m[RM]),
-            (f"MAPE {learner}: RM < Datafly", m[RM] < m[BASELINE]),
-            (f"MAPE {learner}: MART < Datafly", m[DEFAULT] < m[BASELINE]),
-        ]
-=======
->>>>>>> papers
     return {
         "protocol": f"2 folds, k = {k}, {len(data.table):,} records; age, sex, race, education, "
         "major occupation, marital status; response wage per hour; MAPE over wages that are not 0",
