@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Method(Estimator):
     schema: Schema | None = None
     needs_sensitive = True
 
-    def fit(self, X: Any, y: Any = None) -> Method:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a plan to quasi-identifiers and sensitive columns.
 
         Parameters
@@ -73,7 +73,7 @@ class Method(Estimator):
         self.feature_names_in_ = np.array(quasi, dtype=object)
         return self
 
-    def fit_table(self, table: Table, schema: Schema) -> Method:
+    def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
         if not schema.quasi:
             raise ParameterError(
