@@ -218,6 +218,7 @@ def left_uncertain(group: Ints, responses: Floats) -> Left:
     centred = y - (total / n[:, None])[group]
     inside = np.stack([np.bincount(group, column**2) for column in centred.T], axis=1)
     ratio = np.divide(inside, outside, out=np.ones_like(inside), where=outside > 0)
+    ratio[ratio < 1e-12] = 0  # nothing but rounding
     return Left(
         len(n),
         float(ratio.mean()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -210,7 +210,7 @@ def _rows(name: str, found: Found) -> list[dict[str, Any]]:
     return made
 
 
-def _claims(name: str, orders: list[Found]) -> list[dict[str, Any]]:
+def _claims(name: str, orders: Sequence[Found]) -> list[dict[str, Any]]:
     """Larger RSD and smaller MAPE, for each rule against each form of Regression Mondrian."""
     made = []
     for rule in (DEFAULT, STRICT):
@@ -227,7 +227,7 @@ def _claims(name: str, orders: list[Found]) -> list[dict[str, Any]]:
     return made
 
 
-def _by_response(data: Experiment, orders: list[Found]) -> list[dict[str, Any]]:
+def _by_response(data: Experiment, orders: Sequence[Found]) -> list[dict[str, Any]]:
     made = []
     for j, response in enumerate(data.schema.sensitive):
         for k in KS:

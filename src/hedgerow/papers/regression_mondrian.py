@@ -129,8 +129,8 @@ def _best(
         return None
     where = flat.ravel()
     count = np.bincount(where, minlength=size)
-    sums = np.stack(
-        [np.bincount(where, np.repeat(column, width), minlength=size) for column in y.T]
+    sums = np.array(
+        [np.bincount(where, np.repeat(column, width), minlength=size) for column in y.T], float
     )
     whole = float((y.sum(axis=0) ** 2).sum()) / n
     least = 1e-9 * max(float((y**2).sum()) - whole, 0.0)
