@@ -123,6 +123,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    million(parser.parse_args().rows)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="0 leaves the first part out")
+    if rows := parser.parse_args().rows:
+        million(rows)
     adult()
