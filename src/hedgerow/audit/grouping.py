@@ -15,7 +15,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def _dense(space: int, n: int) -> bool:
     """Whether counting into a table of all keys is cheaper than sorting n keys."""
-    return space <= 16 * n + (1 << 12)
+    return space <= 4 * n + (1 << 12)
 
 
 @dataclass(frozen=True)
