@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.table import read
-from hedgerow.trees.grow import LEAF, Grown, Predictors, grow, root_statistics
+from hedgerow.trees.grow import LEAF, SHARED, Grown, Predictors, grow, root_statistics
 from hedgerow.trees.responses import Responses
 from hedgerow.trees.statistics import ENTROPY, SSE, Layout, Rules
 
@@ -218,14 +218,15 @@ def shuffled(given: Predictors, made: Responses, order: Any) -> tuple[Predictors
     )
 
 
-def signature(grown: Grown, order: Any) -> list[Any]:
+def signature(grown: Grown, given: Predictors, order: Any) -> list[Any]:
     """Everything about a tree that must not depend on the order of the rows."""
     rows = [
         sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist())
         for i in range(grown.n_nodes)
     ]
     subsets = [
-        grown.subset(i).tolist() if grown.column[i] != LEAF else [] for i in range(grown.n_nodes)
+        grown.subset(i).tolist() if c != LEAF and not given.ordered[c] else []
+        for i, c in enumerate(grown.column.tolist())
     ]
     return [
         rows,
@@ -250,13 +251,32 @@ def test_neither_row_order_nor_threads_nor_repetition_matter(kinds: str) -> None
     assert first.n_nodes > 50
 
     def again(order: Any) -> list[Any]:
-        return signature(grow(*shuffled(given, made, order), layout, asked), order)
+        return signature(grow(*shuffled(given, made, order), layout, asked), given, order)
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(again, orders))
-    flat = signature(first, np.arange(3_000))
+    flat = signature(first, given, np.arange(3_000))
     # with categories the subset's codes are part of the plan, so they must agree as well
     assert all(f == flat for f in found)
+
+
+@pytest.mark.parametrize("kinds", ["nn", "nc"])
+def test_large_tables_grow_alike_on_any_number_of_threads(kinds: str) -> None:
+    n = SHARED + 1_000
+    rng = np.random.default_rng(4)
+    given = predictors(rng, n, "oocw", n_codes=20, missing=True)
+    made = responses(rng, given, kinds, missing=True)
+    asked, layout = rules(made, min_leaf=10, cap=0.5), Layout.of(made)
+    flat = signature(grow(given, made, layout, asked, threads=1), given, np.arange(n))
+    order = rng.permutation(n)
+    assert len(flat[0]) > 200
+    for threads in (2, 3):
+        assert (
+            signature(grow(given, made, layout, asked, threads=threads), given, np.arange(n))
+            == flat
+        )
+    mixed = grow(*shuffled(given, made, order), layout, asked, threads=2)
+    assert signature(mixed, given, order) == flat
 
 
 def test_nothing_that_was_given_changes() -> None:
