@@ -14,7 +14,8 @@ import numpy.typing as npt
 from numba import njit
 
 from ..kernels.exact import UNIT_BITS, cross_products
-from .grow import LEAF, Grown
+from .expand import LEAF
+from .grow import Grown
 from .responses import Responses
 from .statistics import Layout
 
