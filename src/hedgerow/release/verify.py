@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..criteria import Check, Classes, from_promise
-from ..errors import PromiseError
+from ..errors import PromiseError, SchemaError
 from ..kernels.group import group_rows
+from ..plan import Column as PlanColumn
 from ..plan import Partition, Plan
-from ..table import Table
+from ..table import Column, Table
 from .covers import coverage, unchanged
 
 
@@ -75,10 +76,16 @@ def classes(plan: Plan, released: Table) -> Classes:
     group, n_groups = group_rows(
         [released.column(n, kind="categorical").codes for n in plan.names("quasi")], released.n_rows
     )
-    sensitive = {
-        c.name: released.column(c.name, kind=c.kind) for c in plan.columns if c.role == "sensitive"
-    }
+    sensitive = {c.name: _sensitive(c, released) for c in plan.columns if c.role == "sensitive"}
     return Classes(group, n_groups, sensitive)
+
+
+def _sensitive(column: PlanColumn, released: Table) -> Column:
+    """A released sensitive column under its kind, or as categories when it was recoded to text."""
+    try:
+        return released.column(column.name, kind=column.kind)
+    except SchemaError:
+        return released.column(column.name, kind="categorical")
 
 
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:

@@ -28,17 +28,18 @@ class Source(Protocol):
 
 
 class ArrowSource:
-    """A pyarrow table, or a file."""
+    """A pyarrow table, or a file, whose new columns may stay dictionaries until written."""
 
-    def __init__(self, arrow: pa.Table) -> None:
+    def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
         self.arrow = arrow
+        self.file = file
         self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str]) -> Any:
         """A pyarrow table."""
         table = self.arrow
         for name, array in replaced.items():
-            values = _decoded(array)
+            values = array if self.file else _decoded(array)
             at = table.column_names.index(name) if name in table.column_names else -1
             if at < 0:
                 table = table.append_column(name, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,13 @@ SUFFIXES = {
 _KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather", ".jsonl": "JSON lines"}
 
 
-def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False) -> Table:
+def read(
+    source: Any,
+    *,
+    prefix: str = "x",
+    unescape_formulas: bool = False,
+    dictionaries: Collection[str] = (),
+) -> Table:
     """Read a table of people.
 
     Parameters
@@ -39,6 +46,8 @@ def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False) -> 
     unescape_formulas : bool
         Take away the apostrophe that `write_table` puts before cells which a spreadsheet
         would run (CSV only).
+    dictionaries : collection of str
+        Text columns to read as dictionaries, which is faster where values repeat (Parquet only).
 
     Returns
     -------
@@ -67,6 +76,8 @@ def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False) -> 
             arrow, dialect = read_csv(path)
             layout = Layout(".csv", dialect)
             arrow = unescape(arrow) if unescape_formulas else arrow
+        elif layout.suffix == ".parquet":
+            arrow = _parquet(path, dictionaries)
         else:
             arrow = _READERS[layout.suffix](path)
     except OSError as error:
@@ -74,7 +85,7 @@ def read(source: Any, *, prefix: str = "x", unescape_formulas: bool = False) -> 
     check_names(arrow.column_names, path.name)
     if arrow.num_rows == 0:
         raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
-    return Table(arrow, ArrowSource(arrow), layout)
+    return Table(arrow, ArrowSource(arrow, file=True), layout)
 
 
 def check_path(path: Path) -> str:
@@ -101,12 +112,12 @@ def _not(path: Path, suffix: str) -> InputError:
     )
 
 
-def _parquet(path: Path) -> pa.Table:
+def _parquet(path: Path, dictionaries: Collection[str] = ()) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
         # Not pq.read_table: that adds columns from folder names such as year=2020.
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, read_dictionary=list(dictionaries)) as file:
             return file.read()
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
@@ -173,4 +184,4 @@ def _json_fault(path: Path) -> InputError:
     return _not(path, ".jsonl")
 
 
-_READERS = {".parquet": _parquet, ".feather": _feather, ".jsonl": _json_lines}
+_READERS = {".feather": _feather, ".jsonl": _json_lines}
