@@ -101,23 +101,7 @@ class Anatomy(Method):
                 f"records, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
-<<<<<<< HEAD
         rank = ranks([column.codes, *_others(table, schema)], self.seed)
-=======
-        # Whatever is released tells rows apart: only rows alike in all of it may change places.
-        others = [
-            n
-            for n in table.names
-            if n in schema.quasi
-            or (
-                n not in (name, *schema.identifiers)
-                and not pa.types.is_nested(table.arrow.schema.field(n).type)
-            )
-        ]
-        rank = ranks(
-            [column.codes, *(table.column(n, "categorical").codes for n in others)], self.seed
-        )
->>>>>>> trees-tests
         group = bucketize(codes, rank, int(self.l))
         self.group_ = group + 1
         values = pa.array([*(column.values.tolist() if column.is_number else column.values), None])
