@@ -13,6 +13,9 @@ from .table import Table
 
 Floats = NDArray[np.float64]
 
+LARGEST = 1e150
+"""Squares of larger numbers do not fit a double."""
+
 
 def numeric_matrix(
     table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None
@@ -31,7 +34,7 @@ def numeric_matrix(
     SchemaError
         Some columns are not numeric; all of them are named.
     InputError
-        Some columns hold no value at all, or infinite ones; all are named.
+        Some columns hold no value at all, or infinite or huge ones; all are named.
     """
     kinds = kinds or {}
     other = [
@@ -61,6 +64,12 @@ def numeric_matrix(
         raise InputError(
             f"infinite values in: {', '.join(map(repr, infinite))}",
             hint="make them missing, or cap them",
+        )
+    huge = [name for c, name in enumerate(names) if (np.abs(values[:, c]) > LARGEST).any()]
+    if huge:
+        raise InputError(
+            f"values beyond {LARGEST:g} in: {', '.join(map(repr, huge))}",
+            hint="give these columns in a larger unit",
         )
     return values
 

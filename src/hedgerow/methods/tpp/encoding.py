@@ -15,6 +15,7 @@ from ...plan import ColumnMap
 from ...plan.cells import MISSING
 from ...schema import Schema
 from ...table import Column, Table
+from ...table.numbers import LARGEST
 from .builder import Tree
 from .columns import Predictor, Response
 from .sanitize import ColumnPlan, group_labels
@@ -81,7 +82,7 @@ def encode_predictor(
 
 
 def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
-    """Refuse missing and infinite numbers, all columns at fault in one error."""
+    """Refuse missing, infinite and huge numbers, all columns at fault in one error."""
     faults = []
     for name in names:
         kind = schema.kinds.get(name, table.kind(name))
@@ -92,10 +93,11 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
             faults.append(f"{name!r} has {int(column.counts()[-1]):,} missing values")
         elif column.infinite:
             faults.append(f"{name!r} has infinite values")
+        elif column.n_values and float(np.abs(column.values).max()) > LARGEST:
+            faults.append(f"{name!r} has values beyond {LARGEST:g}")
     if faults:
         raise ParameterError(
-            f"numeric predictors are incomplete, and a threshold has no side for that: "
-            f"{', '.join(faults)}",
+            f"numeric predictors hold what no threshold can: {', '.join(faults)}",
             hint="impute them, leave those records or columns out, or declare them categorical",
         )
 
