@@ -9,7 +9,7 @@ import typer
 
 from ..errors import OutputError, ParameterError
 from .console import as_json, note, say, working
-from .options import Option, command, merged
+from .options import ConfigFile, Option, command, merged
 from .protect import SCHEMA, TABLES, schema_of
 
 if TYPE_CHECKING:
@@ -92,14 +92,7 @@ def audit(
             metavar="RELEASED", show_default=False, help="The table after, whoever made it."
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            show_default=False,
-            help="TOML file with any of these options under their names.",
-        ),
-    ] = None,
+    config: ConfigFile = None,
     **given: Any,
 ) -> int:
     """Measure a released file against the original: risk, attacks, utility.

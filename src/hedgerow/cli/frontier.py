@@ -14,7 +14,7 @@ import typer
 from ..errors import ParameterError
 from . import methods
 from .console import as_json, say, working
-from .options import Option, command, merged
+from .options import ConfigFile, Option, command, merged
 from .protect import SCHEMA, TABLES, schema_of
 
 OWN = (
@@ -59,14 +59,7 @@ def frontier(
             metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather or JSON lines."
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            show_default=False,
-            help="TOML file with any of these options under their names.",
-        ),
-    ] = None,
+    config: ConfigFile = None,
     **given: Any,
 ) -> None:
     """Try many settings and show what each gives away and keeps.

@@ -15,6 +15,16 @@ import typer
 
 from ..errors import ParameterError
 
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        show_default=False,
+        help="TOML file with any of these options under their names.",
+    ),
+]
+"""The option that every command with many options takes."""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -14,7 +14,7 @@ from ..hierarchy import Hierarchy
 from ..schema import Schema
 from . import methods
 from .console import as_json, say, warn, working
-from .options import Option, command, merged
+from .options import ConfigFile, Option, command, merged
 
 if TYPE_CHECKING:
     from ..audit.result import Audit
@@ -94,14 +94,7 @@ def protect(
             help="CSV, Parquet, Arrow/Feather or JSON lines: one record per person.",
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            show_default=False,
-            help="TOML file with any of these options under their names.",
-        ),
-    ] = None,
+    config: ConfigFile = None,
     **given: Any,
 ) -> None:
     """Protect a table and write it as a verified release folder.
