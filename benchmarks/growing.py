@@ -28,7 +28,8 @@ from hedgerow.datasets import make_people
 from hedgerow.methods.partition import Quasi
 from hedgerow.schema import Schema
 from hedgerow.table import read
-from hedgerow.trees.grow import LEAF, Predictors, grow
+from hedgerow.trees.expand import LEAF
+from hedgerow.trees.grow import Predictors, grow
 from hedgerow.trees.responses import Responses
 from hedgerow.trees.statistics import SSE, Layout, Rules
 

@@ -350,6 +350,8 @@ def _labels(categories: Sequence[str | float | None]) -> pa.Array:
 
 
 def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
+    if isinstance(release, (str, Path)) and not Path(release).exists():
+        raise InputError(f"there is no file or folder {release}")
     if isinstance(release, (str, Path)) and Path(release).is_dir():
         folder = Path(release)
         files = sorted(f for f in folder.iterdir() if f.stem == "release" and f.suffix != ".html")

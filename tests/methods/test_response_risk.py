@@ -127,6 +127,31 @@ def test_monte_carlo_reconstruction_agrees_with_eta_and_zeta(p_share):
         assert abs(hits - eta[cell]) < 5 * sigma + 1e-9
 
 
+@pytest.mark.parametrize("t", [1e-6, 0.1, 0.4, 0.8, 0.99, 1.0])
+@pytest.mark.parametrize("target", ["sensitive", "both"])
+def test_monte_carlo_risk_with_a_randomized_sensitive_attribute(t, target):
+    """Pick a record of the group, then reconstruct what it holds: the product of Result 1."""
+    gender = np.repeat([0, 1], [600, 400])
+    ill = np.concatenate(
+        [np.repeat([0, 1, 2], [300, 200, 100]), np.repeat([0, 1, 2], [40, 60, 300])]
+    )
+    made = build([gender], [2], [ill], [3], target, 0.5)
+    level = np.full(2 if target == "both" else 1, t)
+    risk = Risk(made, target).full(level)[0]
+    rng, n = np.random.default_rng(3), 200_000
+    p_s, p_q = matrix(3, t), matrix(2, t if target == "both" else 1.0)
+    c = made.views[0].share
+    for row, u in itertools.product(range(2), range(3)):
+        released = rng.choice(2, n, p=p_q[:, row])
+        back = p_q[released, row] * made.pi[row] / (p_q @ made.pi)[released]
+        own = rng.random(n) < back
+        told = rng.choice(3, n, p=p_s[:, u])
+        guess = rng.random(n) < p_s[told, u] * c[row, u] / (p_s @ c[row])[told]
+        hits = (own & guess & (rng.random(n) < c[row, u])).mean()
+        sigma = np.sqrt(max(hits * (1 - hits), 1e-9) / n)
+        assert abs(hits - risk[row, u]) < 5 * sigma + 1e-9
+
+
 @pytest.mark.parametrize("level", [0.02, 0.2, 0.5, 0.9, 1.0])
 def test_monte_carlo_operational_success(level):
     dims_q, d_s = (2, 3), 3

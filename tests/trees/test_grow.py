@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.table import read
-from hedgerow.trees.grow import LEAF, SHARED, Grown, Predictors, grow, root_statistics
+from hedgerow.trees.expand import LEAF
+from hedgerow.trees.grow import SHARED, Grown, Predictors, grow, root_statistics
 from hedgerow.trees.responses import Responses
 from hedgerow.trees.statistics import ENTROPY, SSE, Layout, Rules
 

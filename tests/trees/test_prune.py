@@ -10,7 +10,8 @@ from scipy.stats import chi2
 
 from hedgerow.criteria import rsd
 from hedgerow.table import read
-from hedgerow.trees.grow import LEAF, grow
+from hedgerow.trees.expand import LEAF
+from hedgerow.trees.grow import grow
 from hedgerow.trees.prune import cut, measure, prune_order
 from hedgerow.trees.responses import Responses
 from hedgerow.trees.statistics import Layout

@@ -12,8 +12,10 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_DENSE = 1 << 23
-"""Largest key space that is counted directly instead of sorted."""
+
+def _dense(space: int, n: int) -> bool:
+    """Whether counting into a table of all keys is cheaper than sorting n keys."""
+    return space <= 4 * n + (1 << 12)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Grouping:
 
 def compress(keys: IntArray, space: int) -> tuple[IntArray, int]:
     """Keys renumbered 0 .. m - 1 in their order, and m."""
-    if space <= max(_DENSE, 4 * len(keys)):
+    if _dense(space, len(keys)):
         seen = np.zeros(space, np.bool_)
         seen[keys] = True
         ranks = np.cumsum(seen, dtype=np.int64) - 1
@@ -137,7 +139,7 @@ def count(grouping: Grouping, codes: npt.NDArray[np.integer], n_values: int) -> 
     """Count the values of one column in every class."""
     keys = grouping.labels * n_values + codes
     space = grouping.n_groups * n_values
-    if space <= max(_DENSE, 4 * len(keys)):
+    if _dense(space, len(keys)):
         dense = np.bincount(keys, minlength=space)
         cells = np.flatnonzero(dense)
         counts = dense[cells]

@@ -74,7 +74,14 @@ class Audit:
         """Write the audit as JSON, readable by its owner alone."""
         write_private(Path(path), self.to_json())
 
-    def report(self, path: str | Path, *, audience: str = "steward", plan: Any = None) -> None:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        audience: str = "steward",
+        plan: Any = None,
+        checks: Sequence[Any] = (),
+    ) -> None:
         """Write the audit as one offline HTML file.
 
         Parameters
@@ -85,10 +92,12 @@ class Audit:
             The recipient's variant leaves out what would help an intruder.
         plan : Plan, optional
             The release plan, for what was done and the tree.
+        checks : sequence of Check
+            The promises as they were verified.
         """
         from ..report import render
 
-        write_private(Path(path), render(self, audience=audience, plan=plan))
+        write_private(Path(path), render(self, audience=audience, plan=plan, checks=checks))
 
     def __str__(self) -> str:
         from .text import summary

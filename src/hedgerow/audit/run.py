@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
 
@@ -111,21 +112,14 @@ def audit(
     tell = progress or (lambda line: None)
     tell("pairing the tables")
     pair = align(original, released, schema, key=key, allow_outside=allow_outside)
-    tell("classes and disclosure")
     sizes = _population(pair, population, weights)
-    after = _risk(pair, pair.classes, pair.released_sensitive, sizes, threshold)
-    after["classes"]["wildcard_k"] = int(
-        classes.wildcard_sizes(
-            pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
-        ).min()
-    )
-    before = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
-    before["classes"]["wildcard_k"] = int(
-        classes.wildcard_sizes(
-            pair.original_classes,
-            [c.codes for c in pair.quasi],
-            [c.codes == c.n_values for c in pair.quasi],
-        ).min()
+    tell("classes, disclosure and utility")
+    before, after, loss, distributions, queries = _together(
+        lambda: _before(pair, threshold),
+        lambda: _after(pair, sizes, threshold),
+        lambda: loss_summary(pair, k),
+        lambda: distribution_summary(pair),
+        lambda: query_summary(pair, seed=seed),
     )
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
@@ -134,11 +128,10 @@ def audit(
     found: list[dict[str, Any]] = []
     if attacks:
         found, risk["influence"] = _attacks(pair, control, people, learners, seed, tell)
-    tell("utility")
     utility: dict[str, Any] = {
-        "loss": loss_summary(pair, k),
-        "distributions": distribution_summary(pair),
-        "queries": query_summary(pair, seed=seed),
+        "loss": loss,
+        "distributions": distributions,
+        "queries": queries,
         "learning": [],
     }
     if learning and pair.sensitive:
@@ -198,6 +191,32 @@ def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray 
     return weighted_sizes(pair, weights) if weights is not None else None
 
 
+def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Independent parts on two threads: numpy leaves the interpreter free most of the time."""
+    with ThreadPoolExecutor(2) as pool:
+        return [made.result() for made in [pool.submit(part) for part in parts]]
+
+
+def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[str, Any]:
+    """The release's classes, its suppressed cells matching anything for the wildcard k."""
+    out = _risk(pair, pair.classes, pair.released_sensitive, population, threshold)
+    out["classes"]["wildcard_k"] = classes.wildcard_k(
+        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
+    )
+    return out
+
+
+def _before(pair: Pair, threshold: float) -> dict[str, Any]:
+    """The original's classes."""
+    out = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
+    out["classes"]["wildcard_k"] = classes.wildcard_k(
+        pair.original_classes,
+        [c.codes for c in pair.quasi],
+        [c.codes == c.n_values for c in pair.quasi],
+    )
+    return out
+
+
 def _risk(
     pair: Pair,
     grouping: Grouping,
@@ -222,11 +241,10 @@ def _risk(
 
 
 def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
-    names = list(map(str, column.values)) + ["(missing)"] * column.has_missing
+    hierarchy = pair.schema.hierarchies.get(column.name)
+    names = list(map(str, column.values)) + ["(missing)"] * column.has_missing if hierarchy else []
     out: dict[str, Any] = {"kind": column.kind}
-    out |= disclosure.diversity_summary(
-        counts, column.kind, names, pair.schema.hierarchies.get(column.name)
-    )
+    out |= disclosure.diversity_summary(counts, column.kind, names, hierarchy)
     if column.is_number:
         values = np.append(column.values, np.nan)[: counts.n_values]
         ratio = numeric.rsd(counts, values)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ParameterError, SchemaError
+from ..errors import HedgerowError, ParameterError, SchemaError
 from ..hierarchy import Hierarchy
 from ..schema import Schema
 from . import methods
@@ -16,6 +17,7 @@ from .console import as_json, say, warn, working
 from .options import Option, command, merged
 
 if TYPE_CHECKING:
+    from ..audit.result import Audit
     from ..release import Release
 
 SCHEMA = (
@@ -55,6 +57,18 @@ OUTPUT = (
         "key_file",
         str,
         "Secret key of the pseudonyms (16 bytes or more) or of rr's draws (made if absent).",
+    ),
+    Option(
+        "report",
+        bool,
+        "Measure risk and utility and write report.html. Default: yes.",
+        switch="--report/--no-report",
+    ),
+    Option(
+        "attacks",
+        bool,
+        "Try attacks and learning as well for the report; takes longer. Default: no.",
+        switch="--attacks/--no-attacks",
     ),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
@@ -136,14 +150,41 @@ def protect(
         for name in Schema.guess(table).identifiers
         if name in other and name not in schema.other
     ]
+    measured = _measured(release, options) if options.get("report", True) else None
     with working("writing and verifying"):
-        release.write(folder, force=bool(options.get("force")), escape=options.get("escape", True))
+        release.write(
+            folder,
+            force=bool(options.get("force")),
+            escape=options.get("escape", True),
+            measured=measured,
+        )
     if suspects:
         warn(
             f"released unchanged, but like an identifier: {', '.join(suspects)}; "
             "leave it out with --identifiers, or say that it is harmless with --other"
         )
     _tell(release, folder, bool(options.get("json")))
+
+
+def _measured(release: Release, options: Mapping[str, Any]) -> Audit | None:
+    """The audit of a release, or None where its cells cannot be held against the original's."""
+    from ..audit.run import audit
+
+    deep = bool(options.get("attacks"))
+    try:
+        with working("measuring"):
+            return audit(
+                release.original,
+                release.released,
+                release.schema,
+                attacks=deep,
+                learning=deep,
+                k=release.plan.parameters.get("k"),
+                allow_outside=release.plan.recoding.kind != "partition",
+            )
+    except HedgerowError as error:
+        warn(f"no report.html: {error.message}")
+        return None
 
 
 def schema_of(options: dict[str, Any], folder: Path) -> Schema:
@@ -233,5 +274,8 @@ def _tell(release: Release, folder: Path, json: bool) -> None:
     say(f"to read    {files['recipient']}  (give it with the release)")
     say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
     say(f"numbers    {files['numbers']}")
+    if (folder / "report.html").exists():
+        files["report"] = folder / "report.html"
+        say(f"report     {files['report']}  (private; for the recipient: hedgerow audit)")
     for path in sorted(p for p in folder.iterdir() if p not in files.values()):
         say(f"beside     {path}")

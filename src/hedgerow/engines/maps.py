@@ -32,10 +32,13 @@ def recode(maps: Maps, table: Table) -> Transformed:
     )
     hidden = _hidden(maps, words, coded)
     made = {}
-    for column, listed, codes in zip(maps.columns, words, coded, strict=True):
+    for column, listed, codes, places in zip(maps.columns, words, coded, found, strict=True):
         if maps.suppressed:
             codes = np.where(hidden, listed[maps.suppress_label], codes)
-        elif _is_identity(column):
+        elif _is_identity(column) and not np.any(places == _unknown(column)):
+            same = _numbers(column, codes, table)
+            if same is not None:
+                made[column.name] = same
             continue
         made[column.name] = _moments(column, _array(list(listed), codes))
     return Transformed(made, outside)
@@ -53,6 +56,15 @@ def _unknown(column: ColumnMap) -> int:
 
 def _is_identity(column: ColumnMap) -> bool:
     return not column.is_number and column.labels == column.categories and column.missing is None
+
+
+def _numbers(column: ColumnMap, codes: Ints, table: Table) -> pa.Array | None:
+    """Unchanged numbers written alike (-0.0 as 0.0); None where nothing has to be written."""
+    wanted = table.arrow.schema.field(column.name).type
+    if not pa.types.is_floating(wanted):
+        return None
+    values = pa.array([*column.labels, None, None], pa.string()).cast(pa.float64()).cast(wanted)
+    return values.take(pa.array(codes))
 
 
 def _places(column: ColumnMap, table: Table) -> Ints:

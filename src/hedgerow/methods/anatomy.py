@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import io
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 
 from ..criteria import Check
 from ..engines.memory import Transformed
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..kernels.draws import siphash_words
 from ..kernels.group import group_rows
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..table import Table
 from .base import Method, plan_columns
+from .domain import check_finite
 
 Ints = NDArray[np.int64]
 
@@ -88,6 +90,8 @@ class Anatomy(Method):
                 hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
             )
         name = schema.sensitive[0]
+        for each in (*schema.quasi, name):
+            check_finite(table, each, schema.kinds.get(each) or table.kind(each))
         column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
         codes = column.codes.astype(np.int64)
         counts = np.bincount(codes)
@@ -97,19 +101,7 @@ class Anatomy(Method):
                 f"records, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
-        # Whatever is released tells rows apart: only rows alike in all of it may change places.
-        others = [
-            n
-            for n in table.names
-            if n in schema.quasi
-            or (
-                n not in (name, *schema.identifiers)
-                and not pa.types.is_nested(table.arrow.schema.field(n).type)
-            )
-        ]
-        rank = ranks(
-            [column.codes, *(table.column(n, "categorical").codes for n in others)], self.seed
-        )
+        rank = ranks([column.codes, *_others(table, schema)], self.seed)
         group = bucketize(codes, rank, int(self.l))
         self.group_ = group + 1
         values = pa.array([*(column.values.tolist() if column.is_number else column.values), None])
@@ -207,6 +199,16 @@ class Anatomy(Method):
             ]
         )
         return {"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text}
+
+
+def _others(table: Table, schema: Schema) -> list[NDArray[Any]]:
+    """Codes of every column that is released, so that rows are told apart by what they hold."""
+    found = [table.column(name).codes for name in schema.quasi]
+    for name in table.names:
+        if schema.role(name) == "other":
+            with suppress(SchemaError):  # nested values do not take part
+                found.append(table.column(name).codes)
+    return found
 
 
 def ranks(columns: list[NDArray[Any]], seed: int) -> NDArray[np.uint64]:

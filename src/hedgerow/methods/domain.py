@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, SchemaError
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.group import group_rows
 from ..plan import ColumnMap, Maps
@@ -104,7 +105,10 @@ def build(
     columns, kinds, axes, labels = [], [], [], []
     for name in schema.quasi:
         kind = schema.kinds.get(name) or table.kind(name)
+        check_finite(table, name, kind)
         column = table.column(name, "categorical", schema.categories.get(name))
+        if kind == "numeric":
+            column = _by_size(column)
         given = hierarchies.get(name)
         if given is None:
             given = Hierarchy.from_values(
@@ -118,6 +122,8 @@ def build(
         kinds.append(kind)
         axes.append(axis)
         labels.append(names)
+    for name in schema.sensitive:
+        check_finite(table, name, schema.kinds.get(name) or table.kind(name))
     group, n = group_rows([c.codes for c in columns], table.n_rows)
     first = np.full(n, -1, dtype=np.int64)
     first[group[::-1]] = np.arange(table.n_rows)[::-1]
@@ -140,7 +146,25 @@ def build(
     )
 
 
+def check_finite(table: Table, name: str, kind: str) -> None:
+    """Raise SchemaError when a column does not fit its kind or holds infinities."""
+    if kind in ("numeric", "date") and table.column(name, kind).infinite:
+        raise SchemaError(f"column {name!r} holds infinite values", hint="repair those rows")
+
+
+def _by_size(column: Column) -> Column:
+    """Categories that are numbers, in the order of their exact values."""
+    order = sorted(range(column.n_values), key=lambda i: Decimal(column.values[i]))
+    place = np.empty(column.n_values + 1, dtype=column.codes.dtype)
+    place[order] = np.arange(column.n_values)
+    place[-1] = column.n_values if column.has_missing else 0
+    values = [column.values[i] for i in order]
+    return replace(column, codes=place[column.codes], values=values)
+
+
 def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
+    if not column.n_values:  # missing values only: one class, whatever the level
+        return Axis([np.zeros(1, dtype=np.int64)], [np.zeros(1)]), ((None,),)
     levels, shares, names = [], [], []
     leaves = len(hierarchy.paths)
     for level in range(hierarchy.n_levels):

@@ -16,7 +16,8 @@ from ..plan.cells import moment, number
 from ..schema import Schema
 from ..table import Binned, Column, Table, binned
 from ..table.encode import smallest
-from ..trees.grow import LEAF, Grown, Predictors
+from ..trees.expand import LEAF
+from ..trees.grow import Grown, Predictors
 from ..trees.prune import node_rsd
 from ..trees.responses import Responses
 from ..trees.statistics import Layout, Rules

@@ -16,7 +16,7 @@ from ..engines.memory import Transformed
 from ..engines.randomize import randomize
 from ..errors import InfeasibleError, ParameterError, PlanError
 from ..key import Key
-from ..plan import Plan, Randomize, Randomized
+from ..plan import Column, Plan, Randomize, Randomized
 from ..schema import Schema
 from ..table import Table, read
 from .base import Method, plan_columns
@@ -183,7 +183,7 @@ class RandomizedResponse(Method):
         return Plan(
             "RandomizedResponse",
             self._public(),
-            plan_columns(table, schema),
+            tuple(_as_released(c, columns) for c in plan_columns(table, schema)),
             recoding,
             (),
             table.n_rows,
@@ -296,6 +296,14 @@ class RandomizedResponse(Method):
                 f"the row id {self.row_id!r} is itself a quasi-identifier or sensitive",
                 hint="make it an identifier: it is then dropped from the release",
             )
+
+
+def _as_released(column: Column, randomized: Sequence[Randomized]) -> Column:
+    """A sensitive number that is released as a bin is a category from then on."""
+    bins = {c.name for c in randomized if any(isinstance(x, str) for x in c.categories)}
+    if column.role == "sensitive" and column.name in bins:
+        return replace(column, kind="categorical", unit="")
+    return column
 
 
 def _column(table: Table, schema: Schema, name: str, bins: Bins) -> Coded:

@@ -113,13 +113,16 @@ def _design(features: Sequence[Feature], weight: Floats) -> Floats:
 
 
 def _least_squares(x: Floats, seen: Bools, weight: Floats, mean: Floats) -> Floats:
-    from scipy.linalg import lstsq
-
+    """Weighted least squares by the smaller of the two Gram matrices, of least norm."""
     centre_x = np.average(x[seen], axis=0, weights=weight)
     centre_y = np.average(mean, axis=0, weights=weight)
     root = np.sqrt(weight)[:, None]
     a, b = (x[seen] - centre_x) * root, (mean - centre_y) * root
-    beta = lstsq(a, b, cond=1e-10, lapack_driver="gelsy", check_finite=False)[0]
+    tall = a.shape[0] >= a.shape[1]
+    value, vector = np.linalg.eigh(a.T @ a if tall else a @ a.T)
+    kept = value > 1e-10 * max(float(value[-1]), 1e-300)
+    inverse = (vector[:, kept] / value[kept]) @ vector[:, kept].T
+    beta = inverse @ (a.T @ b) if tall else a.T @ (inverse @ b)
     return np.asarray(centre_y + (x - centre_x) @ beta, np.float64)
 
 
@@ -140,7 +143,7 @@ class Errors:
 
     Parameters
     ----------
-    mape : float
+    by_response : float array of shape (r,)
         Formula (11) over the records whose true value is not 0.
     mae : float
         Mean absolute error over the mean of the response, all records.
@@ -149,9 +152,14 @@ class Errors:
         NaN where none is.
     """
 
-    mape: float
+    by_response: Floats
     mae: float
     each: Floats
+
+    @property
+    def mape(self) -> float:
+        """Formula (11), averaged over responses."""
+        return float(self.by_response.mean())
 
 
 def errors(truth: Floats, guess: Floats) -> Errors:
@@ -163,7 +171,7 @@ def errors(truth: Floats, guess: Floats) -> Errors:
     mae = off.mean(axis=0) / np.abs(truth.mean(axis=0))
     known = counts.sum(axis=1)
     each = np.where(known > 0, share.sum(axis=1) / np.maximum(known, 1), np.nan)
-    return Errors(float(mape.mean()), float(mae.mean()), each)
+    return Errors(mape, float(mae.mean()), each)
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,8 @@ class Left:
         Mean over records.
     worst : float
         Smallest of any group and response.
+    worst_group : float
+        Smallest of any group, averaged over its responses.
     r2 : float
         Share of the scaled squared error that the groups explain.
     """
@@ -187,6 +197,7 @@ class Left:
     rsd: float
     records: float
     worst: float
+    worst_group: float
     r2: float
 
 
@@ -207,11 +218,13 @@ def left_uncertain(group: Ints, responses: Floats) -> Left:
     centred = y - (total / n[:, None])[group]
     inside = np.stack([np.bincount(group, column**2) for column in centred.T], axis=1)
     ratio = np.divide(inside, outside, out=np.ones_like(inside), where=outside > 0)
+    ratio[ratio < 1e-12] = 0  # nothing but rounding
     return Left(
         len(n),
         float(ratio.mean()),
         float((ratio * n[:, None]).sum() / (n.sum() * ratio.shape[1])),
         float(ratio.min()),
+        float(ratio.mean(axis=1).min()),
         float(1 - inside.sum() / outside.sum()),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -170,10 +171,16 @@ class Experiment:
             axis=1,
         )
 
-    def columns(self, table: Table) -> list[Column]:
-        """The encoded quasi-identifiers of a table with these columns."""
+    @cached_property
+    def people(self) -> Table:
+        """The table, read: its columns are encoded once."""
+        return read(self.table)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The encoded quasi-identifiers."""
         kinds = self.schema.kinds
-        return [table.column(name, kind=kinds.get(name)) for name in self.schema.quasi]
+        return [self.people.column(name, kind=kinds.get(name)) for name in self.schema.quasi]
 
 
 def german_credit() -> Experiment:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hierarchy import TOP, Hierarchy
+from ..hierarchy import Hierarchy
 from ..table.encode import Column
 
 Floats = NDArray[np.float64]
@@ -129,8 +129,8 @@ def _best(
         return None
     where = flat.ravel()
     count = np.bincount(where, minlength=size)
-    sums = np.stack(
-        [np.bincount(where, np.repeat(column, width), minlength=size) for column in y.T]
+    sums = np.array(
+        [np.bincount(where, np.repeat(column, width), minlength=size) for column in y.T], float
     )
     whole = float((y.sum(axis=0) ** 2).sum()) / n
     least = 1e-9 * max(float((y**2).sum()) - whole, 0.0)
@@ -182,5 +182,5 @@ def _cut(
 def _cell(column: Column, hierarchy: Hierarchy | None, codes: NDArray[np.integer]) -> float | str:
     if hierarchy is None:
         return float(np.asarray(column.values, float)[codes].mean())
-    present = [column.values[c] for c in np.unique(codes)]
-    return hierarchy.common(present) if present else TOP
+    present = [column.values[c] for c in np.flatnonzero(np.bincount(codes))]
+    return present[0] if len(present) == 1 else hierarchy.common(present)

@@ -18,6 +18,7 @@ from .pseudonyms import pseudonyms
 from .verify import classes, require, verify
 
 if TYPE_CHECKING:
+    from ..audit.result import Audit
     from ..methods.base import Method
 
 
@@ -117,7 +118,13 @@ class Release:
             }
         return self._summary
 
-    def write(self, folder: str | Path, force: bool = False, escape: bool = True) -> Path:
+    def write(
+        self,
+        folder: str | Path,
+        force: bool = False,
+        escape: bool = True,
+        measured: Audit | None = None,
+    ) -> Path:
         """Write the release as a folder that appears whole or not at all.
 
         The files are the table (in the format that came in, Parquet for frames),
@@ -133,6 +140,9 @@ class Release:
             Replace an earlier release of that name.
         escape : bool, default True
             In CSV, put an apostrophe before cells that a spreadsheet would run.
+        measured : Audit, optional
+            What ``hr.audit(release.original, release.table, release.schema)`` measured:
+            ``report.html`` is written from it, and ``audit.json`` holds its numbers too.
 
         Returns
         -------
@@ -150,7 +160,7 @@ class Release:
 
         if self.table is not self._verified or not isinstance(self.table, pa.Table):
             self.verify()  # frames of other kinds can be changed in place
-        return write(self, Path(folder), force=force, escape=escape)
+        return write(self, Path(folder), force=force, escape=escape, measured=measured)
 
 
 def check_to_json(check: Check) -> dict[str, Any]:

@@ -23,10 +23,12 @@ from .verify import require
 if TYPE_CHECKING:
     from .release import Release
 
-PLAN, AUDIT, RECIPIENT = "plan.json", "audit.json", "RECIPIENT.md"
+PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 
 
-def write(release: Release, folder: Path, *, force: bool, escape: bool) -> Path:
+def write(
+    release: Release, folder: Path, *, force: bool, escape: bool, measured: Any = None
+) -> Path:
     """Write, read back, verify, and only then give the folder its name."""
     check_target(folder, force)
     try:
@@ -36,7 +38,7 @@ def write(release: Release, folder: Path, *, force: bool, escape: bool) -> Path:
     except OSError as error:
         raise _cannot(folder, error) from None
     try:
-        _fill(release, hidden, escape)
+        _fill(release, hidden, escape, measured)
         _put(hidden, folder, force)
     except OSError as error:
         raise _cannot(folder, error) from None
@@ -70,16 +72,20 @@ def check_target(folder: Path, force: bool = False) -> None:
             )
 
 
-def _fill(release: Release, folder: Path, escape: bool) -> None:
+def _fill(release: Release, folder: Path, escape: bool, measured: Any) -> None:
     file = folder / f"release{release.original.suffix}"
     write_table(release.released.arrow, file, like=release.original, escape=escape)
     # What was recoded repeats: whole columns of text need not be made to be compared.
     back = read(file, unescape_formulas=escape, dictionaries=release.recoded)
     checks = release.checks if _identical(release.released, back) else release.verify_table(back)
     require(checks, where=f"the written file {file.name}")
+    numbers = audit(release, file)
+    if measured is not None:
+        numbers["measured"] = measured.to_dict()
+        measured.report(folder / REPORT, plan=release.plan, checks=release.checks)
     texts = {
         PLAN: dumps(release.plan),
-        AUDIT: json.dumps(audit(release, file), indent=2, allow_nan=False) + "\n",
+        AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
         RECIPIENT: recipient(release, file.name),
     }
     more = getattr(release.method, "files", None)

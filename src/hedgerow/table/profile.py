@@ -45,7 +45,8 @@ expenditure expend spending amount dividend dividends money pension benefit rent
 diagnoses disease health illness condition hiv aids icd drug drugs medication medicine therapy
 treatment drinks drinking alcohol smoker smoking disability disabled pregnant religion orientation
 party vote crime conviction offence score grade rating bmi blood pressure cholesterol symptom
-injury suicide abuse status_exit exitstatus claim claims"""
+injury suicide abuse status_exit exitstatus claim claims diabetes diabete diabetic stroke cancer
+heart asthma infection infected medicaid"""
 _QUASI = """age birth birthday birthdate dob born sex gender race ethnic ethnicity origin nation
 nationality country citizenship citizen region state province county district city town village
 municipality zip zipcode postcode postal plz address street education educ edu school schooling

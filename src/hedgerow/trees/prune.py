@@ -14,7 +14,8 @@ import numpy.typing as npt
 from numba import njit
 
 from ..kernels.exact import UNIT_BITS, cross_products
-from .grow import LEAF, Grown
+from .expand import LEAF
+from .grow import Grown
 from .responses import Responses
 from .statistics import Layout
 
@@ -147,7 +148,7 @@ def node_rsd(
 
 def _p_values(tree: Grown, responses: Responses, layout: Layout, scatter: Floats) -> Floats:
     """Equation (9): n_t - 1 times the likelihood ratio of unbiased covariances, chi-squared."""
-    from scipy.stats import chi2
+    from scipy.special import chdtrc  # scipy.stats takes longer to load than a small table
 
     n = (tree.end - tree.start).astype(float)
     r = layout.r
@@ -179,7 +180,7 @@ def _p_values(tree: Grown, responses: Responses, layout: Layout, scatter: Floats
         statistic = statistic + 2 * (counts * logs).sum(axis=1)
         freedom += max(int(np.count_nonzero(counts[0])) - 1, 0)
     statistic[0] = 0.0
-    return np.asarray(chi2.sf(np.maximum(statistic, 0), max(freedom, 1)), np.float64)
+    return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from numba import njit
 
 from ..kernels.bits import count_ones
-from .grow import LEAF, Grown, Predictors, _visit
+from .expand import LEAF
+from .grow import Grown, Predictors, visit_order
 
 MEDIAN, LOSS = 0, 1
 
@@ -60,7 +61,7 @@ def grow_spread(
         *whole,
     )
     start, end, parent, left, right, column, lo, hi, depth = (part[:n_nodes] for part in whole)
-    order = _visit(column, left, right)
+    order = visit_order(column, left, right)
     new = np.empty(n_nodes, np.int64)
     new[order] = np.arange(n_nodes)
     column = column[order]

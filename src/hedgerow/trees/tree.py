@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .grow import LEAF, Grown
+from .expand import LEAF
+from .grow import Grown
 from .prune import NodeMeasures, cut, lifetimes, measure, prune_order
 from .responses import Responses
 from .statistics import Layout

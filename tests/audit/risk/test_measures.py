@@ -195,6 +195,8 @@ def test_wildcards_match_anything(rows):
             all(a == b or 2 in (a, b) for a, b in zip(row, other, strict=True)) for other in rows
         )
         assert sizes[grouping.labels[i]] == fits
+    for candidates in (1, 1000):
+        assert classes.wildcard_k(grouping, codes, wild, candidates) == sizes.min()
 
 
 @settings(max_examples=50, deadline=None)

@@ -50,8 +50,28 @@ def _histogram(sizes: IntArray) -> list[dict[str, int]]:
     return rows
 
 
+def wildcard_k(
+    grouping: Grouping,
+    codes: Sequence[npt.NDArray[np.integer]],
+    wild: Sequence[BoolArray],
+    candidates: int = 1000,
+) -> int:
+    """The smallest of `wildcard_sizes`.
+
+    It is at least k, so a few of the smallest classes that match nobody else settle it.
+    """
+    smallest = np.argsort(grouping.sizes, kind="stable")[:candidates]
+    found = int(wildcard_sizes(grouping, codes, wild, smallest)[smallest].min())
+    if found == grouping.sizes.min():
+        return found
+    return int(wildcard_sizes(grouping, codes, wild).min())
+
+
 def wildcard_sizes(
-    grouping: Grouping, codes: Sequence[npt.NDArray[np.integer]], wild: Sequence[BoolArray]
+    grouping: Grouping,
+    codes: Sequence[npt.NDArray[np.integer]],
+    wild: Sequence[BoolArray],
+    only: IntArray | None = None,
 ) -> IntArray:
     """For each class the records that could be in it when ``*`` and missing match anything.
 
@@ -63,6 +83,8 @@ def wildcard_sizes(
         Released codes, one array a quasi-identifier.
     wild : sequence of boolean arrays, shape (n_rows,)
         Which cells match anything.
+    only : int64 array, optional
+        The classes that are asked about; the others' entries mean nothing.
 
     Returns
     -------
@@ -78,11 +100,18 @@ def wildcard_sizes(
         pattern |= w[first].astype(np.int64) << j
     patterns = np.unique(pattern)
     members = {int(p): np.flatnonzero(pattern == p) for p in patterns}
+    asked = np.zeros(grouping.n_groups, np.bool_)
+    asked[slice(None) if only is None else only] = True
     out = np.zeros(grouping.n_groups, np.int64)
     for p in members:
-        mine = members[p]
+        mine = members[p][asked[members[p]]]
+        if not len(mine):
+            continue
         for q in members:
             theirs = members[q]
+            if p == q == 0:  # classes without wildcards match themselves alone
+                out[mine] += sizes[mine]
+                continue
             compared = [j for j in range(len(codes)) if not ((p | q) >> j) & 1]
             both = np.concatenate([mine, theirs])
             merged = group([keys[j, both] for j in compared], len(both))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from ...kernels.windows import best_windows
 from ..grouping import Counts, FloatArray, Grouping
@@ -131,7 +131,7 @@ def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | N
     trace = np.einsum("gij,ji->g", inside, np.linalg.inv(overall))
     statistic = (sizes - 1) * (log_overall - np.where(regular, logs, 0.0) + trace - r)
     p = np.zeros(grouping.n_groups)
-    p[large] = np.where(regular, chi2.sf(np.maximum(statistic, 0.0), r * (r + 1) / 2), 0.0)
+    p[large] = np.where(regular, chdtrc(r * (r + 1) / 2, np.maximum(statistic, 0.0)), 0.0)
     return p
 
 

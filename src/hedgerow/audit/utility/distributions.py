@@ -97,32 +97,38 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A column for a dependence: codes of a category, or the rows' numbers (NaN missing)."""
+    """A column for a dependence: codes of a category, or the rows' numbers.
+
+    Numbers are less their mean, which changes no dependence; missing ones stand
+    as 0 and have a 0 in `known` (None when nothing is missing).
+    """
 
     name: str
     codes: npt.NDArray[Any]
     numbers: FloatArray | None = None
+    known: FloatArray | None = None
 
     @classmethod
     def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> View:
-        """A view; `numbers` are those behind the codes."""
-        return cls(name, codes, None if numbers is None else _centred(numbers[codes]))
+        """A view; `numbers` are those behind the codes, NaN for missing."""
+        if numbers is None:
+            return cls(name, codes)
+        y = numbers[codes]
+        known = np.isfinite(y)
+        if known.all():
+            return cls(name, codes, y - y.mean())
+        middle = float(y[known].mean()) if known.any() else 0.0
+        return cls(name, codes, np.where(known, y - middle, 0.0), known.astype(np.float64))
 
     @cached_property
     def norm(self) -> float:
-        """Squared length of the numbers; NaN with missing values."""
+        """Squared length of the numbers."""
         return float(self.numbers @ self.numbers) if self.numbers is not None else 0.0
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """Rows per category."""
         return np.bincount(self.codes)
-
-
-def _centred(y: FloatArray) -> FloatArray:
-    """Numbers less their mean; the dependences do not change."""
-    known = np.isfinite(y)
-    return y - (y.mean() if known.all() else y[known].mean() if known.any() else 0.0)
 
 
 def dependence(a: View, b: View) -> float | None:
@@ -145,31 +151,27 @@ def _correlation(a: View, b: View) -> float | None:
     x, y = a.numbers, b.numbers
     assert x is not None
     assert y is not None
-    squares = (a.norm, b.norm)
-    if not all(map(np.isfinite, squares)):  # missing values: only the rows that have both
-        both = np.isfinite(x) & np.isfinite(y)
-        if both.sum() < 2:
+    product, squares = float(x @ y), (a.norm, b.norm)
+    if a.known is not None or b.known is not None:  # only the rows that have both
+        in_x = a.known if a.known is not None else np.ones(len(x))
+        in_y = b.known if b.known is not None else np.ones(len(y))
+        n, sum_x, sum_y = float(in_x @ in_y), float(x @ in_y), float(y @ in_x)
+        if n < 2:
             return None
-        x, y = x[both] - x[both].mean(), y[both] - y[both].mean()
-        squares = (float(x @ x), float(y @ y))
-    scale = float(np.sqrt(squares[0] * squares[1]))
-    return min(abs(float(x @ y)) / scale, 1.0) if scale > 0 else None
+        product -= sum_x * sum_y / n
+        squares = (float((x * x) @ in_y) - sum_x**2 / n, float((y * y) @ in_x) - sum_y**2 / n)
+    if squares[0] <= 1e-12 * a.norm or squares[1] <= 1e-12 * b.norm:
+        return None
+    return min(abs(product) / float(np.sqrt(squares[0] * squares[1])), 1.0)
 
 
 def _correlation_ratio(a: View, b: View) -> float | None:
-    labels, y, total, sizes = a.codes, b.numbers, b.norm, a.sizes
-    assert y is not None
-    if not np.isfinite(total):
-        known = np.isfinite(y)
-        if not known.any():
-            return None
-        labels, y = labels[known], y[known] - y[known].mean()
-        total, sizes = float(y @ y), np.bincount(labels)
-    if total <= 0:
+    if b.norm <= 0:
         return None
-    sums = np.bincount(labels, y)
+    sizes = a.sizes if b.known is None else np.bincount(a.codes, b.known)
+    sums = np.bincount(a.codes, b.numbers)
     between = float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum())
-    return float(np.sqrt(min(between / total, 1.0)))
+    return float(np.sqrt(min(between / b.norm, 1.0)))
 
 
 def _uncertainty(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float | None:

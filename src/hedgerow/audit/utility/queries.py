@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy.typing as npt
 from ..extents import Extent
 from ..grouping import FloatArray, group
 from ..released import Pair
+
+_TABLE = 1 << 22
+"""Largest table of combinations that is counted directly."""
 
 
 def _condition(
@@ -115,12 +119,25 @@ class _Joint:
         if key not in self._cells:
             extents = [self._pair.extents[j] for j in picked]
             codes = [e.codes if released else e.domain.codes for e in extents]
-            made = group(codes, self._pair.n_rows)
-            self._cells[key] = ([c[made.first] for c in codes], made.sizes.astype(np.float64))
+            self._cells[key] = _counted(codes, self._pair.n_rows)
         codes, total = self._cells[key]
         for column, share in zip(codes, shares, strict=True):
             total = total * share[column]
         return float(total.sum())
+
+
+def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], FloatArray]:
+    """The distinct combinations of codes, column by column, and how often each occurs."""
+    shape = tuple(int(c.max()) + 1 for c in codes)
+    if prod(shape) > _TABLE:
+        made = group(codes, n_rows)
+        return [c[made.first] for c in codes], made.sizes.astype(np.float64)
+    keys = np.zeros(n_rows, np.int64)
+    for column, width in zip(codes, shape, strict=True):
+        keys = keys * width + column
+    counts = np.bincount(keys, minlength=prod(shape))
+    cells = np.flatnonzero(counts)
+    return list(np.unravel_index(cells, shape)), counts[cells].astype(np.float64)
 
 
 def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, Any]:
