@@ -58,6 +58,7 @@ def test_a_first_release_from_the_command_line(
         "plan.json",
         "audit.json",
         "RECIPIENT.md",
+        "report.html",
     }
     for words in (
         "300 records in",

@@ -13,6 +13,7 @@ import pytest
 
 from hedgerow.errors import InputError
 from hedgerow.table import read
+from hedgerow.table.write import write_table
 
 
 def put(folder, name, content):
@@ -201,3 +202,11 @@ def test_a_large_json_file_keeps_its_order(tmp_path):
     values = np.random.default_rng(0).permutation(60_000).tolist()
     content = "".join(f'{{"k":{v}}}\n' for v in values)
     assert rows(tmp_path, content, "t.jsonl")["k"] == values
+
+
+@pytest.mark.parametrize("text", ['word \\"', '\\"', 'a\\"b', '\\""', '"\\"', "\\"])
+def test_backslashes_before_doubled_quotes(tmp_path, text):
+    """A backslash is a sign like any other in a file that doubles its quotes."""
+    table = pa.table({"text": [text, "plain"], "number": [1, 2]})
+    write_table(table, tmp_path / "t.csv")
+    assert read(tmp_path / "t.csv").arrow.column("text").to_pylist() == [text, "plain"]

@@ -164,7 +164,9 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
     else:
         return replace(dialect, quote='"', escape='"', quote_all=False)
     escape = quote
-    if "\\" + quote in text and not re.search(rf"[^{edge}\\]{quote}{quote}[^{edge}]", text):
+    # Two quotes inside a cell, after a backslash or not, are one that was doubled.
+    doubled = rf"[^{edge}\\]{quote}{quote}[^{edge}]|\\{quote}{quote}[^{edge}]"
+    if "\\" + quote in text and not re.search(doubled, text):
         escape = "\\"
     cells = sum(len(row) for row in _records(text, replace(dialect, quote=quote, escape=escape)))
     return replace(dialect, quote=quote, escape=escape, quote_all=opened >= cells > 0)
