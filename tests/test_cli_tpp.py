@@ -61,6 +61,7 @@ def test_release_model_and_verification(folder, capsys):
         "RECIPIENT.md",
         "model.json",
         "trees.svg",
+        "report.html",
     }
     assert "hedgerow verify-model model.json release.csv" in (out / "RECIPIENT.md").read_text()
     model = json.loads((out / "model.json").read_text())

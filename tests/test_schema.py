@@ -84,8 +84,10 @@ def schemas(draw):
     }
     kinds = {c: draw(st.sampled_from(KINDS)) for c in columns[:3]}
     categories = {c: draw(st.lists(names, unique=True, max_size=4)) for c in columns[:2]}
-    values = draw(st.lists(names, unique=True, max_size=3))
-    hierarchies = {c: Hierarchy({v: (v, "g", "*") for v in values}) for c in columns[:1] if values}
+    values = draw(st.lists(names.filter(lambda v: v != "*"), unique=True, max_size=3))
+    hierarchies = {
+        c: Hierarchy({v: (v, "a group of all", "*") for v in values}) for c in columns[:1] if values
+    }
     return Schema(**chosen, kinds=kinds, categories=categories, hierarchies=hierarchies)
 
 

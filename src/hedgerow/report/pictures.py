@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,15 +51,19 @@ class _Canvas:
 
 
 @contextmanager
-def _figure(width: float, height: float) -> Iterator[tuple[Figure, Axes, _Canvas]]:
-    """A figure whose SVG is ready when the block ends."""
+def _figure(
+    width: float, height: float, below: float = 0.0
+) -> Iterator[tuple[Figure, Axes, _Canvas]]:
+    """A figure whose SVG is ready when the block ends; `below` inches are kept for a legend."""
     import matplotlib
     from matplotlib.figure import Figure
 
     canvas = _Canvas()
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.add_subplot(), canvas
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_subplot()
+        yield figure, axes, canvas
+        _margins(figure, axes, below)
         text = io.StringIO()
         figure.savefig(
             text,
@@ -66,6 +71,23 @@ def _figure(width: float, height: float) -> Iterator[tuple[Figure, Axes, _Canvas
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
         canvas.svg = text.getvalue()
+
+
+def _margins(figure: Figure, axes: Axes, beside: float) -> None:
+    """Room for the labels, from their lengths: a layout engine would draw every figure twice."""
+    width, height = figure.get_size_inches()
+    inch = 0.07  # of a character at 9 points
+    left = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
+    below = axes.get_xticklabels()
+    slope = math.sin(math.radians(max((t.get_rotation() for t in below), default=0.0)))
+    deep = max((len(t.get_text()) for t in below), default=0) * slope
+    figure.subplots_adjust(
+        left=min(0.12 + inch * left + (0.25 if axes.get_ylabel() else 0.0), 0.6 * width) / width,
+        right=1 - 0.15 / width,
+        bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + beside, 0.6 * height)
+        / height,
+        top=1 - (0.3 if axes.get_title() else 0.1) / height,
+    )
 
 
 def _percent_axis(axis: Any) -> None:
@@ -150,7 +172,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     """Success of every attack with its interval beside control, public guess and original."""
     names = [f"{a['learner']}: {a['target']}" for a in attacks]
-    with _figure(6.8, 0.9 + 0.42 * len(attacks)) as (_, axes, canvas):
+    with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (_, axes, canvas):
         for i, attack in enumerate(attacks):
             y = len(attacks) - 1 - i
             low, high = attack["interval"]
