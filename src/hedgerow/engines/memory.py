@@ -12,6 +12,7 @@ import pyarrow as pa
 from numba import njit
 
 from ..errors import UnsupportedError
+from ..kernels.threads import side_by_side
 from ..plan import Cell, Mask, Partition, Plan, Recoded, Recoding
 from ..table import Column, Table
 
@@ -144,12 +145,17 @@ def _stack(columns: list[Column]) -> npt.NDArray[np.unsignedinteger]:
 def _partition(recoding: Partition, table: Table) -> Transformed:
     columns = [encoded(c, table) for c in recoding.columns]
     leaf = route(recoding, columns)
-    made, outside = {}, 0
-    for recoded, column, cells in zip(recoding.columns, columns, recoding.leaf_cells, strict=True):
-        cell = np.array(cells, np.int32)[leaf]
-        made[recoded.name] = released_column(recoded, cell)
-        outside += count_outside(recoded, cell, column)
-    return Transformed(made, outside)
+
+    def one(j: int) -> tuple[pa.Array, int]:
+        recoded = recoding.columns[j]
+        cell = np.array(recoding.leaf_cells[j], np.int32)[leaf]
+        return released_column(recoded, cell), count_outside(recoded, cell, columns[j])
+
+    made = side_by_side(one, range(len(columns)), table.n_rows * len(columns))
+    names = [c.name for c in recoding.columns]
+    return Transformed(
+        {n: array for n, (array, _) in zip(names, made, strict=True)}, sum(o for _, o in made)
+    )
 
 
 def encoded(recoded: Recoded, table: Table) -> Column:

@@ -1,13 +1,14 @@
-"""Work on rows in parts, by threads: for kernels that let go of the interpreter."""
+"""Work on rows or columns in parts, by threads: for what lets go of the interpreter."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
+I = TypeVar("I")
 
 PARTS = 4
 WORTH = 1_000_000
@@ -30,3 +31,20 @@ def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
     bounds = [rows * part // PARTS for part in range(PARTS + 1)]
     with ThreadPoolExecutor(PARTS) as threads:
         return list(threads.map(work, [slice(a, b) for a, b in itertools.pairwise(bounds)]))
+
+
+def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[T]:
+    """What `work` gives for every item, in order; by threads when `cost` steps are worth it.
+
+    Parameters
+    ----------
+    work : callable
+        Takes one item; calls do not touch each other's results.
+    items : iterable
+    cost : int
+        Steps in all; few are done one after the other.
+    """
+    if cost < WORTH:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(PARTS) as threads:
+        return list(threads.map(work, items))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engines.memory import transform
 from ..errors import ParameterError, PlanError
+from ..kernels.threads import side_by_side
 from ..plan import Column as PlanColumn
 from ..plan import Plan
 from ..schema import Schema
@@ -129,11 +130,15 @@ class Method(Estimator):
 def check_columns(table: Table, schema: Schema) -> None:
     """Raise one error for all columns with infinities and quasi-identifiers without values."""
     faults = []
+    encoded = side_by_side(  # the table keeps them, for whoever asks next
+        lambda n: table.column(n, kind=schema.kinds.get(n), categories=schema.categories.get(n)),
+        (*schema.quasi, *schema.sensitive),
+        table.n_rows * (len(schema.quasi) + len(schema.sensitive)),
+    )
+    by_name = {column.name: column for column in encoded}
     for role, names in (("quasi-identifier", schema.quasi), ("sensitive column", schema.sensitive)):
         for name in names:
-            column = table.column(
-                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-            )
+            column = by_name[name]
             if column.infinite:
                 faults.append(f"{role} {name!r} holds infinite values")
             elif not column.n_values and role == "quasi-identifier":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from ..criteria import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..kernels.threads import side_by_side
 from ..plan import Partition, Plan, Recoded
 from ..plan.cells import moment, number
 from ..schema import Schema
@@ -162,16 +164,17 @@ class PartitionMethod(Method):
     ) -> Plan:
         """The plan of a finished partition."""
         leaf = grown.column == LEAF
-        columns, leaf_cells = [], []
-        for column in quasi.columns:
+
+        def recoded(column: Column) -> tuple[Recoded, tuple[int, ...]]:
             style = self.numeric if column.is_number else self.categorical
             cells, index = recode(
                 column, style, grown.rows, grown.start[leaf], schema.hierarchies.get(column.name)
             )
-            columns.append(
-                Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells))
-            )
-            leaf_cells.append(tuple(index.tolist()))
+            made = Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells))
+            return made, tuple(index.tolist())
+
+        pairs = side_by_side(recoded, quasi.columns, table.n_rows * len(quasi.columns))
+        columns, leaf_cells = zip(*pairs, strict=True)
         threshold, subset, subsets = conditions(grown, quasi)
         recoding = Partition(
             tuple(columns),
@@ -283,7 +286,13 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
 
 def full_tree(grown: Grown, responses: Responses, layout: Layout, quasi: Quasi) -> Tree:
     """A grown tree with its splits in words."""
-    return Tree(grown, responses, layout, describe(grown, quasi), np.arange(1, grown.n_nodes + 1))
+    return Tree(
+        grown,
+        responses,
+        layout,
+        partial(describe, grown, quasi),
+        np.arange(1, grown.n_nodes + 1),
+    )
 
 
 def information_loss(columns: Sequence[Column], leaf: npt.NDArray[Any], n_leaves: int) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 from ..criteria import Check, Classes, from_promise
 from ..errors import PromiseError, SchemaError
 from ..kernels.group import group_rows
+from ..kernels.threads import side_by_side
 from ..plan import Column as PlanColumn
 from ..plan import Partition, Plan
 from ..table import Column, Table
@@ -57,7 +58,11 @@ def verify(
             _none("pseudonyms", len(same), f"identifiers that were not replaced: {', '.join(same)}")
         )
     if isinstance(plan.recoding, Partition):
-        found = {c.name: coverage(c, original, released) for c in plan.recoding.columns}
+        recodings = plan.recoding.columns
+        covers = side_by_side(
+            lambda c: coverage(c, original, released), recodings, original.n_rows * len(recodings)
+        )
+        found = {c.name: cover for c, cover in zip(recodings, covers, strict=True)}
         for title, attribute, words in (
             ("mapped", "unmapped", "cells that the plan does not make"),
             ("covered", "uncovered", "cells that do not cover their original"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,8 +29,8 @@ class Tree:
         The nodes in pre-order and the rows of each.
     responses : Responses
     layout : Layout
-    splits : tuple of str
-        What each node asks; empty for leaves.
+    words : callable
+        Gives what each node asks, as `splits` has it; asked when somebody reads it.
     numbers : int array
         1-based pre-order numbers in the tree as it was grown, which pruning keeps.
     """
@@ -37,8 +38,13 @@ class Tree:
     grown: Grown
     responses: Responses
     layout: Layout
-    splits: tuple[str, ...]
+    words: Callable[[], tuple[str, ...]]
     numbers: npt.NDArray[np.int64]
+
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        """What goes left at each node, in words; empty for leaves."""
+        return self.words()
 
     @cached_property
     def measures(self) -> NodeMeasures:
@@ -100,10 +106,13 @@ class Tree:
         leaves = self.grown.column == LEAF
         leaves[nodes] = True
         grown, kept = cut(self.grown, leaves)
-        splits = tuple(
-            "" if grown.column[i] == LEAF else self.splits[old] for i, old in enumerate(kept)
-        )
-        return Tree(grown, self.responses, self.layout, splits, self.numbers[kept])
+
+        def words() -> tuple[str, ...]:
+            return tuple(
+                "" if grown.column[i] == LEAF else self.splits[old] for i, old in enumerate(kept)
+            )
+
+        return Tree(grown, self.responses, self.layout, words, self.numbers[kept])
 
     def error_digression_pruned(self, k: int, alpha: float | None) -> Tree:
         """The subtree that error-digression pruning leaves (Li & Sarkar 2014, Figure 4).
