@@ -10,7 +10,7 @@ ifeq ($(strip $(HEDGEROW_DATA)),)
 unexport HEDGEROW_DATA
 endif
 
-.PHONY: demo test lint types borders check clean
+.PHONY: demo test lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -39,5 +39,8 @@ borders: .venv/installed-dev
 
 check: lint types borders test
 
-clean:
+kernels:
+	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
+
+clean: kernels
 	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

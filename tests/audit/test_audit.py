@@ -158,3 +158,20 @@ def test_saved_files_are_private(found, tmp_path):
     found.save(tmp_path / "audit.json")
     assert (tmp_path / "audit.json").stat().st_mode & 0o777 == 0o600
     assert json.loads((tmp_path / "audit.json").read_text())["hedgerow_audit"] == 1
+
+
+def test_disclosure_is_the_promise_kept_for_missing_categories():
+    """Missing sensitive values take no part, in the promise and in the audit alike."""
+    people = pa.table(
+        {
+            "age": [20, 21, 22, 23, 50, 51, 52, 53] * 4,
+            "job": (["cook", None, "nurse", "cook", "nurse", None, None, "smith"] * 4),
+        }
+    )
+    schema = hr.Schema(quasi=["age"], sensitive=["job"])
+    release = hr.protect(people, schema, hr.MART(k=4, max_disclosure=0.9))
+    measured = hr.audit(people, release.table, schema, attacks=False, learning=False)
+    promised = next(c for c in release.checks if c.name == "disclosure")
+    worst = measured.risk["release"]["sensitive"]["job"]["disclosure"]["worst"]
+    assert worst == pytest.approx(promised.reached, abs=1e-9)
+    assert len(set(release.table["age"].to_pylist())) > 1

@@ -117,12 +117,18 @@ class Grower:
                     return False
         for j, counts in enumerate(s.classes):
             share = [Fraction(c, s.n) for c in counts]
-            public = [Fraction(c, self.whole.n) for c in self.whole.classes[j]]
             if self.rules.cap[self.r + j] < 1:
-                told = sum((p - q) ** 2 for p, q in zip(share, public, strict=True))
+                # missing values take no part in what a group tells
+                gone = -1 if self.responses.categorical[j].n_missing else None
+                here, all_known = sum(counts[:gone]), sum(self.whole.classes[j][:gone])
+                p_known = [Fraction(c, max(here, 1)) for c in counts[:gone]]
+                public = [Fraction(c, all_known) for c in self.whole.classes[j][:gone]]
+                told = sum((p - q) ** 2 for p, q in zip(p_known, public, strict=True))
+                if not here:
+                    told = Fraction(0)
                 outside = (
                     1
-                    - 2 * sum(p * q for p, q in zip(share, public, strict=True))
+                    - 2 * sum(p * q for p, q in zip(p_known, public, strict=True))
                     + sum(q * q for q in public)
                 )
                 if outside > 0 and told / outside > self.rules.cap[self.r + j]:

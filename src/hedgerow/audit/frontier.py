@@ -400,7 +400,7 @@ def _figures(
         ratio = (
             numeric.rsd(counts, np.append(column.values, np.nan)[: counts.n_values])
             if column.is_number
-            else categorical.brier(counts)
+            else categorical.brier(counts.known(column.n_values))
         )
         given = numeric.spread_summary(ratio, counts.sizes)["disclosure"]
         worst.append(given["worst"])

@@ -105,6 +105,15 @@ class Counts:
     n_groups: int
     n_values: int
 
+    def known(self, n_known: int) -> Counts:
+        """Without the codes from `n_known` on, such as that of missing values."""
+        if n_known >= self.n_values:
+            return self
+        kept = self.values < n_known
+        return Counts(
+            self.groups[kept], self.values[kept], self.counts[kept], self.n_groups, n_known
+        )
+
     @cached_property
     def starts(self) -> IntArray:
         """Where each class begins, with the end of the last one."""

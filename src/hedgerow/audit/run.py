@@ -250,7 +250,7 @@ def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
         ratio = numeric.rsd(counts, values)
         out["matching"] = numeric.matching(counts, values)
     else:
-        ratio = disclosure.brier(counts)
+        ratio = disclosure.brier(counts.known(column.n_values))
         out["matching"] = None
     return (
         out

@@ -59,7 +59,7 @@ class Layout:
     weight: npt.NDArray[np.float64]
     """Per numeric response and then per class column; 0 leaves it out of the gain."""
     public: npt.NDArray[np.float64]
-    """Public share of every class, at the class's offset."""
+    """Public share of every class among the known values, at the class's offset; missing is -1."""
     shift: int
     """z^2 is kept as z^2 >> shift, so that its sum fits 64 bits."""
     squares: bool
@@ -91,6 +91,10 @@ class Layout:
             counts = np.bincount(responses.classes[:, j], minlength=sizes[j])
             public[starts[j] : starts[j + 1]] = counts / max(n, 1)
             if j < n_categorical:
+                absent = responses.categorical[j].n_missing
+                if absent:
+                    public[starts[j] : starts[j + 1]] = counts / max(n - absent, 1)
+                    public[starts[j + 1] - 1] = -1.0
                 weight[r + j] = (
                     1.0
                     if gain == ENTROPY
@@ -165,13 +169,18 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
     for j in range(t.share.shape[0]):
         a, b = t.starts[j], t.starts[j + 1]
         if t.cap[t.r + j] < 1.0:
+            known = 0
+            for c in range(a, b):
+                if t.public[c] >= 0.0:
+                    known += s[c]
             apart = 0.0
             square = 0.0
             for c in range(a, b):
                 p = t.public[c]
-                apart += (s[c] - n * p) ** 2
-                square += s[c] * (1.0 - 2.0 * p) + n * p * p
-            if apart > t.cap[t.r + j] * n * square:
+                if p >= 0.0:
+                    apart += (s[c] - known * p) ** 2
+                    square += s[c] * (1.0 - 2.0 * p) + known * p * p
+            if apart > t.cap[t.r + j] * known * square:
                 return False
         if t.share[j] < 1.0:
             for c in range(a, b):

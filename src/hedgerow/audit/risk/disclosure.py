@@ -182,12 +182,13 @@ def brier(counts: Counts) -> FloatArray:
 
     (1 - sum p_c^2) / (1 - 2 sum p_c P_c + sum P_c^2): the Brier score of
     guessing the class's shares over that of guessing the public shares; 1 when
-    both are the same, 0 in a class of one value.
+    both are the same, 0 in a class of one value. A class without records counts
+    as 1; leave missing values out by `Counts.known`, as the promise does.
     """
     p, public = counts.shares, counts.public
     top = 1.0 - counts.per_group(p * p)
     bottom = 1.0 - 2.0 * counts.per_group(p * public[counts.values]) + float(public @ public)
-    safe = bottom > 1e-15
+    safe = (bottom > 1e-15) & (counts.sizes > 0)
     return np.where(safe, np.clip(top, 0, None) / np.where(safe, bottom, 1.0), 1.0)
 
 
