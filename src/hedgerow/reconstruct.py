@@ -378,7 +378,10 @@ def _data(parameters: Any) -> Mapping[str, Any]:
     try:
         data = json.loads(Path(parameters).read_text(encoding="utf-8"))
     except OSError as error:
-        raise PlanError(f"cannot read {parameters}: {error.strerror}") from None
+        raise PlanError(
+            f"cannot read {parameters}: {error.strerror}",
+            hint="releases of RandomizedResponse hold it; others need no reconstruction",
+        ) from None
     except (ValueError, TypeError):
         raise PlanError("the distortion parameters are not valid JSON") from None
     if not isinstance(data, dict):
