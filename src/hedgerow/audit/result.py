@@ -113,13 +113,16 @@ def json_schema() -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists, dicts, numbers and text only; what is not finite becomes None."""
+    """Lists, dicts, numbers (ten digits) and text only; what is not finite becomes None."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     if hasattr(value, "item"):
         value = value.item()
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return None
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            return None
+        # sums in another row order differ in their last bits; ten digits do not
+        return float(f"{value:.10g}")
     return value

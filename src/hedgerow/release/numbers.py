@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +73,10 @@ def disclosure(classes: Classes) -> dict[str, Disclosure]:
     for name in classes.sensitive:
         ratio = classes.rsd(name)
         told[name] = Disclosure(
-            float(ratio.mean()), float(np.average(ratio, weights=classes.sizes)), float(ratio.min())
+            # exact sums: classes are numbered by first appearance, and rows may come in any order
+            math.fsum(ratio) / len(ratio),
+            math.fsum(ratio * classes.sizes) / float(classes.sizes.sum()),
+            float(ratio.min()),
         )
     return told
 

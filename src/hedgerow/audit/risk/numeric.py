@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,13 @@ def spread_summary(ratio: FloatArray, sizes: npt.NDArray[np.integer]) -> dict[st
     stays near 1 - R2 whatever the method; ``worst`` is what the most exposed
     class gives away.
     """
+    # exact sums, whatever the order of the classes
+    over_classes = math.fsum(ratio) / len(ratio)
+    over_records = math.fsum(ratio * sizes) / float(sizes.sum())
     return {
         "rsd": {
-            "mean_groups": float(ratio.mean()),
-            "mean_records": float((ratio * sizes).sum() / sizes.sum()),
+            "mean_groups": over_classes,
+            "mean_records": over_records,
             "worst": float(ratio.min()),
             "quantiles": {
                 f"{q:.2f}": float(v)
@@ -72,8 +76,8 @@ def spread_summary(ratio: FloatArray, sizes: npt.NDArray[np.integer]) -> dict[st
             },
         },
         "disclosure": {
-            "mean_groups": float(1 - ratio.mean()),
-            "mean_records": float(1 - (ratio * sizes).sum() / sizes.sum()),
+            "mean_groups": 1 - over_classes,
+            "mean_records": 1 - over_records,
             "worst": float(1 - ratio.min()),
         },
     }
