@@ -63,6 +63,8 @@ def test_release_model_and_verification(folder, capsys):
         "trees.svg",
         "report.html",
     }
+    # the published trees stand in the report
+    assert "trees.svg: published with the release" in (out / "report.html").read_text("utf-8")
     assert "hedgerow verify-model model.json release.csv" in (out / "RECIPIENT.md").read_text()
     model = json.loads((out / "model.json").read_text())
     assert model["hedgerow_model"] == 1

@@ -81,6 +81,7 @@ class Audit:
         audience: str = "steward",
         plan: Any = None,
         checks: Sequence[Any] = (),
+        drawings: Mapping[str, str] | None = None,
     ) -> None:
         """Write the audit as one offline HTML file.
 
@@ -94,10 +95,14 @@ class Audit:
             The release plan, for what was done and the tree.
         checks : sequence of Check
             The promises as they were verified.
+        drawings : mapping of str to str, optional
+            SVG pictures that the method publishes with its release, by file name.
         """
         from ..report import render
 
-        write_private(Path(path), render(self, audience=audience, plan=plan, checks=checks))
+        write_private(
+            Path(path), render(self, audience=audience, plan=plan, checks=checks, drawings=drawings)
+        )
 
     def __str__(self) -> str:
         from .text import summary

@@ -79,17 +79,23 @@ def _fill(release: Release, folder: Path, escape: bool, measured: Any) -> None:
     back = read(file, unescape_formulas=escape, dictionaries=release.recoded)
     checks = release.checks if _identical(release.released, back) else release.verify_table(back)
     require(checks, where=f"the written file {file.name}")
+    more = getattr(release.method, "files", None)
+    extra = more(release) if more is not None else {}
     numbers = audit(release, file)
     if measured is not None:
         numbers["measured"] = measured.to_dict()
-        measured.report(folder / REPORT, plan=release.plan, checks=release.checks)
+        measured.report(
+            folder / REPORT,
+            plan=release.plan,
+            checks=release.checks,
+            drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
+        )
     texts = {
         PLAN: dumps(release.plan),
         AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
         RECIPIENT: recipient(release, file.name),
     }
-    more = getattr(release.method, "files", None)
-    for name, text in {**texts, **(more(release) if more is not None else {})}.items():
+    for name, text in {**texts, **extra}.items():
         (folder / name).write_text(text, encoding="utf-8")
     for entry in folder.iterdir():
         entry.chmod(0o600)

@@ -19,7 +19,12 @@ AUDIENCES = ("steward", "recipient")
 
 
 def render(
-    audit: Audit, *, audience: str = "steward", plan: Any = None, checks: Sequence[Any] = ()
+    audit: Audit,
+    *,
+    audience: str = "steward",
+    plan: Any = None,
+    checks: Sequence[Any] = (),
+    drawings: Mapping[str, str] | None = None,
 ) -> str:
     """The report as one HTML document that needs no other file, script or network.
 
@@ -35,6 +40,8 @@ def render(
         What was done.
     checks : sequence of Check or mapping
         The verified promises: name, required, reached, holds.
+    drawings : mapping of str to str, optional
+        SVG pictures that the method publishes with its release, by file name.
 
     Returns
     -------
@@ -53,7 +60,10 @@ def render(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"percent": percent, "figure": figure, "words": _words}
-    return environment.get_template("template.html").render(_context(audit, audience, plan, checks))
+    return environment.get_template("template.html").render(
+        **_context(audit, audience, plan, checks),
+        drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
+    )
 
 
 def _context(audit: Audit, audience: str, plan: Any, checks: Sequence[Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _fill_one(hist, occupied, codes, c, z, classes, a, b, plain, squares, t):  #
 
 
 @njit(cache=True, nogil=True)
-def _partition(codes, words, z, classes, rows, a, b, column, goes_left):  # type: ignore[no-untyped-def]
+def bring_left(codes, words, z, classes, rows, a, b, column, goes_left):  # type: ignore[no-untyped-def]
     """Bring the records that go left to the front; returns where the right ones begin."""
     i, j = a, b - 1
     while True:
@@ -278,7 +278,7 @@ def expand(data, n_codes, ordered, offsets, t, nodes, max_depth, keep):  # type:
                     subset_codes[n_subset] = code
                     n_subset += 1
             nodes.choice[node, 0] = n_subset - nodes.subset_at[node]
-        middle = _partition(codes, data.words, z, classes, data.rows, a, b, column, best_subset)
+        middle = bring_left(codes, data.words, z, classes, data.rows, a, b, column, best_subset)
         small, large = n_nodes, n_nodes + 1
         nodes.left[node], nodes.right[node] = small, large
         nodes.start[small], nodes.end[small] = a, middle

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ..kernels.bits import count_ones
-from .expand import LEAF
+from .expand import LEAF, bring_left
 from .grow import Grown, Predictors, visit_order
 
 MEDIAN, LOSS = 0, 1
@@ -212,6 +212,7 @@ def _grow(  # type: ignore[no-untyped-def]
     best_sequence = np.empty(widest, np.int64)
     ahead, behind = np.empty(widest), np.empty(widest)
     key = np.empty(widest)
+    no_z, no_classes = np.empty((n, 0), np.int32), np.empty((n, 0), np.uint16)
     goes_left = np.zeros(widest, np.bool_)
     extents = np.empty(p)
     subset_codes = np.empty(1024, np.int64)
@@ -352,7 +353,7 @@ def _grow(  # type: ignore[no-untyped-def]
                     subset_codes = wider
                 subset_codes[n_subset] = chosen[at]
                 n_subset += 1
-        middle = _part(codes, rows, a, b, c, goes_left)
+        middle = bring_left(codes, codes, no_z, no_classes, rows, a, b, c, goes_left)
         left[node], right[node] = n_nodes, n_nodes + 1
         start[n_nodes], end[n_nodes] = a, middle
         start[n_nodes + 1], end[n_nodes + 1] = middle, b
@@ -412,20 +413,3 @@ def _ordered(key, present, m, sequence):  # type: ignore[no-untyped-def]
     by = np.argsort(key[:m], kind="mergesort")
     for k in range(m):
         sequence[k] = present[by[k]]
-
-
-@njit(cache=True, nogil=True)
-def _part(codes, rows, a, b, c, goes_left):  # type: ignore[no-untyped-def]
-    i, j = a, b - 1
-    while True:
-        while i <= j and goes_left[codes[i, c]]:
-            i += 1
-        while i <= j and not goes_left[codes[j, c]]:
-            j -= 1
-        if i >= j:
-            return i
-        for w in range(codes.shape[1]):
-            codes[i, w], codes[j, w] = codes[j, w], codes[i, w]
-        rows[i], rows[j] = rows[j], rows[i]
-        i += 1
-        j -= 1
