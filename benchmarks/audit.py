@@ -16,7 +16,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.audit.grouping import count
-from hedgerow.audit.released import align
+from hedgerow.audit.pairing import align
 from hedgerow.audit.risk import classes, disclosure
 from hedgerow.errors import HedgerowError
 from hedgerow.table import read

@@ -31,7 +31,7 @@ from hedgerow.table import read
 from hedgerow.trees.expand import LEAF
 from hedgerow.trees.grow import Predictors, grow
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.statistics import SSE, Layout, Rules
+from hedgerow.trees.statistics import SSE, Rules, StatisticsLayout
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")
 SENSITIVE = ("income", "assets")
@@ -53,7 +53,7 @@ class People:
     def grow(self, predictors: Predictors, cap: float = 1.0) -> int:
         """Number of leaves that MART grows."""
         rules = Rules(K, np.full(len(SENSITIVE), cap), np.ones(0), np.zeros(0), SSE)
-        layout = Layout.of(self.responses, SSE, squares=cap < 1)
+        layout = StatisticsLayout.of(self.responses, SSE, squares=cap < 1)
         return int(
             np.count_nonzero(
                 grow(predictors, self.responses, layout, rules, threads=1).column == LEAF

@@ -17,8 +17,8 @@ import numpy as np
 import pandas
 
 from hedgerow.datasets import load_adult, load_adult_hierarchies
-from hedgerow.methods.domain import build
 from hedgerow.methods.full_domain import Datafly, Incognito
+from hedgerow.methods.generalization import build
 from hedgerow.methods.lattice import Lattice
 from hedgerow.schema import Schema
 from hedgerow.table import read

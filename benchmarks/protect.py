@@ -52,13 +52,13 @@ def job(name: str, source: str, target: str) -> None:
         from hedgerow.table import read
         from hedgerow.trees.grow import grow
         from hedgerow.trees.responses import Responses
-        from hedgerow.trees.statistics import SSE, Layout, Rules
+        from hedgerow.trees.statistics import SSE, Rules, StatisticsLayout
 
         table = read(source)
         quasi = Quasi.of(table, hr.Schema(quasi=QUASI, sensitive=SENSITIVE), 1024)
         responses = Responses.of([table.column(n) for n in SENSITIVE])
         rules = Rules(K, np.full(len(SENSITIVE), CAP), np.ones(0), np.zeros(0), SSE)
-        layout = Layout.of(responses)
+        layout = StatisticsLayout.of(responses)
         done("read and encode")
         grow(quasi.predictors, responses, layout, rules, threads=1)
         done("grow")

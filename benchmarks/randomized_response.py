@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow.kernels.draws import draw
-from hedgerow.methods.response.channel import Channel
+from hedgerow.methods.response.contingency import build
 from hedgerow.methods.response.estimate import em, projected
 from hedgerow.methods.response.optimum import optimize
 from hedgerow.methods.response.risk import Risk
-from hedgerow.methods.response.setting import build
+from hedgerow.methods.response.rr_matrix import Channel
 
 
 def timed(label: str, allowed: float | None, work: Callable[[], Any]) -> Any:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import hedgerow as hr
 from hedgerow import datasets
-from hedgerow.criteria import Classes
+from hedgerow.guarantees import Classes
 from hedgerow.table import read
 
 ADULT = [

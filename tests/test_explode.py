@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.explode import explode
-from hedgerow.plan.cells import concatenation, split_concatenation
+from hedgerow.notation import concatenation, split_concatenation
 
 RELEASED = {
     "job": ["nurse:4+cook:1", '"a+b"+cook', None, "cook"],

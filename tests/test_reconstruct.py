@@ -11,7 +11,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import InputError, ParameterError, PlanError
-from hedgerow.methods.response.channel import Channel
 from hedgerow.methods.response.estimate import (
     clipped,
     cube_error,
@@ -21,6 +20,7 @@ from hedgerow.methods.response.estimate import (
     uncertainty,
     variance,
 )
+from hedgerow.methods.response.rr_matrix import Channel
 from hedgerow.plan import Randomize, Randomized
 from hedgerow.reconstruct import Reconstruction, reconstruct
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .hierarchy import Hierarchy as Hierarchy
     from .key import Key as Key
     from .methods.anatomy import Anatomy as Anatomy
-    from .methods.coding import TopBottomCoding as TopBottomCoding
     from .methods.full_domain import Datafly as Datafly
     from .methods.full_domain import Incognito as Incognito
     from .methods.mart import MART as MART
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from .methods.randomized_response import RandomizedResponse as RandomizedResponse
     from .methods.rank_swapping import RankSwapping as RankSwapping
     from .methods.suppression import LocalSuppression as LocalSuppression
+    from .methods.top_bottom_coding import TopBottomCoding as TopBottomCoding
     from .methods.tpp import TreePatternPreserving as TreePatternPreserving
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
@@ -72,7 +72,7 @@ _HOMES = {
     "RankSwapping": "methods.rank_swapping",
     "Release": "release",
     "Schema": "schema",
-    "TopBottomCoding": "methods.coding",
+    "TopBottomCoding": "methods.top_bottom_coding",
     "TreePatternPreserving": "methods.tpp",
     "audit": "audit.run",
     "explode": "explode",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .errors import ParameterError, SchemaError
-from .plan.cells import MISSING, parse_range, split_concatenation
+from .notation import MISSING, parse_range, split_concatenation
 from .table import read
 
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .errors import InputError, ParameterError, PlanError
-from .methods.response.channel import Channel
 from .methods.response.estimate import clipped, em, projected
+from .methods.response.rr_matrix import Channel
 from .methods.response.verify import released_codes
+from .notation import number
 from .plan import Plan, Randomize, Randomized
-from .plan.cells import number
 from .table import Table, binned, read
 
 Floats = NDArray[np.float64]
@@ -425,7 +425,7 @@ def _known(
         [number(v) if coded.is_number and not coded.unit else v for v in coded.values],
     )
     if coded.is_number and (coded.n_values > 64 or coded.unit):
-        from .plan.cells import interval
+        from .notation import interval
 
         cut = binned(coded, _BINS)
         codes = cut.codes

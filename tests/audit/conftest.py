@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from hedgerow.plan.cells import concatenation, interval
+from hedgerow.notation import concatenation, interval
 from hedgerow.schema import Schema
 
 

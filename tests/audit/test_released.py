@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.released import align
+from hedgerow.audit.pairing import align
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.schema import Schema

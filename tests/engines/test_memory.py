@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.engines.memory import route, transform
+from hedgerow.engines import transform
+from hedgerow.engines.partitions import route
 from hedgerow.errors import UnsupportedError
 from hedgerow.methods.mart import MART
 from hedgerow.plan import Partition, Plan, Recoding

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.methods.diversity import Sensitive, accept, distance, entropy, recursive
-from hedgerow.methods.domain import build
+from hedgerow.methods.generalization import build
 from hedgerow.methods.lattice import LOSSES, Axis, Lattice
 from hedgerow.schema import Schema
 from hedgerow.table import read

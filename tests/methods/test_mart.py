@@ -17,7 +17,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from hedgerow.criteria import Classes, LDiversity, TCloseness
 from hedgerow.errors import (
     HedgerowError,
     InfeasibleError,
@@ -26,6 +25,7 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
+from hedgerow.guarantees import Classes, LDiversity, TCloseness
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.methods.mart import MART
 from hedgerow.schema import Schema

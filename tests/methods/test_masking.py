@@ -20,12 +20,12 @@ from hedgerow.errors import (
     UnsupportedError,
 )
 from hedgerow.key import Key
-from hedgerow.methods.coding import TopBottomCoding
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import NoiseAddition
 from hedgerow.methods.pram import PRAM, default_matrix, invariant_matrix
 from hedgerow.methods.rank_swapping import RankSwapping
 from hedgerow.methods.suppression import LocalSuppression, suppress
+from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.plan import Plan
 from hedgerow.plan.codec import dumps, loads
 

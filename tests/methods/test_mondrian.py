@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.criteria import LDiversity
 from hedgerow.datasets import load_adult, make_people
-from hedgerow.engines.memory import encoded, route
+from hedgerow.engines.partitions import encoded, route
 from hedgerow.errors import HedgerowError
+from hedgerow.guarantees import LDiversity
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian, positions
 from hedgerow.methods.partition import Quasi, information_loss

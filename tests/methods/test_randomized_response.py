@@ -372,8 +372,8 @@ def test_reference_optima_on_adult():
 
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
 def test_known_negations_on_adult_raise_the_risk_as_published():
+    from hedgerow.methods.response.contingency import build
     from hedgerow.methods.response.risk import Risk
-    from hedgerow.methods.response.setting import build
     from hedgerow.papers.randomized_response import data, solve
 
     found = data("ESGRO", "both")

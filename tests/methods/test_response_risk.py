@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from hedgerow.methods.response.channel import Channel, epsilon, to_p, to_t
+from hedgerow.methods.response.contingency import build
 from hedgerow.methods.response.optimum import optimize
 from hedgerow.methods.response.risk import Cells, Risk
-from hedgerow.methods.response.setting import build
+from hedgerow.methods.response.rr_matrix import Channel, epsilon, to_p, to_t
 
 
 def matrix(d: int, t: float) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.tree import DecisionTreeRegressor
 
-from hedgerow.criteria import rsd
+from hedgerow.guarantees import rsd
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.papers import folds as protocol
 from hedgerow.papers import mart

@@ -6,13 +6,13 @@ import datetime as dt
 import math
 from typing import Any
 
-from hedgerow.plan import Cell, Column, Partition, Plan, Recoded
+from hedgerow.plan import Cell, Partition, Plan, PlanColumn, Recoded
 
 EPOCH = dt.date(1970, 1, 1)
 
 
-def plan_of(tree: Partition, extra: tuple[Column, ...] = (), **fields: Any) -> Plan:
-    columns = tuple(Column(c.name, c.role, c.kind, c.unit) for c in tree.columns) + extra
+def plan_of(tree: Partition, extra: tuple[PlanColumn, ...] = (), **fields: Any) -> Plan:
+    columns = tuple(PlanColumn(c.name, c.role, c.kind, c.unit) for c in tree.columns) + extra
     return Plan(method="MART", parameters={"k": 2}, columns=columns, recoding=tree, **fields)
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hedgerow.plan import Column
+from hedgerow.plan import PlanColumn
 
 from .partitions import chain, mixed, plan_of
 
@@ -9,9 +9,9 @@ def test_a_plan_in_words_names_every_column_promise_and_split() -> None:
     plan = plan_of(
         mixed(),
         (
-            Column("name", "identifier", "categorical"),
-            Column("pay", "sensitive", "numeric"),
-            Column("town", "other", "categorical"),
+            PlanColumn("name", "identifier", "categorical"),
+            PlanColumn("pay", "sensitive", "numeric"),
+            PlanColumn("town", "other", "categorical"),
         ),
         promises=({"kind": "k_anonymity", "k": 2}, {"kind": "closeness", "t": 0.2}),
         n_rows=1234,

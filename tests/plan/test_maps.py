@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hedgerow.errors import PlanError, UnsupportedError
-from hedgerow.plan import Column, ColumnMap, Maps, Plan
+from hedgerow.plan import ColumnMap, Maps, Plan, PlanColumn
 from hedgerow.plan.codec import dumps, loads
 
 
@@ -24,7 +24,7 @@ def make_plan() -> Plan:
     return Plan(
         "Datafly",
         {"k": 2},
-        (Column("age", "quasi", "numeric"), Column("job", "quasi", "categorical")),
+        (PlanColumn("age", "quasi", "numeric"), PlanColumn("job", "quasi", "categorical")),
         maps,
         n_rows=4,
     )
@@ -79,7 +79,9 @@ def test_sql_makes_the_same_release_in_duckdb():
         ColumnMap("day", "quasi", "date", "day", cuts=(18628.5,), labels=("early", "late")),
         ColumnMap("shoe", "quasi", "numeric", categories=("40", "41", "42"), labels=("s", "s", "m")),
     ))  # fmt: skip
-    plan = Plan("X", {}, tuple(Column(c.name, "quasi", c.kind, c.unit) for c in maps.columns), maps)
+    plan = Plan(
+        "X", {}, tuple(PlanColumn(c.name, "quasi", c.kind, c.unit) for c in maps.columns), maps
+    )
     with duckdb.connect() as connection:
         connection.register("people", people)
         made = connection.sql(plan.to_sql()).to_arrow_table()

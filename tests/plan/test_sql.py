@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import PlanError, UnsupportedError
-from hedgerow.plan import Cell, Column, Partition, Plan, Recoded, Recoding
+from hedgerow.plan import Cell, Partition, Plan, PlanColumn, Recoded, Recoding
 
 from .partitions import chain, mixed, plan_of, recoded
 
@@ -27,7 +27,7 @@ PEOPLE = pa.table(
         "leaf": [f"leaf {i}" for i in range(8)],
     }
 )
-EXTRA = (Column("key_0", "sensitive", "numeric"), Column("leaf", "other", "categorical"))
+EXTRA = (PlanColumn("key_0", "sensitive", "numeric"), PlanColumn("leaf", "other", "categorical"))
 
 
 def run(statement: str, people: pa.Table) -> pa.Table:
@@ -42,7 +42,7 @@ def test_sql_gives_the_release_of_the_plain_reference() -> None:
     plan = Plan(
         plan.method,
         plan.parameters,
-        (Column("name", "identifier", "categorical"), *plan.columns),
+        (PlanColumn("name", "identifier", "categorical"), *plan.columns),
         plan.recoding,
     )
     made = run(plan.to_sql(), PEOPLE)
@@ -55,7 +55,7 @@ def test_sql_gives_the_release_of_the_plain_reference() -> None:
 
 
 def test_sql_and_the_engine_agree() -> None:
-    memory = pytest.importorskip("hedgerow.engines.memory")
+    memory = pytest.importorskip("hedgerow.engines")
     from hedgerow.table import read
 
     plan = plan_of(mixed(), EXTRA)
@@ -98,7 +98,7 @@ def test_unknown_dialect_lists_the_known_ones() -> None:
 
 
 def test_a_table_with_a_schema_and_an_odd_name() -> None:
-    plan = plan_of(chain(2, 'a "b".c'), (Column("step_0", "other", "numeric"),))
+    plan = plan_of(chain(2, 'a "b".c'), (PlanColumn("step_0", "other", "numeric"),))
     people = pa.table({'a "b".c': [0, 1, 2], "step_0": [7, 8, 9]})
     with duckdb.connect() as connection:
         connection.register("source", people)
@@ -122,7 +122,7 @@ class Opaque(Recoding):
 
 
 def test_recodings_of_single_columns_write_their_own_expressions() -> None:
-    columns = (Column("age", "quasi", "numeric"), Column("job", "other", "categorical"))
+    columns = (PlanColumn("age", "quasi", "numeric"), PlanColumn("job", "other", "categorical"))
     people = pa.table({"job": ["a"], "age": [4]})
     assert run(Plan("X", {}, columns, Doubling()).to_sql(), people).to_pylist() == [
         {"age": 8, "job": "a"}
@@ -151,5 +151,7 @@ def test_thresholds_keep_every_bit(seed: int, values: list[float]) -> None:
         ((0, 1),),
     )
     people = pa.table({"x": pa.array(values, pa.float64()), "row": list(range(len(values)))})
-    made = run(plan_of(tree, (Column("row", "other", "numeric"),)).to_sql(), people).sort_by("row")
+    made = run(plan_of(tree, (PlanColumn("row", "other", "numeric"),)).to_sql(), people).sort_by(
+        "row"
+    )
     assert made.column("x").to_pylist() == [recoded(tree, {"x": v})["x"] for v in values]

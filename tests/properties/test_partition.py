@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import HedgerowError
 from hedgerow.methods.mart import MART
-from hedgerow.plan.cells import MISSING, parse_dates, parse_range, split_concatenation
+from hedgerow.notation import MISSING, parse_dates, parse_range, split_concatenation
 from hedgerow.schema import Schema
 from hedgerow.table import read
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.shapes import scatter
+from hedgerow.audit.histograms import scatter
 from hedgerow.errors import ParameterError
 from hedgerow.report import render
 from tests.audit.conftest import people_of

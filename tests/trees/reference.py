@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.statistics import ENTROPY, Layout, Rules
+from hedgerow.trees.statistics import ENTROPY, Rules, StatisticsLayout
 
 TIE = 1e-9
 
@@ -60,7 +60,7 @@ class Grower:
         n_codes: Any,
         ordered: Any,
         responses: Responses,
-        layout: Layout,
+        layout: StatisticsLayout,
         rules: Rules,
     ) -> None:
         self.codes = np.asarray(codes).tolist()

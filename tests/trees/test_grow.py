@@ -14,7 +14,7 @@ from hedgerow.table import read
 from hedgerow.trees.expand import LEAF
 from hedgerow.trees.grow import SHARED, Grown, Predictors, grow, root_statistics
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.statistics import ENTROPY, SSE, Layout, Rules
+from hedgerow.trees.statistics import ENTROPY, SSE, Rules, StatisticsLayout
 
 from .reference import Grower, Node
 from .tables import predictors, responses
@@ -59,7 +59,9 @@ def assert_same_tree(grown: Grown, given: Predictors, root: Node) -> None:
 
 
 def check(given: Predictors, made: Responses, asked: Rules, max_depth: int | None = None) -> Grown:
-    layout = Layout.of(made, asked.gain, squares=bool((asked.cap[: made.z.shape[1]] < 1).any()))
+    layout = StatisticsLayout.of(
+        made, asked.gain, squares=bool((asked.cap[: made.z.shape[1]] < 1).any())
+    )
     grown = grow(given, made, layout, asked, max_depth)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     assert_same_tree(grown, given, reference.grow(max_depth=99 if max_depth is None else max_depth))
@@ -164,7 +166,7 @@ def test_one_response_in_order_of_its_means_misses_no_subset(seed: int) -> None:
     given = predictors(rng, 120, "c", n_codes=12)
     made = responses(rng, given, "n")
     asked = rules(made, min_leaf=1)
-    layout = Layout.of(made, squares=False)
+    layout = StatisticsLayout.of(made, squares=False)
     grown = grow(given, made, layout, asked, 1)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     whole = reference.stats(range(120))
@@ -246,7 +248,7 @@ def test_neither_row_order_nor_threads_nor_repetition_matter(kinds: str) -> None
     rng = np.random.default_rng(9)
     given = predictors(rng, 3_000, "oocw", n_codes=12, missing=True)
     made = responses(rng, given, kinds, missing=True, coarse=True)
-    asked, layout = rules(made, min_leaf=5, cap=0.5), Layout.of(made)
+    asked, layout = rules(made, min_leaf=5, cap=0.5), StatisticsLayout.of(made)
     orders = [np.arange(3_000), *(rng.permutation(3_000) for _ in range(3))]
     first = grow(given, made, layout, asked)
     assert first.n_nodes > 50
@@ -267,7 +269,7 @@ def test_large_tables_grow_alike_on_any_number_of_threads(kinds: str) -> None:
     rng = np.random.default_rng(4)
     given = predictors(rng, n, "oocw", n_codes=20, missing=True)
     made = responses(rng, given, kinds, missing=True)
-    asked, layout = rules(made, min_leaf=10, cap=0.5), Layout.of(made)
+    asked, layout = rules(made, min_leaf=10, cap=0.5), StatisticsLayout.of(made)
     flat = signature(grow(given, made, layout, asked, threads=1), given, np.arange(n))
     order = rng.permutation(n)
     assert len(flat[0]) > 200
@@ -285,7 +287,7 @@ def test_nothing_that_was_given_changes() -> None:
     given = predictors(rng, 200, "oc", missing=True)
     made = responses(rng, given, "nc", missing=True)
     before = given.codes.copy(), made.z.copy(), made.classes.copy()
-    grow(given, made, Layout.of(made), rules(made))
+    grow(given, made, StatisticsLayout.of(made), rules(made))
     assert all(
         np.array_equal(a, b)
         for a, b in zip(before, (given.codes, made.z, made.classes), strict=True)

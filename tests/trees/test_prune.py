@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hedgerow.criteria import rsd
+from hedgerow.guarantees import rsd
 from hedgerow.table import read
 from hedgerow.trees.expand import LEAF
 from hedgerow.trees.grow import grow
 from hedgerow.trees.prune import cut, measure, prune_order
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.statistics import Layout
+from hedgerow.trees.statistics import StatisticsLayout
 from hedgerow.trees.tree import Tree
 
 from .reference import error_digression_order
@@ -26,7 +26,7 @@ def tree(seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool =
     rng = np.random.default_rng(seed)
     given = predictors(rng, n, "ooc", missing=missing)
     made = responses(rng, given, kinds, missing=missing)
-    layout = Layout.of(made, squares=False)
+    layout = StatisticsLayout.of(made, squares=False)
     grown = grow(given, made, layout, rules(made, min_leaf=min_leaf))
     return Tree(
         grown,
@@ -153,7 +153,7 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
     )
     columns = [table.column(name) for name in values]
     made = Responses.of(columns)
-    layout = Layout.of(made)
+    layout = StatisticsLayout.of(made)
     grown = grow(given, made, layout, rules(made, min_leaf=5))
     measures = measure(grown, made, layout)
     ordered = sorted(columns, key=lambda c: not c.is_number)

@@ -16,7 +16,7 @@ from ..errors import InfeasibleError, ParameterError
 from ..schema import Schema
 from ..table import Table, read
 from .grouping import count
-from .released import Pair, align, recoded
+from .pairing import Pair, align, recoded
 from .risk import disclosure as categorical
 from .risk import numeric
 from .utility.loss import penalty

@@ -14,11 +14,11 @@ from ..errors import ParameterError
 from ..schema import Schema
 from ..table import Column, Table, read
 from .grouping import Counts, FloatArray, Grouping, count
-from .released import Pair, align
+from .histograms import histograms, scatter
+from .pairing import Pair, align
 from .result import Audit
 from .risk import classes, disclosure, numeric
 from .risk.population import population_sizes, weighted_sizes
-from .shapes import histograms, scatter
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
 from .utility.queries import query_summary

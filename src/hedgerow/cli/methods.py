@@ -29,7 +29,7 @@ METHODS = {
     "noise": ("hedgerow.methods.noise", "NoiseAddition"),
     "rank-swapping": ("hedgerow.methods.rank_swapping", "RankSwapping"),
     "pram": ("hedgerow.methods.pram", "PRAM"),
-    "top-bottom": ("hedgerow.methods.coding", "TopBottomCoding"),
+    "top-bottom": ("hedgerow.methods.top_bottom_coding", "TopBottomCoding"),
     "local-suppression": ("hedgerow.methods.suppression", "LocalSuppression"),
     "tpp": ("hedgerow.methods.tpp", "TreePatternPreserving"),
 }

@@ -1,5 +1,5 @@
-"""Where plans are executed; importing the package registers every executor."""
+"""Where plans are executed."""
 
-from . import maps, memory, randomize
+from .base import Engine, Transformed, engine, transform
 
-__all__ = ["maps", "memory", "randomize"]
+__all__ = ["Engine", "Transformed", "engine", "transform"]

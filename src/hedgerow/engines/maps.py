@@ -9,14 +9,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..kernels.group import group_rows
+from ..notation import number
 from ..plan.maps import ColumnMap, Maps, Released
 from ..table import Table
-from .memory import Transformed, executor
+from .base import Transformed
 
 Ints = NDArray[np.int64]
 
 
-@executor("maps")
 def recode(maps: Maps, table: Table) -> Transformed:
     """The released columns: every value by its column's map, small classes suppressed."""
     found = [_places(column, table) for column in maps.columns]
@@ -130,6 +130,4 @@ def _moments(column: ColumnMap, made: pa.Array) -> pa.Array:
 
 
 def _text(label: str | float) -> str:
-    from ..plan.cells import number
-
     return label if isinstance(label, str) else number(label)

@@ -16,7 +16,7 @@ from ..key import Key
 from ..plan.randomized import Randomize, Randomized
 from ..table import Table
 from ..table.encode import smallest
-from .memory import Transformed, executor
+from .base import Transformed
 
 
 def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
@@ -43,7 +43,6 @@ def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
     return siphash_bytes(raw, ends, np.uint64(k0), np.uint64(k1))
 
 
-@executor("randomize")
 def with_fresh_key(plan: Randomize, table: Table) -> Transformed:
     """Randomize under a key that is made for this once and forgotten."""
     made, outside = randomize(table, plan, Key.new())

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .neighbours import Tree, build, delete, farthest, nearest
+from .neighbours import KdTree, build, delete, farthest, nearest
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
@@ -58,7 +58,7 @@ def mdav(points: Floats, k: int) -> Groups:
 
 @njit(cache=True, nogil=True)
 def _close(
-    tree: Tree,
+    tree: KdTree,
     points: Floats,
     q: Floats,
     number: int,

@@ -17,7 +17,7 @@ _LEAF = 12
 _DEPTH = 80
 
 
-class Tree(NamedTuple):
+class KdTree(NamedTuple):
     """Boxes as a heap: the children of node i are 2i + 1 and 2i + 2.
 
     `points` and `ids` stand leaf by leaf; the points of node i that are left are
@@ -36,7 +36,7 @@ class Tree(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def build(points: NDArray[np.float64]) -> Tree:
+def build(points: NDArray[np.float64]) -> KdTree:
     """A tree over all rows of `points` (n, d), each box halved along its longest side."""
     n, d = points.shape
     depth = 0
@@ -64,7 +64,7 @@ def build(points: NDArray[np.float64]) -> Tree:
     for node in range(first_leaf, nodes):
         for i in range(start[node], end[node]):
             position[ids[i]], leaf[ids[i]] = i, node
-    return Tree(points[ids], ids, position, leaf, start, end, end - start, lo, hi)
+    return KdTree(points[ids], ids, position, leaf, start, end, end - start, lo, hi)
 
 
 @njit(cache=True, nogil=True)
@@ -95,7 +95,7 @@ def _select(
 
 
 @njit(cache=True, nogil=True)
-def delete(tree: Tree, record: int) -> None:
+def delete(tree: KdTree, record: int) -> None:
     """Take one record out; boxes shrink where it stood on their border."""
     node, at = tree.leaf[record], tree.position[record]
     last = tree.end[node] - 1
@@ -127,7 +127,7 @@ def delete(tree: Tree, record: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _to_box(tree: Tree, node: int, q: NDArray[np.float64]) -> float:
+def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
         gap = max(tree.lo[node, c] - q[c], q[c] - tree.hi[node, c], 0.0)
@@ -136,7 +136,7 @@ def _to_box(tree: Tree, node: int, q: NDArray[np.float64]) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _across_box(tree: Tree, node: int, q: NDArray[np.float64]) -> float:
+def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
         reach = max(abs(q[c] - tree.lo[node, c]), abs(q[c] - tree.hi[node, c]))
@@ -154,7 +154,7 @@ def _apart(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float
 
 
 @njit(cache=True, nogil=True)
-def farthest(tree: Tree, q: NDArray[np.float64]) -> int:
+def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
     """The record farthest from q; -1 when none is left."""
     best, found = -1.0, -1
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
@@ -183,7 +183,11 @@ def farthest(tree: Tree, q: NDArray[np.float64]) -> int:
 
 @njit(cache=True, nogil=True)
 def nearest(
-    tree: Tree, q: NDArray[np.float64], k: int, found: NDArray[np.int64], gaps: NDArray[np.float64]
+    tree: KdTree,
+    q: NDArray[np.float64],
+    k: int,
+    found: NDArray[np.int64],
+    gaps: NDArray[np.float64],
 ) -> int:
     """Fill `found` and `gaps` with the k records nearest to q, near ones first; how many."""
     filled = 0
@@ -220,13 +224,13 @@ def nearest(
 
 @njit(cache=True, nogil=True)
 def nearest_ties(
-    tree: Tree, weight: NDArray[np.int64], queries: NDArray[np.float64], own: NDArray[np.int64]
+    tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """How many records are as near to each query as its own one; 0 when some are nearer.
 
     Parameters
     ----------
-    tree : Tree
+    tree : KdTree
         Over the distinct records.
     weight : array of int, shape (distinct,)
         How often each distinct record occurs.

@@ -12,16 +12,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..criteria import Check
-from ..engines.memory import Transformed
+from ..engines import Transformed
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
+from ..guarantees import Check
 from ..kernels.draws import siphash_words
 from ..kernels.group import group_rows
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..table import Table
-from .base import Method, plan_columns
-from .domain import check_finite
+from .base import Files, Method, plan_columns
+from .generalization import check_finite
 
 Ints = NDArray[np.int64]
 
@@ -75,6 +75,8 @@ class Anatomy(Method):
     [1, 1, 1, 1]
     """
 
+    applies = False
+
     def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:
         self.l = l
         self.seed = seed
@@ -117,7 +119,7 @@ class Anatomy(Method):
             table.n_rows,
         )
 
-    def recode(self, table: Table) -> Transformed:
+    def release_table(self, table: Table) -> Transformed:
         """The group numbers in place of the sensitive column of the table that was fitted."""
         if table.n_rows != len(self.group_):
             raise UnsupportedError(
@@ -133,7 +135,7 @@ class Anatomy(Method):
             hint="use hedgerow.protect, which releases both tables",
         )
 
-    def verify_release(self, original: Table, released: Table) -> list[Check]:
+    def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Both tables against the original: counts, shares, and the same rows."""
         group = np.asarray(released.arrow.column(self._sensitive).to_numpy(), dtype=np.int64)
         true = original.column(self._sensitive).codes.astype(np.int64)
@@ -164,7 +166,7 @@ class Anatomy(Method):
             ),
         ]
 
-    def files(self, release: Any) -> dict[str, str]:
+    def release_files(self, release: Any) -> Files:
         """``sensitive.csv`` (ST) and RECIPIENT.md."""
         import pyarrow.csv as csv
 
@@ -198,7 +200,7 @@ class Anatomy(Method):
                 "",
             ]
         )
-        return {"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text}
+        return Files(public={"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text})
 
 
 def _others(table: Table, schema: Schema) -> list[NDArray[Any]]:

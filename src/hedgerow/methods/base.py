@@ -2,30 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..engines.memory import transform
+from ..engines import Transformed, transform
 from ..errors import ParameterError, PlanError
+from ..guarantees import Check
 from ..kernels.threads import side_by_side
-from ..plan import Column as PlanColumn
-from ..plan import Plan
+from ..plan import Plan, PlanColumn
 from ..schema import Schema
 from ..table import Table, read
 from .estimator import Estimator
 
 
+@dataclass(frozen=True)
+class Files:
+    """What a method adds to a release folder: texts by file name.
+
+    Parameters
+    ----------
+    public : mapping of str to str
+        For the recipient; a file named RECIPIENT.md stands in place of the usual one.
+    private : mapping of str to str
+        For the steward and the auditor alone.
+    """
+
+    public: Mapping[str, str] = field(default_factory=dict)
+    private: Mapping[str, str] = field(default_factory=dict)
+
+
 class Method(Estimator):
     """Base of all methods: a scikit-learn transformer whose `fit` makes a plan.
 
-    Subclasses write `_fit(table, schema) -> Plan`; parameters are checked there,
+    A method writes `_fit(table, schema) -> Plan`; parameters are checked there,
     never changed. The parameter `schema`, which every method has, gives kinds,
     category orders and hierarchies where the columns' own types do not tell.
+    What else a release needs of a method is declared here, each with a default:
+    what it releases (`release_table`), further checks (`release_checks`), files
+    (`release_files`) and words for the recipient (`recipient_lines`).
     """
 
+    needs_sensitive: ClassVar[bool] = True
+    """Whether the method cannot work without a sensitive column."""
+    yardstick: ClassVar[Literal["classes", "linkage"]] = "classes"
+    """What judges its release: classes of equal cells, or how well records are linked."""
+    applies: ClassVar[bool] = True
+    """Whether the plan can recode other people; otherwise it holds for one table alone."""
+    draws: ClassVar[bool] = False
+    """Whether a secret `Key` decides what is released."""
+    engines: ClassVar[tuple[str, ...]] = ("memory",)
+    """Engines that the method runs on."""
+
     schema: Schema | None = None
-    needs_sensitive = True
+
+    def release_table(self, table: Table) -> Transformed:
+        """The released columns of the table that was fitted."""
+        return transform(self.plan_, table)
+
+    def release_checks(self, original: Table, released: Table) -> list[Check]:
+        """Checks beyond the plan's promises, derived again from a released table."""
+        return []
+
+    def release_files(self, release: Any) -> Files:
+        """Files beside the released table."""
+        return Files()
+
+    def recipient_lines(self, file: str) -> list[str]:
+        """What RECIPIENT.md says beyond columns and promises, as Markdown lines."""
+        return []
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a plan to quasi-identifiers and sensitive columns.

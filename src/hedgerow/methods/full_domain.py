@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from ..criteria import Check
-from ..engines.memory import transform
+from ..engines import transform
 from ..errors import InfeasibleError, ParameterError
+from ..guarantees import Check
 from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
@@ -20,7 +20,7 @@ from ..table import Table
 from ..table.encode import encode
 from .base import Method, check_columns, plan_columns
 from .diversity import Diversity, accept
-from .domain import Domain, build, hierarchies_of
+from .generalization import Domain, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
 
 Search = Literal["minimal", "optimal"]
@@ -121,7 +121,7 @@ class _FullDomain(Method):
             table.n_rows,
         )
 
-    def verify_release(self, original: Table, released: Table) -> list[Check]:
+    def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Every released cell is its column's map of the original, or suppressed within the "
         "limit."""
         plan = self.plan_

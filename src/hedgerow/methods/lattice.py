@@ -39,7 +39,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Classes:
+class NodeClasses:
     """The equivalence classes of a node.
 
     Parameters
@@ -132,11 +132,11 @@ class Lattice:
         self.n = int(self.size.sum())
         self.heights = tuple(len(axis.levels) for axis in self.axes)
         self._worst = len(self.size) + 1
-        self._snapshots: list[Classes] = []
+        self._snapshots: list[NodeClasses] = []
         self._nodes = np.zeros((_SNAPSHOTS, len(self.axes)), dtype=np.int64)
         self._groups = np.zeros(_SNAPSHOTS, dtype=np.int64)
         self._kept = 0
-        base = Classes(np.arange(len(self.size)), self.size, self.hist)
+        base = NodeClasses(np.arange(len(self.size)), self.size, self.hist)
         self._nodes[0], self._groups[0], self._kept = 0, len(base), 1
         self._snapshots.append(base)
         self._status = np.zeros(self.heights, dtype=np.int8)
@@ -144,7 +144,7 @@ class Lattice:
 
     # --- classes of a node
 
-    def classes(self, node: Node) -> Classes:
+    def classes(self, node: Node) -> NodeClasses:
         """Equivalence classes of a node, rolled up from the nearest finer node at hand."""
         finer = np.all(self._nodes[: self._kept] <= np.asarray(node), axis=1)
         at = int(np.where(finer, self._groups[: self._kept], self._worst).argmin())
@@ -155,13 +155,13 @@ class Lattice:
         if not fits:
             return self._by_columns(node)
         first, size, hist = merge_groups(self.codes[start.row], lut, start.size, start.hist)
-        made = Classes(start.row[first], size, hist)
+        made = NodeClasses(start.row[first], size, hist)
         self.checked += 1
         if len(made) * 3 <= len(start) * 2:
             self._keep(node, made)
         return made
 
-    def _keep(self, node: Node, classes: Classes) -> None:
+    def _keep(self, node: Node, classes: NodeClasses) -> None:
         held = int(self._groups[: self._kept].sum())
         if self._kept < len(self._nodes) and held + len(classes) <= _SNAPSHOT_GROUPS:
             self._nodes[self._kept] = node
@@ -181,7 +181,7 @@ class Lattice:
             stride *= int(labels.max(initial=0)) + 1
         return lut, stride < 2**63
 
-    def _by_columns(self, node: Node) -> Classes:
+    def _by_columns(self, node: Node) -> NodeClasses:
         """The same for keys wider than 64 bits."""
         labels = self.labels(node, np.arange(len(self.codes)))
         _, first, group = np.unique(labels, axis=0, return_index=True, return_inverse=True)
@@ -189,7 +189,7 @@ class Lattice:
         hist = np.zeros((len(first), self.hist.shape[1]), dtype=np.int64)
         np.add.at(hist, group, self.hist)
         size = np.bincount(group, weights=self.size, minlength=len(first)).astype(np.int64)
-        return Classes(first, size, hist)
+        return NodeClasses(first, size, hist)
 
     def labels(self, node: Node, rows: Ints) -> Ints:
         """Labels (rows x columns) of base groups at a node."""
@@ -203,7 +203,7 @@ class Lattice:
 
     # --- a node's worth
 
-    def suppressed_classes(self, node: Node, classes: Classes) -> Bools | None:
+    def suppressed_classes(self, node: Node, classes: NodeClasses) -> Bools | None:
         """Which classes are suppressed; None when the node cannot be released.
 
         The suppressed records form one more released class, so they must satisfy the
@@ -228,7 +228,7 @@ class Lattice:
                 return out
         return None
 
-    def _together(self, classes: Classes, out: Bools) -> bool:
+    def _together(self, classes: NodeClasses, out: Bools) -> bool:
         size = classes.size[out].sum(keepdims=True)
         hist = classes.hist[out].sum(axis=0, keepdims=True)
         return bool(size[0] >= self.k and self.accept(size, hist)[0])
@@ -243,7 +243,9 @@ class Lattice:
         released = int(np.count_nonzero(~out))
         return Outcome(node, self._loss(node, classes, out, total, released), total, released)
 
-    def _loss(self, node: Node, classes: Classes, out: Bools, total: int, released: int) -> float:
+    def _loss(
+        self, node: Node, classes: NodeClasses, out: Bools, total: int, released: int
+    ) -> float:
         m, kept = len(self.axes), ~out
         size = classes.size[kept].astype(float)
         if self.loss == "loss":

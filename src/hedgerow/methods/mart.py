@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..criteria import LDiversity
 from ..errors import ParameterError
+from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from ..trees.grow import grow
-from ..trees.statistics import SSE, Layout
+from ..trees.statistics import SSE, StatisticsLayout
 from ..trees.tree import Path, Tree
 from .partition import PartitionMethod, Quasi, full_tree, kept_promises
 
@@ -132,7 +132,7 @@ class MART(PartitionMethod):
         quasi = Quasi.of(table, schema, int(self.max_bins))
         responses = self._responses(table, schema)
         cap = 1.0 if self.max_disclosure is None else float(self.max_disclosure)
-        layout = Layout.of(responses, SSE, squares=cap < 1)
+        layout = StatisticsLayout.of(responses, SSE, squares=cap < 1)
         rules = self._rules(responses, int(self.min_leaf or self.k), cap, SSE)
         depth = None if self.max_depth is None else int(self.max_depth)
         grown = grow(quasi.predictors, responses, layout, rules, depth)

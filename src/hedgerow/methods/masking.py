@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..engines.memory import Transformed
+from ..engines import Transformed
 from ..plan.masking import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..table import Column as EncodedColumn
 from ..table import Table, read
 from ..table.numbers import numeric_matrix, released_column
-from .base import Method, plan_columns
+from .base import Files, Method, plan_columns
 
 Floats = NDArray[np.float64]
 SECRET = ("random_state", "key", "schema")
@@ -63,6 +63,8 @@ class Masking(Method):
 
     words: ClassVar[str] = ""
     needs_sensitive = False
+    yardstick = "linkage"
+    applies = False
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
 
@@ -87,9 +89,9 @@ class Masking(Method):
         """The masked columns of the table that was fitted; UnsupportedError for any other."""
         self._check_fitted()
         people = read(X)
-        return people.restore(self.recode(people).columns)
+        return people.restore(self.release_table(people).columns)
 
-    def recode(self, table: Table) -> Transformed:
+    def release_table(self, table: Table) -> Transformed:
         """The masked columns of the table that was fitted; UnsupportedError for any other."""
         recoding = self.plan_.recoding
         assert isinstance(recoding, Mask)
@@ -97,7 +99,7 @@ class Masking(Method):
             raise recoding.refuse()
         return Transformed(dict(self._released), 0)
 
-    def files(self, release: Any) -> dict[str, str]:
+    def release_files(self, release: Any) -> Files:
         """MASKING.md: what was done to the columns, for the reader of the release."""
         recoding = release.plan.recoding
         lines = [
@@ -111,7 +113,7 @@ class Masking(Method):
             "than any single cell; do not read a cell as the value of the person in its row.",
             "",
         ]
-        return {"MASKING.md": "\n".join(lines)}
+        return Files(public={"MASKING.md": "\n".join(lines)})
 
     def _parameters(self) -> dict[str, Any]:
         """The parameters as plain data; what must stay secret is left out."""

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import LDiversity
 from ..errors import ParameterError
+from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from ..trees.grow import Grown, grow
+from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
 from ..trees.responses import Responses
-from ..trees.spread import LOSS, MEDIAN, grow_spread
-from ..trees.statistics import ENTROPY, SSE, Layout
+from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from .partition import PartitionMethod, Quasi, full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
@@ -120,7 +120,7 @@ class Mondrian(PartitionMethod):
                 hint='for numbers use objective="regression"',
             )
         gain = ENTROPY if self.objective == "information_gain" else SSE
-        layout = Layout.of(responses, gain, squares=False)
+        layout = StatisticsLayout.of(responses, gain, squares=False)
         grown = grow(
             quasi.predictors, responses, layout, self._rules(responses, int(self.k), 1.0, gain)
         )

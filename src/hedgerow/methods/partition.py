@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..guarantees import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
 from ..kernels.threads import side_by_side
+from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded
-from ..plan.cells import moment, number
 from ..schema import Schema
 from ..table import Binned, Column, Table, binned
 from ..table.encode import smallest
@@ -22,10 +22,10 @@ from ..trees.expand import LEAF
 from ..trees.grow import Grown, Predictors
 from ..trees.prune import node_rsd
 from ..trees.responses import Responses
-from ..trees.statistics import Layout, Rules
+from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns, plan_columns
-from .recode import recode
+from .cells import recode
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
@@ -223,7 +223,7 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
                 )
 
 
-def kept_promises(tree: Tree, responses: Responses, layout: Layout, cap: float) -> Tree:
+def kept_promises(tree: Tree, responses: Responses, layout: StatisticsLayout, cap: float) -> Tree:
     """The tree with every leaf merged into its parent until none tells more than `cap`.
 
     The grower asks in 64-bit units; this asks again in the measure that the
@@ -284,7 +284,7 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
     return tuple(said)
 
 
-def full_tree(grown: Grown, responses: Responses, layout: Layout, quasi: Quasi) -> Tree:
+def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quasi: Quasi) -> Tree:
     """A grown tree with its splits in words."""
     return Tree(
         grown,

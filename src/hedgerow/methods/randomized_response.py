@@ -11,16 +11,17 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..criteria import Check
-from ..engines.memory import Transformed
+from ..engines import Transformed
 from ..engines.randomize import randomize
 from ..errors import InfeasibleError, ParameterError, PlanError
+from ..guarantees import Check
 from ..key import Key
-from ..plan import Column, Plan, Randomize, Randomized
+from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..schema import Schema
 from ..table import Table, read
-from .base import Method, plan_columns
-from .response.coding import DEFAULT_BINS, Bins, Coded, coded
+from .base import Files, Method, plan_columns
+from .response.categories import DEFAULT_BINS, Bins, Coded, coded
+from .response.contingency import Setting, Target, build, check_size
 from .response.optimum import optimize
 from .response.request import (
     cautions,
@@ -32,7 +33,6 @@ from .response.request import (
     with_caps,
 )
 from .response.risk import Bound, Risk
-from .response.setting import Setting, Target, build, check_size
 
 
 class RandomizedResponse(Method):
@@ -108,6 +108,8 @@ class RandomizedResponse(Method):
     >>> fitted.risk_ <= 1 / 2.5
     True
     """
+
+    draws = True
 
     def __init__(
         self,
@@ -189,7 +191,7 @@ class RandomizedResponse(Method):
             table.n_rows,
         )
 
-    def recode(self, table: Table) -> Transformed:
+    def release_table(self, table: Table) -> Transformed:
         """The plan applied under this object's key: the same key and rows, the same draws."""
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
@@ -219,19 +221,19 @@ class RandomizedResponse(Method):
                 f"the table lacks the columns {', '.join(map(repr, missing))}",
                 hint="the plan randomizes " + ", ".join(self.plan_.names("quasi")),
             )
-        return people.restore(self.recode(people).columns)
+        return people.restore(self.release_table(people).columns)
 
-    def verify_release(self, original: Table, released: Table) -> list[Check]:
+    def release_checks(self, original: Table, released: Table) -> list[Check]:
         """The risk on the full original table, and the draws against their probabilities."""
         from .response.verify import verify
 
         return verify(self, original, released)
 
-    def files(self, release: Any) -> dict[str, str]:
+    def release_files(self, release: Any) -> Files:
         """``public.json`` with the distortion parameters, and RECIPIENT.md that explains them."""
         from .response.recipient import files
 
-        return files(release)
+        return Files(public=files(release))
 
     def _report(
         self,
@@ -298,7 +300,7 @@ class RandomizedResponse(Method):
             )
 
 
-def _as_released(column: Column, randomized: Sequence[Randomized]) -> Column:
+def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanColumn:
     """A sensitive number that is released as a bin is a category from then on."""
     bins = {c.name for c in randomized if any(isinstance(x, str) for x in c.categories)}
     if column.role == "sensitive" and column.name in bins:

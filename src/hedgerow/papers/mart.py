@@ -10,7 +10,7 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from ..datasets import MART_CATEGORIES, load_mart_example
-from ..engines.memory import transform
+from ..engines import transform
 from ..methods.mart import MART
 from ..methods.mondrian import Mondrian
 from ..schema import Schema
@@ -24,8 +24,8 @@ from .mart_folds import (
     RM,
     RM_BINARY,
     STRICT,
-    Cell,
     Fold,
+    TableCell,
     by_mondrian,
     mart,
     released_by,
@@ -34,7 +34,7 @@ from .mart_folds import (
 )
 from .mart_sets import Experiment, alcohol, census, german_credit
 
-Found = Mapping[tuple[str, int], Cell]
+Found = Mapping[tuple[str, int], TableCell]
 
 SEED = 0
 KS = (10, 20, 30)
@@ -255,7 +255,7 @@ def _half(data: Experiment, full: Found, seed: int) -> Iterator[dict[str, Any]]:
     names = list(data.schema.quasi)
     chosen = [sorted(rng.permutation(len(names))[: len(names) // 2]) for _ in range(HALVES)]
     for k in KS:
-        cell = Cell()
+        cell = TableCell()
         for training in folds(len(y), 10, seed):
             fold = Fold.of(data, training)
             for half in chosen:
@@ -338,7 +338,7 @@ def table_5(seed: int = SEED) -> dict[str, Any]:
     }
 
 
-def _order(cells: Mapping[str, Cell]) -> list[dict[str, Any]]:
+def _order(cells: Mapping[str, TableCell]) -> list[dict[str, Any]]:
     """The printed order, pair by pair; p of the paired t-test over the test records."""
     made: list[dict[str, Any]] = [
         {"measure": "RSD", "order": f"{a} > {b}", "holds": cells[a].rsd > cells[b].rsd}

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..engines.memory import route, transform
+from ..engines import transform
+from ..engines.partitions import route
 from ..kernels.group import group_rows
 from ..methods.full_domain import Datafly
 from ..methods.mart import MART
@@ -43,7 +44,7 @@ BASELINE, ORIGINAL = "Datafly", "original"
 
 
 @dataclass
-class Cell:
+class TableCell:
     """One row of a results table, fold by fold."""
 
     left: list[Left] = field(default_factory=list)
@@ -182,17 +183,17 @@ METHODS: dict[str, Releaser] = {
 
 def run(
     data: Experiment, methods: Sequence[str], ks: Sequence[int], n_folds: int, seed: int
-) -> dict[tuple[str, int], Cell]:
+) -> dict[tuple[str, int], TableCell]:
     """Every method at every k by the fold protocol; "original" stands at k = 0."""
     y, original = data.responses, unchanged(data)
-    found: dict[tuple[str, int], Cell] = {}
+    found: dict[tuple[str, int], TableCell] = {}
     for training in folds(len(y), n_folds, seed):
         truth, fold = y[~training], Fold.of(data, training)
-        cell = found.setdefault((ORIGINAL, 0), Cell())
+        cell = found.setdefault((ORIGINAL, 0), TableCell())
         cell.add(None, truth, predict(original, y, training))
         for name in methods:
             for k in ks:
-                cell = found.setdefault((name, k), Cell())
+                cell = found.setdefault((name, k), TableCell())
                 began = time.perf_counter()
                 features, group = METHODS[name](data, fold, k)
                 cell.seconds += time.perf_counter() - began

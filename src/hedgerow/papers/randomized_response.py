@@ -15,11 +15,11 @@ from ..errors import InfeasibleError
 from ..kernels.draws import draw
 from ..methods.anatomy import bucketize, expected, ranks
 from ..methods.full_domain import Incognito
-from ..methods.response.channel import Channel
+from ..methods.response.contingency import Target, build
 from ..methods.response.estimate import clipped, cube_error, distances, em, uncertainty
 from ..methods.response.optimum import Optimum, optimize
 from ..methods.response.risk import Risk
-from ..methods.response.setting import Target, build
+from ..methods.response.rr_matrix import Channel
 from ..schema import Schema
 from ..table import read
 from .response_pictures import pictures

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ..kernels.group import group_rows
 from ..methods.mondrian import Mondrian
 from ..methods.tpp import TreePatternPreserving, TreeSettings
-from ..methods.tpp.builder import Node, Tree
-from ..methods.tpp.columns import Predictor, Response
+from ..methods.tpp.builder import BuiltTree, Node
+from ..methods.tpp.columns import PredictedColumn, Predictor
 from ..methods.tpp.rpart import RpartTree
 from ..methods.tpp.sanitize import Sanitizer
 from ..methods.tpp.settings import RpartSettings
@@ -76,13 +76,13 @@ class _Given:
 
     bits, n_steps, ensemble = 53, 1, False
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: BuiltTree) -> None:
         self.tree = tree
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Nothing to grow."""
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree."""
         return (self.tree,)
 
@@ -101,7 +101,7 @@ def table1() -> dict[str, Any]:
     frame = adult()
     names = [n for n in PREDICTORS if n != "education"]  # the printed trees test education-num
     columns = _columns(frame, names)
-    response = Response.of_classes(frame["income"].tolist())
+    response = PredictedColumn.of_classes(frame["income"].tolist())
     occupation = np.unique(frame["occupation"].to_numpy(dtype=str), return_inverse=True)[1]
     grown = RpartTree(RpartSettings("class", maxdepth=3))
     grown.fit(columns, response)

@@ -1,23 +1,23 @@
 """3 DECIDE: the release plan as frozen data. Imports the schema and the standard library only."""
 
+from ..notation import Cell
 from .anatomy import Anatomize
-from .cells import Cell
 from .codec import register
 from .maps import ColumnMap, Maps
 from .masking import Mask, MaskedColumn
 from .randomized import Randomize, Randomized
-from .records import Column, Partition, Plan, Recoded, Recoding
+from .records import Partition, Plan, PlanColumn, Recoded, Recoding
 
 __all__ = [
     "Anatomize",
     "Cell",
-    "Column",
     "ColumnMap",
     "Maps",
     "Mask",
     "MaskedColumn",
     "Partition",
     "Plan",
+    "PlanColumn",
     "Randomize",
     "Randomized",
     "Recoded",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import PlanError
-from .records import VERSION, Column, Partition, Plan, Recoding
+from .records import VERSION, Partition, Plan, PlanColumn, Recoding
 
 _KINDS: dict[str, type[Recoding]] = {}
 R = TypeVar("R", bound=type[Recoding])
@@ -66,7 +66,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
         return Plan(
             method=str(data["method"]),
             parameters=dict(data["parameters"]),
-            columns=tuple(Column(**c) for c in data["columns"]),
+            columns=tuple(PlanColumn(**c) for c in data["columns"]),
             recoding=_KINDS[kind].from_json(recoding),
             promises=tuple(dict(p) for p in data["promises"]),
             n_rows=int(data["n_rows"]),

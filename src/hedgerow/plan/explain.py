@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from .cells import moment, number
+from ..notation import moment, number
 from .records import Partition, Plan, Recoded
 
 _SHOWN, _DEEPEST = 60, 12

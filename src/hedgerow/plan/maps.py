@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 from ..errors import UnsupportedError
 from ..hierarchy import TOP
-from .cells import moment, number
+from ..notation import moment, number
 from .codec import register
-from .records import PRIVATE, Column, Recoding
+from .records import PRIVATE, PlanColumn, Recoding
 
 Released = str | float | None
 
 
 @dataclass(frozen=True)
-class ColumnMap(Column):
+class ColumnMap(PlanColumn):
     """What each value of one column becomes.
 
     A number or date (in its unit since 1970) falls into one of the half-open

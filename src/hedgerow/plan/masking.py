@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from ..errors import UnsupportedError
 from .codec import register
-from .records import Column, Recoding
+from .records import PlanColumn, Recoding
 
 
 @dataclass(frozen=True)
-class MaskedColumn(Column):
+class MaskedColumn(PlanColumn):
     """What became of one column, as shares of its cells (0 to 1). No value of a person.
 
     Parameters

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .codec import register
-from .records import PRIVATE, Column, Recoding
+from .records import PRIVATE, PlanColumn, Recoding
 
 
 @dataclass(frozen=True)
-class Randomized(Column):
+class Randomized(PlanColumn):
     """A randomized column: public, because nobody can use the release without it.
 
     Parameters

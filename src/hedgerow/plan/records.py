@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .cells import Cell
+from ..notation import Cell
 
 VERSION = 1
 PRIVATE = {"private": True}
 
 
 @dataclass(frozen=True)
-class Column:
+class PlanColumn:
     """A column as the plan knows it."""
 
     name: str
@@ -51,7 +51,7 @@ class Recoding:
 
 
 @dataclass(frozen=True)
-class Recoded(Column):
+class Recoded(PlanColumn):
     """A quasi-identifier with its released cells, each distinct cell once."""
 
     style: str = "range"
@@ -180,7 +180,7 @@ class Plan:
         The class that made the plan, for the reader; never executed.
     parameters : mapping
         Its parameters, as plain JSON values.
-    columns : tuple of Column
+    columns : tuple of PlanColumn
         Every column of the original table with its role and kind.
     recoding : Recoding
         What is done to the quasi-identifiers.
@@ -193,7 +193,7 @@ class Plan:
 
     method: str
     parameters: Mapping[str, Any]
-    columns: tuple[Column, ...]
+    columns: tuple[PlanColumn, ...]
     recoding: Recoding
     promises: tuple[Mapping[str, Any], ...] = ()
     n_rows: int = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from ..errors import PlanError, UnsupportedError
-from .cells import moment, number
+from ..notation import moment, number
 from .masking import Mask
 from .records import Partition, Plan, Recoded
 

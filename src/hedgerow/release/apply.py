@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..engines.memory import Transformed, transform
+from ..engines import Transformed, transform
 from ..engines.randomize import randomize
 from ..errors import PlanError
 from ..key import Key

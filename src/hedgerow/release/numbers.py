@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import Classes
+from ..guarantees import Classes
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,7 @@ def recipient(release: Release, file: str) -> str:
             f"{r['worst']:.3f} |"
             for name, r in told["responses"].items()
         ]
-    more = getattr(release.method, "recipient", None)
-    lines += more(file) if more is not None else []
+    lines += release.method.recipient_lines(file)
     lines += [
         "",
         "## What was not measured",

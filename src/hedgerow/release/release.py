@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..criteria import Check
-from ..engines.memory import transform
 from ..errors import ParameterError
+from ..guarantees import Check
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table, read
@@ -39,7 +38,7 @@ class Release:
         *,
         plan: Plan,
         schema: Schema,
-        method: Any,
+        method: Method,
         original: Table,
         table: Any,
         recoded: tuple[str, ...],
@@ -85,9 +84,8 @@ class Release:
     def verify_table(self, released: Table) -> list[Check]:
         """The checks of this release on any table, such as one read back from its file."""
         checks = verify(self.plan, self.original, released, self.recoded, self.pseudonyms)
-        extra = getattr(self.method, "verify_release", None)
-        if extra is not None and all(check.holds for check in checks[:2]):
-            checks += extra(self.original, released)
+        if all(check.holds for check in checks[:2]):
+            checks += self.method.release_checks(self.original, released)
         return checks
 
     def summary(self) -> dict[str, Any]:
@@ -220,8 +218,7 @@ def protect(
         )
     fitted: Method = method.copy().fit_table(table, schema)
     plan: Plan = fitted.plan_
-    recode = getattr(fitted, "recode", None)  # a method that draws at random holds the key itself
-    made = transform(plan, table) if recode is None else recode(table)
+    made = fitted.release_table(table)
     replaced = dict(made.columns)
     kept: tuple[str, ...] = ()
     if pseudonym_key is not None:

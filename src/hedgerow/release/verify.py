@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..criteria import Check, Classes, from_promise
 from ..errors import PromiseError, SchemaError
+from ..guarantees import Check, Classes, from_promise
 from ..kernels.group import group_rows
 from ..kernels.threads import side_by_side
-from ..plan import Column as PlanColumn
-from ..plan import Partition, Plan
+from ..plan import Partition, Plan, PlanColumn
 from ..table import Column, Table
-from .covers import coverage, unchanged
+from .truthfulness import coverage, unchanged
 
 
 def verify(

@@ -16,8 +16,8 @@ from ..errors import OutputError
 from ..plan.codec import dumps
 from ..table import Table, read
 from ..table.write import write_table
-from .covers import unchanged
 from .recipient import recipient
+from .truthfulness import unchanged
 from .verify import require
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _fill(release: Release, folder: Path, escape: bool, measured: Any) -> None:
     back = read(file, unescape_formulas=escape, dictionaries=release.recoded)
     checks = release.checks if _identical(release.released, back) else release.verify_table(back)
     require(checks, where=f"the written file {file.name}")
-    more = getattr(release.method, "files", None)
-    extra = more(release) if more is not None else {}
+    files = release.method.release_files(release)
+    extra = {**files.public, **files.private}
     numbers = audit(release, file)
     if measured is not None:
         numbers["measured"] = measured.to_dict()

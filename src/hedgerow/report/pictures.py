@@ -373,7 +373,7 @@ def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]
 
 
 def _test(recoding: Any, i: int) -> str:
-    from ..plan.cells import moment, number
+    from ..notation import moment, number
 
     column = recoding.columns[recoding.split[i]]
     if column.kind in ("numeric", "date"):

@@ -66,7 +66,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileFormat:
     """Format of a file and, for CSV, its dialect."""
 
     suffix: str = ".parquet"

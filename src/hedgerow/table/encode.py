@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
-from ..plan.cells import moment, number
+from ..notation import moment, number
 from ..schema import Kind
 from .dates import DAY, parse_dates
 

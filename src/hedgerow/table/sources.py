@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..errors import InputError
 from .csvfile import read_csv
 from .dates import parse_iso
-from .dialect import Layout, find_encoding
+from .dialect import FileFormat, find_encoding
 from .encode import indexed, is_text
 from .escape import unescape
 from .frames import ArrowSource, source_of
@@ -70,11 +70,11 @@ def read(
         found = source_of(source, prefix)
         return Table(found.arrow, found)
     path = Path(source)
-    layout = Layout(check_path(path))
+    layout = FileFormat(check_path(path))
     try:
         if layout.suffix == ".csv":
             arrow, dialect = read_csv(path)
-            layout = Layout(".csv", dialect)
+            layout = FileFormat(".csv", dialect)
             arrow = unescape(arrow) if unescape_formulas else arrow
         elif layout.suffix == ".parquet":
             arrow = _parquet(path, dictionaries)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ..errors import InputError, SchemaError
 from ..schema import KINDS, Kind
-from .dialect import Layout
+from .dialect import FileFormat
 from .encode import Column, encode, kind_of
 from .frames import ArrowSource, Source
 
@@ -23,7 +23,7 @@ class Table:
         The values.
     source : Source, optional
         The frame the values came from; by default `arrow` itself.
-    layout : Layout, optional
+    layout : FileFormat, optional
         Format and CSV dialect of the file they came from; by default Parquet.
 
     Raises
@@ -33,10 +33,10 @@ class Table:
     """
 
     def __init__(
-        self, arrow: pa.Table, source: Source | None = None, layout: Layout | None = None
+        self, arrow: pa.Table, source: Source | None = None, layout: FileFormat | None = None
     ) -> None:
         self.arrow = arrow
-        self.layout = layout or Layout()
+        self.layout = layout or FileFormat()
         self._source: Source = source or ArrowSource(arrow)
         self._columns: dict[tuple[Any, ...], Column] = {}
         check_names(self.names)

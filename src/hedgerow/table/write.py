@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OutputError
-from .dialect import Dialect, Layout
+from .dialect import Dialect, FileFormat
 from .encode import is_text
 from .escape import concat, escape_cells
 from .table import Table
@@ -49,7 +49,7 @@ def write_table(
     from .sources import SUFFIXES
 
     path = Path(path)
-    layout = like.layout if like is not None else Layout()
+    layout = like.layout if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
     try:
         with open_private(path) as file:

@@ -13,7 +13,7 @@ from numba import njit
 
 from .expand import OPEN, expand
 from .responses import Responses
-from .statistics import Layout, Rules, Terms
+from .statistics import Rules, StatisticsLayout, Terms
 
 SHARED = 100_000
 """From so many rows on, the branches of a tree are grown by several threads."""
@@ -122,7 +122,7 @@ class _Branch(NamedTuple):
 def grow(
     predictors: Predictors,
     responses: Responses,
-    layout: Layout,
+    layout: StatisticsLayout,
     rules: Rules,
     max_depth: int | None = None,
     threads: int | None = None,
@@ -133,7 +133,7 @@ def grow(
     ----------
     predictors : Predictors
     responses : Responses
-    layout : Layout
+    layout : StatisticsLayout
     rules : Rules
     max_depth : int, optional
         No limit by default.
@@ -217,7 +217,7 @@ def _joined(top: _Branch, branches: dict[int, _Branch]) -> _Branch:
     return _Branch(together, np.concatenate(codes))
 
 
-def root_statistics(responses: Responses, layout: Layout) -> npt.NDArray[np.int64]:
+def root_statistics(responses: Responses, layout: StatisticsLayout) -> npt.NDArray[np.int64]:
     """The statistics vector of the whole table."""
     stats = np.zeros(layout.size, np.int64)
     stats[0] = len(responses.z)

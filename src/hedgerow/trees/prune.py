@@ -17,7 +17,7 @@ from ..kernels.exact import UNIT_BITS, cross_products
 from .expand import LEAF
 from .grow import Grown
 from .responses import Responses
-from .statistics import Layout
+from .statistics import StatisticsLayout
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def scatters(tree: Grown, responses: Responses) -> Floats:
     return made
 
 
-def measure(tree: Grown, responses: Responses, layout: Layout) -> NodeMeasures:
+def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
     """All node measures of a tree."""
     n = (tree.end - tree.start).astype(float)
     r, q_classes = layout.r, len(responses.categorical)
@@ -115,7 +115,7 @@ def ratio(
 
 
 def node_rsd(
-    tree: Grown, responses: Responses, layout: Layout, scatter: Floats | None = None
+    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
 ) -> Floats:
     """RSD of every node and response, numeric ones first."""
     scatter = scatters(tree, responses) if scatter is None else scatter
@@ -146,7 +146,9 @@ def node_rsd(
     return np.stack(columns, axis=1) if columns else np.ones((tree.n_nodes, 0))
 
 
-def _p_values(tree: Grown, responses: Responses, layout: Layout, scatter: Floats) -> Floats:
+def _p_values(
+    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats
+) -> Floats:
     """Equation (9): n_t - 1 times the likelihood ratio of unbiased covariances, chi-squared."""
     from scipy.special import chdtrc  # scipy.stats takes longer to load than a small table
 

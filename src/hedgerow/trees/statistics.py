@@ -47,7 +47,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Layout:
+class StatisticsLayout:
     """Where things stand in the statistics vector, and the weights of the responses."""
 
     r: int
@@ -71,7 +71,7 @@ class Layout:
         return int(self.starts[-1]) + (self.r if self.squares else 0)
 
     @classmethod
-    def of(cls, responses: Responses, gain: int = SSE, squares: bool = True) -> Layout:
+    def of(cls, responses: Responses, gain: int = SSE, squares: bool = True) -> StatisticsLayout:
         """The layout of a table's responses.
 
         With numeric responses only, every response weighs the same on its
@@ -132,7 +132,7 @@ class Terms(NamedTuple):
     xlogx: Any
 
     @classmethod
-    def of(cls, rules: Rules, layout: Layout, n: int) -> Terms:
+    def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
         """Bundle rules and layout for a table of n rows."""
         counts = np.arange(n + 1 if rules.gain == ENTROPY else 1, dtype=np.float64)
         xlogx = counts * np.log(np.maximum(counts, 1.0))

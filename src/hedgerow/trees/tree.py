@@ -16,7 +16,7 @@ from .expand import LEAF
 from .grow import Grown
 from .prune import NodeMeasures, cut, lifetimes, measure, prune_order
 from .responses import Responses
-from .statistics import Layout
+from .statistics import StatisticsLayout
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Tree:
     grown : Grown
         The nodes in pre-order and the rows of each.
     responses : Responses
-    layout : Layout
+    layout : StatisticsLayout
     words : callable
         Gives what each node asks, as `splits` has it; asked when somebody reads it.
     numbers : int array
@@ -37,7 +37,7 @@ class Tree:
 
     grown: Grown
     responses: Responses
-    layout: Layout
+    layout: StatisticsLayout
     words: Callable[[], tuple[str, ...]]
     numbers: npt.NDArray[np.int64]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.released import align
+from hedgerow.audit.pairing import align
 from hedgerow.audit.risk.attacks import regression_attacks
 from hedgerow.audit.risk.influence import influence
 from hedgerow.audit.risk.linkage import linking_attacks

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.released import align
+from hedgerow.audit.pairing import align
 from hedgerow.audit.risk.population import population_sizes, weighted_sizes
 from hedgerow.errors import InputError
 from hedgerow.schema import Schema

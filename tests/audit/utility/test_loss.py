@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.released import align
+from hedgerow.audit.pairing import align
 from hedgerow.audit.utility import distributions, loss, queries
 from hedgerow.schema import Schema
 
@@ -115,7 +115,7 @@ def test_dependences_equal_their_definitions():
 def test_missing_values_leave_dependences_to_complete_rows():
     x = np.array([1.0, 2.0, 3.0, 4.0, np.nan, 6.0])
     y = np.array([2.0, 1.0, np.nan, 5.0, 9.0, 7.0])
-    a, b = (distributions.View.of(n, np.arange(6), v) for n, v in (("x", x), ("y", y)))
+    a, b = (distributions.SharesView.of(n, np.arange(6), v) for n, v in (("x", x), ("y", y)))
     both = np.isfinite(x) & np.isfinite(y)
     assert distributions.dependence(a, b) == pytest.approx(abs(np.corrcoef(x[both], y[both])[0, 1]))
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 import hedgerow as hr
-from hedgerow.audit.released import align
+from hedgerow.audit.pairing import align
 from hedgerow.audit.utility.models import errors, fold_protocol, learning
 from hedgerow.errors import ParameterError
 

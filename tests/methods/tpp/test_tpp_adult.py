@@ -7,7 +7,7 @@ import pytest
 from tpp_paper import printed_step_3
 from tpp_tables import PREDICTORS, adult_columns, adult_frame
 
-from hedgerow.methods.tpp.columns import Predictor, Response
+from hedgerow.methods.tpp.columns import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import ColumnPlan, Sanitizer
 from hedgerow.methods.tpp.settings import ForestSettings, RpartSettings, TreeSettings
 from hedgerow.methods.tpp.targets import own_target
@@ -17,7 +17,12 @@ from hedgerow.methods.tpp.targets import own_target
 def adult():
     frame = adult_frame()
     occupation = np.unique(frame["occupation"], return_inverse=True)[1]
-    return frame, adult_columns(frame), Response.of_classes(frame["income"].tolist()), occupation
+    return (
+        frame,
+        adult_columns(frame),
+        PredictedColumn.of_classes(frame["income"].tolist()),
+        occupation,
+    )
 
 
 def sanitizer(adult, *settings, columns=None):

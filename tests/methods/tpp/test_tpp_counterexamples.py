@@ -7,7 +7,7 @@ import pytest
 from tpp_paper import Shortcut, printed_step_3
 
 from hedgerow.methods.tpp.builder import grow
-from hedgerow.methods.tpp.columns import Predictor, Response
+from hedgerow.methods.tpp.columns import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer, first_difference, release_column
 from hedgerow.methods.tpp.settings import TreeSettings
 from hedgerow.methods.tpp.signatures import groups_of
@@ -36,7 +36,7 @@ def printed(columns, response, settings):
 
 def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
     x = np.arange(1.0, 7.0)
-    y = Response.of_classes(list("000111"))
+    y = PredictedColumn.of_classes(list("000111"))
     columns = [Predictor.numbers("x", x)]
     settings = TreeSettings("entropy", n_splits=1)
     tree = grow(columns, y, settings)
@@ -53,7 +53,7 @@ def test_ce3_two_nodes_want_different_distances():
         Predictor.numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
         Predictor.numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
     ]
-    y = Response.of_classes(list("0011001"))
+    y = PredictedColumn.of_classes(list("0011001"))
     failing = []
     for criterion in ("entropy", "gini"):
         for splits in range(1, 7):
@@ -70,7 +70,7 @@ def test_ce3_two_nodes_want_different_distances():
 
 def test_ce4_the_last_bit_of_a_threshold():
     columns = [Predictor.numbers("x", [0.1, 0.2, 0.0, 0.9])]
-    y = Response.of_classes(list("1011"))
+    y = PredictedColumn.of_classes(list("1011"))
     settings = TreeSettings("entropy", n_splits=1)
     old, new = printed(columns, y, settings)
     assert (old.nodes[0].threshold, new.nodes[0].threshold) == (0.15000000000000002, 0.15)
@@ -98,7 +98,7 @@ def merged(columns, tree):
 )
 def test_ce5_ce6_the_ordering_shortcut_breaks_the_guarantee(c0, c1, y, min_leaf):
     columns = [Predictor.categories("c0", list(c0)), Predictor.categories("c1", list(c1))]
-    response = Response.of_classes(list(y))
+    response = PredictedColumn.of_classes(list(y))
     broken = 0
     for criterion in ("entropy", "gini"):
         for splits in range(1, 6):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hedgerow.methods.tpp.builder import bootstrap, features_at, grow, midpoint
-from hedgerow.methods.tpp.columns import Predictor, Response, xlogx, xlogx_shift
+from hedgerow.methods.tpp.columns import PredictedColumn, Predictor, xlogx, xlogx_shift
 from hedgerow.methods.tpp.scores import (
     CRITERIA,
     dense,
@@ -164,7 +164,7 @@ def test_sorting_and_counting_agree():
     rng = np.random.default_rng(0)
     n = 400
     x = rng.normal(size=n)
-    y = Response.of_classes([str(v) for v in (x + rng.normal(size=n) > 0).astype(int)])
+    y = PredictedColumn.of_classes([str(v) for v in (x + rng.normal(size=n) > 0).astype(int)])
     settings = TreeSettings("entropy", n_splits=60)
     few = grow([Predictor.numbers("x", x)], y, settings)
     wide = Predictor("x", (np.unique(x, return_inverse=True)[1] * 1).astype(np.int32), np.unique(x))
@@ -178,7 +178,7 @@ def test_sorting_and_counting_agree():
 def test_min_gain_stops_growth_in_its_own_units():
     rng = np.random.default_rng(1)
     x, noise = rng.integers(0, 20, 300), rng.integers(0, 2, 300)
-    y = Response.of_classes([str(v) for v in ((x > 9) ^ (noise & (x % 2))).astype(int)])
+    y = PredictedColumn.of_classes([str(v) for v in ((x > 9) ^ (noise & (x % 2))).astype(int)])
     free = grow([Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=10))
     root = plain_gain([*free.nodes[1].value], [*free.nodes[0].value], "gini") / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
@@ -186,7 +186,7 @@ def test_min_gain_stops_growth_in_its_own_units():
             [Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=1, min_gain=root * share)
         )
         assert tree.n_splits == splits
-    values = Response.of_numbers(x * 1.5 + noise)
+    values = PredictedColumn.of_numbers(x * 1.5 + noise)
     tree = grow([Predictor.numbers("x", x)], values, TreeSettings("variance", n_splits=1))
     left, right = tree.nodes[1], tree.nodes[2]
     mean = (left.n * left.value[0] + right.n * right.value[0]) / 300

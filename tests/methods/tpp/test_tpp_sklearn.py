@@ -12,7 +12,7 @@ from tpp_tables import PREDICTORS, adult_frame
 
 from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
-from hedgerow.methods.tpp.columns import Predictor, Response
+from hedgerow.methods.tpp.columns import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.sklearn_target import SklearnTree
 
@@ -59,7 +59,9 @@ def test_random_columns_are_rebuilt_at_every_size():
             continue
         maker = DecisionTreeRegressor if seed % 3 else DecisionTreeClassifier
         y = rng.integers(0, 30 if seed % 3 else 3, n)
-        response = Response.of_numbers(y) if seed % 3 else Response.of_classes(y.astype(str))
+        response = (
+            PredictedColumn.of_numbers(y) if seed % 3 else PredictedColumn.of_classes(y.astype(str))
+        )
         tree = maker(random_state=seed, max_leaf_nodes=10, min_samples_leaf=int(rng.integers(1, 5)))
         target = SklearnTree(tree.fit(column.values[column.codes].reshape(-1, 1), y))
         sanitizer = Sanitizer([column], [response], [target])

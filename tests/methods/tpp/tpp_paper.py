@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.methods.tpp.builder import Grower, Tree
+from hedgerow.methods.tpp.builder import BuiltTree, Grower
 from hedgerow.methods.tpp.columns import Predictor
 from hedgerow.methods.tpp.scores import gain_of
 
 
-def printed_step_3(column: Predictor, feature: int, tree: Tree) -> Predictor:
+def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predictor:
     """Steps 3(a) to 3(d) to the letter, in doubles; values that no step assigns stay."""
     values = column.values.tolist()
     nodes = [n for n in tree.nodes if n.feature == feature]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.methods.tpp.columns import Predictor, Response
+from hedgerow.methods.tpp.columns import PredictedColumn, Predictor
 
 NUMERIC = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 PREDICTORS = (
@@ -48,8 +48,10 @@ def random_columns(rng, n):
 
 def random_responses(rng, n):
     """A class response of 2 to 4 classes and a numeric one."""
-    classes = Response.of_classes([str(v) for v in rng.integers(0, rng.integers(2, 5), n)])
-    return classes, Response.of_numbers(np.round(rng.random(n) * 10, int(rng.integers(0, 3))))
+    classes = PredictedColumn.of_classes([str(v) for v in rng.integers(0, rng.integers(2, 5), n)])
+    return classes, PredictedColumn.of_numbers(
+        np.round(rng.random(n) * 10, int(rng.integers(0, 3)))
+    )
 
 
 def adult_frame():

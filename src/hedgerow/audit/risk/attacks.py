@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from ...kernels.windows import best_windows
 from ...table import Column, Table
-from ..extents import Extent
-from ..features import Known, codes_in, design_known, design_released, known_rows, known_table
+from ..design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
 from ..grouping import Counts, FloatArray, Grouping, IntArray, count, group
 from ..intervals import Rate, bootstrap, relative, wilson
-from ..released import Pair
+from ..pairing import Pair
+from ..released_values import Extent
 from .learners import LEARNERS, nearest, predict
 
 MAX_CLASSES = 20_000

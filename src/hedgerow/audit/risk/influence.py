@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..features import design_known, design_released, feature_columns, known_rows
+from ..design_matrix import design_known, design_released, feature_columns, known_rows
 from ..grouping import FloatArray, IntArray
-from ..released import Pair
+from ..pairing import Pair
 
 MAX_ROWS = 20_000
 LEAF_SHARE = 0.002

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..extents import Extent
-from ..features import Known, distances
+from ..design_matrix import Known, distances
 from ..grouping import Counts, FloatArray, IntArray
+from ..released_values import Extent
 
 LEARNERS = ("tree", "gradient boosting", "nearest", "linear")
 _BLOCK = 1 << 22

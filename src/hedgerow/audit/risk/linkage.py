@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ParameterError
-from ..extents import Extent
-from ..features import Known, distances, known_rows
+from ..design_matrix import Known, distances, known_rows
 from ..grouping import FloatArray, IntArray, group
 from ..intervals import wilson
-from ..released import Pair
+from ..pairing import Pair
+from ..released_values import Extent
 from .learners import nearest_sets
 
 MAX_COLUMNS = 20

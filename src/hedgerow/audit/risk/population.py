@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from ...errors import InputError
 from ...table import Table
-from ..features import Known, known_table
+from ..design_matrix import Known, known_table
 from ..grouping import FloatArray
-from ..released import Pair
+from ..pairing import Pair
 
 
 def population_sizes(pair: Pair, population: Table) -> FloatArray:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..extents import Extent
 from ..grouping import IntArray
 from ..intervals import relative, wilson
-from ..released import Pair
+from ..pairing import Pair
+from ..released_values import Extent
 from .attacks import point_extents
 
 BoolArray = npt.NDArray[np.bool_]

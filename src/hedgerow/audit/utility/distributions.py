@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...table import Column
-from ..extents import Extent
 from ..grouping import FloatArray
-from ..released import Pair
+from ..pairing import Pair
+from ..released_values import Extent
 
 _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""
@@ -96,7 +96,7 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class SharesView:
     """A column for a dependence: codes of a category, or the rows' numbers.
 
     Numbers are less their mean, which changes no dependence; missing ones stand
@@ -109,7 +109,9 @@ class View:
     known: FloatArray | None = None
 
     @classmethod
-    def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> View:
+    def of(
+        cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None
+    ) -> SharesView:
         """A view; `numbers` are those behind the codes, NaN for missing."""
         if numbers is None:
             return cls(name, codes)
@@ -131,7 +133,7 @@ class View:
         return np.bincount(self.codes)
 
 
-def dependence(a: View, b: View) -> float | None:
+def dependence(a: SharesView, b: SharesView) -> float | None:
     """Strength of the dependence of two columns, in [0, 1].
 
     |Pearson's correlation| of two numbers, the correlation ratio (eta) of a
@@ -147,7 +149,7 @@ def dependence(a: View, b: View) -> float | None:
     return _uncertainty(a.codes, b.codes)
 
 
-def _correlation(a: View, b: View) -> float | None:
+def _correlation(a: SharesView, b: SharesView) -> float | None:
     x, y = a.numbers, b.numbers
     assert x is not None
     assert y is not None
@@ -165,7 +167,7 @@ def _correlation(a: View, b: View) -> float | None:
     return min(abs(product) / float(np.sqrt(squares[0] * squares[1])), 1.0)
 
 
-def _correlation_ratio(a: View, b: View) -> float | None:
+def _correlation_ratio(a: SharesView, b: SharesView) -> float | None:
     if b.norm <= 0:
         return None
     sizes = a.sizes if b.known is None else np.bincount(a.codes, b.known)
@@ -193,18 +195,18 @@ def _entropy(p: FloatArray) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-def views(pair: Pair) -> tuple[list[View], list[View]]:
+def views(pair: Pair) -> tuple[list[SharesView], list[SharesView]]:
     """The columns of the original and of the release, for dependences.
 
     Released ranges stand at their middle; a released set or generalised
     category is a category of its own.
     """
-    before: list[View] = []
-    after: list[View] = []
+    before: list[SharesView] = []
+    after: list[SharesView] = []
     for extent in pair.extents:
         before.append(_view(extent.domain))
         after.append(
-            View.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
+            SharesView.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
         )
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
         before.append(_view(own))
@@ -212,12 +214,12 @@ def views(pair: Pair) -> tuple[list[View], list[View]]:
     return before, after
 
 
-def _view(column: Column) -> View:
+def _view(column: Column) -> SharesView:
     values = np.append(column.values, np.nan) if column.is_number else None
-    return View.of(column.name, column.codes, values)
+    return SharesView.of(column.name, column.codes, values)
 
 
-def dependences(before: Sequence[View], after: Sequence[View]) -> dict[str, Any]:
+def dependences(before: Sequence[SharesView], after: Sequence[SharesView]) -> dict[str, Any]:
     """Every pair of columns before and after, and the mean and largest difference."""
     pairs = []
     for i, j in combinations(range(len(before)), 2):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..extents import Extent
 from ..grouping import FloatArray
-from ..released import Pair
+from ..pairing import Pair
+from ..released_values import Extent
 
 
 def penalty(pair: Pair) -> dict[str, float]:

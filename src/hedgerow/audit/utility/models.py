@@ -12,9 +12,9 @@ import numpy.typing as npt
 from ...errors import InputError, ParameterError
 from ...schema import Schema
 from ...table import Column, Table, read
-from ..features import design_known, design_released, known_rows
+from ..design_matrix import design_known, design_released, known_rows
 from ..grouping import FloatArray, IntArray
-from ..released import Pair, align, recoded
+from ..pairing import Pair, align, recoded
 
 MAX_ROWS = 10_000
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..extents import Extent
 from ..grouping import FloatArray, group
-from ..released import Pair
+from ..pairing import Pair
+from ..released_values import Extent
 
 _TABLE = 1 << 22
 """Largest table of combinations that is counted directly."""

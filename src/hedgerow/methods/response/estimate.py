@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .channel import Channel
+from .rr_matrix import Channel
 
 Floats = NDArray[np.float64]
 

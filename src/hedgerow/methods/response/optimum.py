@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channel import to_p, to_t
 from .risk import Cells, Risk
+from .rr_matrix import to_p, to_t
 
 Floats = NDArray[np.float64]
 

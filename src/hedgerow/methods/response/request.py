@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError
-from ...plan.cells import interval
-from .coding import Coded, find_value
+from ...notation import interval
+from .categories import Coded, find_value
+from .contingency import SensitiveView, Setting
 from .risk import Risk
-from .setting import Setting, View
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def with_caps(
     return replace(setting, views=views)
 
 
-def _columns(view: View, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
+def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
     """Which values of a view satisfy the conditions; None when it lacks their attribute."""
     width = view.share.shape[1]
     parts = np.unravel_index(np.arange(width), view.dims)

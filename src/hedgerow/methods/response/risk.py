@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .channel import Channel
-from .setting import Setting, Target, View
+from .contingency import SensitiveView, Setting, Target
+from .rr_matrix import Channel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,7 +69,7 @@ class Risk:
         keep = np.ones(len(self.setting.quasi))
         return Channel(self.setting.quasi, t[: self.n_quasi] if self.n_quasi else keep)
 
-    def view_channel(self, view: View, t: Floats) -> Channel | None:
+    def view_channel(self, view: SensitiveView, t: Floats) -> Channel | None:
         """A view's randomization; None when the sensitive attributes stay as they are."""
         if not self.n_sensitive:
             return None
@@ -99,7 +99,7 @@ class Risk:
             return np.ones(len(setting.occupied))
         return self.quasi_channel(t).reconstruction(setting.pi)[setting.occupied]
 
-    def _zeta(self, view: View, channel: Channel) -> Floats:
+    def _zeta(self, view: SensitiveView, channel: Channel) -> Floats:
         setting = self.setting
         if setting.negations == 0:
             return channel.reconstruction(view.share)
@@ -241,7 +241,7 @@ class Risk:
         return out
 
 
-def _known_rows(setting: Setting, view: View, rows: Ints, values: Ints) -> Floats:
+def _known_rows(setting: Setting, view: SensitiveView, rows: Ints, values: Ints) -> Floats:
     if setting.negations == 0:
         return view.share[rows]
     out = np.empty((len(rows), view.share.shape[1]))

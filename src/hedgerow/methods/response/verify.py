@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...criteria import Check
 from ...engines.randomize import original_codes
+from ...guarantees import Check
 from ...plan import Randomize, Randomized
 from ...table import Table
-from .channel import to_t
+from .rr_matrix import to_t
 
 if TYPE_CHECKING:
     from ..randomized_response import RandomizedResponse

@@ -1,4 +1,4 @@
-"""Tree-pattern-preserving sanitization (Fu et al. 2010), corrected.
+"""BuiltTree-pattern-preserving sanitization (Fu et al. 2010), corrected.
 
 Read the files in this order: `columns` (ranks and integer responses), `scores` and
 `builder` (the exact builder), `representatives` and `signatures` (what is released),

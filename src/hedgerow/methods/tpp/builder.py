@@ -17,7 +17,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Predictor, Response, xlogx, xlogx_shift
+from .columns import PredictedColumn, Predictor, xlogx, xlogx_shift
 from .scores import (
     CRITERIA,
     RATIO,
@@ -60,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Tree:
+class BuiltTree:
     """A grown tree: nodes in order of creation, and the node of every record."""
 
     nodes: tuple[Node, ...]
@@ -78,11 +78,11 @@ class Tree:
         """Predictors that the tree tests."""
         return {node.feature for node in self.nodes if node.feature >= 0}
 
-    def prefix(self, n_splits: int) -> Tree:
+    def prefix(self, n_splits: int) -> BuiltTree:
         """The tree as it stood after its first splits."""
         return self.keep(lambda node: node.order < n_splits)
 
-    def keep(self, wanted: Callable[[Node], bool]) -> Tree:
+    def keep(self, wanted: Callable[[Node], bool]) -> BuiltTree:
         """The tree with only the wanted splits; a dropped split drops those below it."""
         moved = list(range(len(self.nodes)))
         for i, node in enumerate(self.nodes):  # parents stand before their children
@@ -98,7 +98,7 @@ class Tree:
             else:
                 kept.append(leaf_of(node))
         lookup = np.array([new[target] for target in moved], np.int32)
-        return Tree(tuple(kept), lookup[self.leaf], self.closed_left)
+        return BuiltTree(tuple(kept), lookup[self.leaf], self.closed_left)
 
 
 def leaf_of(node: Node) -> Node:
@@ -129,7 +129,7 @@ class Grower:
     ----------
     columns : sequence of Predictor
         The predictors in their fixed order.
-    response : Response
+    response : PredictedColumn
         Classes or numbers.
     settings : TreeSettings
         How to grow.
@@ -146,7 +146,7 @@ class Grower:
     def __init__(
         self,
         columns: Sequence[Predictor],
-        response: Response,
+        response: PredictedColumn,
         settings: TreeSettings,
         weights: NDArray[np.int64] | None = None,
         choose: Chooser | None = None,
@@ -297,7 +297,7 @@ class Grower:
         # fsum is correctly rounded, so the mean does not depend on the order of records.
         return Node(path, len(path), int(total[0]), (fsum(y) / int(total[0]),))
 
-    def grow(self) -> Tree:
+    def grow(self) -> BuiltTree:
         """The tree with at most `n_splits` splits, largest gain first, then smallest node."""
         self.floor = self.gain_floor()
         total = self.totals(self.rows)
@@ -359,7 +359,7 @@ class Grower:
                 leaf[rows] = at
         else:
             leaf = route(nodes, self.columns, self.response.n)
-        return Tree(tuple(nodes), leaf)
+        return BuiltTree(tuple(nodes), leaf)
 
 
 def midpoint(v1: float, v2: float) -> float:
@@ -394,11 +394,11 @@ def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int) -> NDArra
 
 def grow(
     columns: Sequence[Predictor],
-    response: Response,
+    response: PredictedColumn,
     settings: TreeSettings,
     weights: NDArray[np.int64] | None = None,
     choose: Chooser | None = None,
-) -> Tree:
+) -> BuiltTree:
     """Grow one tree of the own builder."""
     return Grower(columns, response, settings, weights, choose).grow()
 

@@ -92,7 +92,7 @@ class Predictor:
 
 
 @dataclass(frozen=True)
-class Response:
+class PredictedColumn:
     """The response: classes, or numbers with an exact integer image.
 
     The image of numbers is rint((y - centre) * 2**shift), so small that the
@@ -117,7 +117,7 @@ class Response:
         return len(self.codes)
 
     @classmethod
-    def of_classes(cls, y: Sequence[str], labels: Sequence[str] | None = None) -> Response:
+    def of_classes(cls, y: Sequence[str], labels: Sequence[str] | None = None) -> PredictedColumn:
         """Encode classes in the given order, else sorted."""
         found, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         if labels is not None:
@@ -128,7 +128,7 @@ class Response:
         return cls(codes.astype(np.int64), tuple(labels or map(str, found)))
 
     @classmethod
-    def of_numbers(cls, y: Any, weight: int | None = None) -> Response:
+    def of_numbers(cls, y: Any, weight: int | None = None) -> PredictedColumn:
         """Give numbers their exact integer image for records of total `weight`."""
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, PromiseError, SchemaError
+from ...notation import MISSING
 from ...plan import ColumnMap
-from ...plan.cells import MISSING
 from ...schema import Schema
 from ...table import Column, Table
 from ...table.numbers import LARGEST
-from .builder import Tree
-from .columns import Predictor, Response
+from .builder import BuiltTree
+from .columns import PredictedColumn, Predictor
 from .sanitize import ColumnPlan, group_labels
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedPredictor:
     """A predictor with the column it came from; `rank` leads from its values to the predictor's."""
 
     column: Column
@@ -32,7 +32,7 @@ class Encoded:
 
 def encode_predictor(
     table: Table, schema: Schema, name: str, single: bool, most_subsets: int = 12
-) -> Encoded:
+) -> EncodedPredictor:
     """Encode one predictor exactly.
 
     Parameters
@@ -68,7 +68,7 @@ def encode_predictor(
             wide=len(labels) > most_subsets,
             missing=column.has_missing,
         )
-        return Encoded(column, predictor, np.arange(len(labels)))
+        return EncodedPredictor(column, predictor, np.arange(len(labels)))
     values = np.asarray(column.values, dtype=np.float64)
     rank = np.arange(len(values))
     if single:
@@ -78,7 +78,7 @@ def encode_predictor(
             raise ParameterError(f"column {name!r} holds numbers too large for float32")
         values, rank = np.unique(cast + 0.0, return_inverse=True)
     predictor = Predictor(name, rank[column.codes].astype(np.int32), values, unit=column.unit)
-    return Encoded(column, predictor, rank)
+    return EncodedPredictor(column, predictor, rank)
 
 
 def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
@@ -102,7 +102,7 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
         )
 
 
-def exact_in_single(encoded: Sequence[Encoded]) -> list[str]:
+def exact_in_single(encoded: Sequence[EncodedPredictor]) -> list[str]:
     """The numeric columns whose values float32 cannot hold."""
     return [
         e.predictor.name
@@ -112,7 +112,9 @@ def exact_in_single(encoded: Sequence[Encoded]) -> list[str]:
     ]
 
 
-def encode_response(table: Table, name: str, classes: bool, kind: str | None = None) -> Response:
+def encode_response(
+    table: Table, name: str, classes: bool, kind: str | None = None
+) -> PredictedColumn:
     """Encode the response as classes or numbers; missing and constant ones are refused."""
     if name not in table.names:
         near = difflib.get_close_matches(name, table.names, n=1)
@@ -142,12 +144,12 @@ def encode_response(table: Table, name: str, classes: bool, kind: str | None = N
                 "classification tree was asked",
                 hint='use criterion "variance"',
             )
-        return Response(column.codes.astype(np.int64), tuple(column.values))
-    return Response.of_numbers(np.asarray(column.values)[column.codes])
+        return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))
+    return PredictedColumn.of_numbers(np.asarray(column.values)[column.codes])
 
 
 def column_map(
-    encoded: Encoded, plan: ColumnPlan, feature: int, trees: Sequence[Tree]
+    encoded: EncodedPredictor, plan: ColumnPlan, feature: int, trees: Sequence[BuiltTree]
 ) -> ColumnMap:
     """The recoding of one predictor as a plan record."""
     column, predictor = encoded.column, encoded.predictor

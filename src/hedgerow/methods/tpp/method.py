@@ -12,7 +12,7 @@ from ...errors import ParameterError, SchemaError
 from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
-from ..base import Method, plan_columns
+from ..base import Files, Method, plan_columns
 from .encoding import (
     check_numbers,
     column_map,
@@ -27,7 +27,7 @@ from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSetti
 from .targets import own_target
 
 if TYPE_CHECKING:
-    from ...criteria import Check
+    from ...guarantees import Check
 
 _SETTINGS = (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
 
@@ -287,7 +287,7 @@ class TreePatternPreserving(Method):
             raise ParameterError("trees is empty", hint="name at least one tree to keep")
         return list(self.trees)
 
-    def verify_release(self, original: Table, released: Table) -> list[Check]:
+    def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Rebuild the published trees from a released table; also derive L again.
 
         Parameters
@@ -297,7 +297,7 @@ class TreePatternPreserving(Method):
         released : Table
             The table, or its file read back.
         """
-        from ...criteria import Check
+        from ...guarantees import Check
 
         found = verify_model(self.model_, released)
         checks = [
@@ -322,13 +322,13 @@ class TreePatternPreserving(Method):
             )
         return checks
 
-    def files(self, release: Any) -> dict[str, str]:
+    def release_files(self, release: Any) -> Files:
         """The published model and its picture, by file name."""
         from .picture import trees_svg
 
-        return {"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)}
+        return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
-    def recipient(self, file: str) -> list[str]:
+    def recipient_lines(self, file: str) -> list[str]:
         """What the reader of the release must know about the model, as Markdown lines."""
         from .words import recipient_lines
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import HedgerowError, PlanError, SchemaError
-from ...plan.cells import MISSING
+from ...notation import MISSING
 from ...table import Table, read
-from .builder import Tree
-from .columns import Predictor, Response
+from .builder import BuiltTree
+from .columns import PredictedColumn, Predictor
 from .settings import from_json
 from .targets import own_target
 
@@ -47,7 +47,7 @@ class Verification:
 
 
 def tree_to_json(
-    tree: Tree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
+    tree: BuiltTree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
 ) -> dict[str, Any]:
     """A tree as plain data, nodes in order of creation, categories by their released labels.
 
@@ -90,7 +90,7 @@ def predictor_to_json(column: Predictor) -> dict[str, Any]:
 
 def model_to_json(
     descriptions: Sequence[Mapping[str, Any]],
-    trees: Sequence[Sequence[Tree]],
+    trees: Sequence[Sequence[BuiltTree]],
     columns: Sequence[Predictor],
     groups: Sequence[NDArray[np.int32]],
     response: Mapping[str, Any],
@@ -236,20 +236,20 @@ class _Found:
             wide=bool(p["one_against_rest"]),
         )
 
-    def response(self, classes: bool) -> Response:
+    def response(self, classes: bool) -> PredictedColumn:
         """The response as a model sees it."""
         described = self.data["response"]
         if classes:
             column = self.response_table.column(self.response_name, kind="categorical")
             if column.has_missing:
                 raise SchemaError(f"the response {self.response_name!r} has missing values")
-            return Response.of_classes(
+            return PredictedColumn.of_classes(
                 np.asarray(column.values, dtype=str)[column.codes], described["classes"]
             )
         column = self.response_table.column(self.response_name, kind="numeric")
         if column.has_missing:
             raise SchemaError(f"the response {self.response_name!r} has missing values")
-        return Response.of_numbers(np.asarray(column.values)[column.codes])
+        return PredictedColumn.of_numbers(np.asarray(column.values)[column.codes])
 
     def compare(self) -> Verification:
         """Rebuild every model; stop at the first node that differs."""
@@ -274,7 +274,7 @@ class _Found:
                 )
         return Verification(True, len(models), n_trees, n_splits)
 
-    def _rebuild(self, model: Mapping[str, Any]) -> Sequence[Tree]:
+    def _rebuild(self, model: Mapping[str, Any]) -> Sequence[BuiltTree]:
         settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
         if model["builder"] == "scikit-learn":
             from .sklearn_target import rebuild_from
@@ -287,7 +287,7 @@ class _Found:
             settings.pop("n_splits")
         target = own_target(from_json(settings))
         target.fit(self.columns, self.response(target.settings.classes))
-        trees: Sequence[Tree] = target.state(target.n_steps)
+        trees: Sequence[BuiltTree] = target.state(target.n_steps)
         return trees
 
 

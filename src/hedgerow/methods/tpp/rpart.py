@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import UnsupportedError
-from .builder import Grower, Tree
-from .columns import Predictor, Response
+from .builder import BuiltTree, Grower
+from .columns import PredictedColumn, Predictor
 from .settings import RpartSettings, TreeSettings, to_json
 
 
@@ -29,9 +29,11 @@ class RpartTree:
 
     def __init__(self, settings: RpartSettings) -> None:
         self.settings = settings
-        self.tree: Tree | None = None
+        self.tree: BuiltTree | None = None
 
-    def _grow(self, columns: Sequence[Predictor], response: Response, depth: int) -> Tree:
+    def _grow(
+        self, columns: Sequence[Predictor], response: PredictedColumn, depth: int
+    ) -> BuiltTree:
         s = self.settings
         if s.classes and len(response.labels) > 2:
             wide = [c.name for c in columns if not c.numeric and c.wide]
@@ -47,7 +49,7 @@ class RpartTree:
         )
         return Grower(columns, response, own, min_split=s.minsplit, ordered_anyway=True).grow()
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Grow the tree in full."""
         self.tree = self._grow(columns, response, self.settings.maxdepth)
 
@@ -57,14 +59,14 @@ class RpartTree:
         assert self.tree is not None
         return max(node.depth for node in self.tree.nodes)
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree down to a level."""
         assert self.tree is not None
         return (self.tree.keep(lambda node: node.depth < step),)
 
     def rebuild(
-        self, columns: Sequence[Predictor], response: Response, step: int
-    ) -> tuple[Tree, ...]:
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
         """Grow a tree of that depth."""
         return (self._grow(columns, response, step),)
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError
-from ...plan.cells import concatenation
-from .builder import Node, Tree
-from .columns import Predictor, Response
+from ...notation import concatenation
+from .builder import BuiltTree, Node
+from .columns import PredictedColumn, Predictor
 from .representatives import Boundary, plan_blocks, unused_value
 from .signatures import groups_of
 
@@ -41,7 +41,7 @@ class Step:
     """One state of the loop: trees, plans and the privacy reached."""
 
     step: int
-    trees: tuple[tuple[Tree, ...], ...]
+    trees: tuple[tuple[BuiltTree, ...], ...]
     plans: tuple[ColumnPlan, ...]
     k: int
     l: float | None
@@ -67,7 +67,7 @@ class Sanitizer:
     Parameters
     ----------
     columns : sequence of Predictor
-    response : sequence of Response
+    response : sequence of PredictedColumn
         The response as each target sees it.
     targets : sequence of Target
     sensitive : sequence of int arrays
@@ -79,7 +79,7 @@ class Sanitizer:
     def __init__(
         self,
         columns: Sequence[Predictor],
-        responses: Sequence[Response],
+        responses: Sequence[PredictedColumn],
         targets: Sequence[Any],
         sensitive: Sequence[NDArray[np.int64]] = (),
         rounded: Sequence[bool] | None = None,
@@ -254,7 +254,9 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def first_difference(old: Sequence[Tree], new: Sequence[Tree], model: int = 0) -> Mismatch | None:
+def first_difference(
+    old: Sequence[BuiltTree], new: Sequence[BuiltTree], model: int = 0
+) -> Mismatch | None:
     """The first node in which attribute, threshold, size or prediction differ, bit for bit."""
     if len(old) != len(new):
         return Mismatch(

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, UnsupportedError
-from .builder import Node, Tree, leaf_of
-from .columns import Predictor, Response
+from .builder import BuiltTree, Node, leaf_of
+from .columns import PredictedColumn, Predictor
 
 _KINDS = {
     "DecisionTreeClassifier": "decision_tree_classifier",
@@ -102,9 +102,9 @@ class SklearnTree:
     def __init__(self, estimator: Any) -> None:
         check_estimator(estimator)
         self.estimator = estimator
-        self.tree: Tree | None = None
+        self.tree: BuiltTree | None = None
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Read the fitted tree, and make sure that it was fitted on this table."""
         if not response.classes:
             check_response(response.y)
@@ -119,7 +119,9 @@ class SklearnTree:
                 "without sample_weight",
             )
 
-    def _fitted(self, columns: Sequence[Predictor], response: Response, leaves: int | None) -> Any:
+    def _fitted(
+        self, columns: Sequence[Predictor], response: PredictedColumn, leaves: int | None
+    ) -> Any:
         from sklearn.base import clone
 
         fresh = clone(self.estimator)
@@ -134,14 +136,14 @@ class SklearnTree:
         assert self.tree is not None
         return self.tree.n_splits
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree after its first splits."""
         assert self.tree is not None
         return (self.tree.prefix(step),)
 
     def rebuild(
-        self, columns: Sequence[Predictor], response: Response, step: int
-    ) -> tuple[Tree, ...]:
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
         """Fit the same parameters, limited to that many leaves (or as given, for the full tree)."""
         fitted = self._fitted(columns, response, self._leaves(step))
         return (read_tree(fitted, columns),)
@@ -178,15 +180,17 @@ def from_description(data: dict[str, Any]) -> Any:
     return makers[data["kind"]](**data["parameters"])
 
 
-def rebuild_from(data: dict[str, Any], columns: Sequence[Predictor], response: Response) -> Tree:
+def rebuild_from(
+    data: dict[str, Any], columns: Sequence[Predictor], response: PredictedColumn
+) -> BuiltTree:
     """Fit the described estimator on a released table."""
     x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
     estimator = from_description(data)
     return read_tree(estimator.fit(x, response.codes if response.classes else response.y), columns)
 
 
-def read_tree(estimator: Any, columns: Sequence[Predictor]) -> Tree:
-    """The public arrays of a fitted tree as a `Tree`, its splits numbered best first."""
+def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
+    """The public arrays of a fitted tree as a `BuiltTree`, its splits numbered best first."""
     t = estimator.tree_
     n = len(columns[0].codes)
     feature, threshold = t.feature, t.threshold
@@ -246,4 +250,4 @@ def read_tree(estimator: Any, columns: Sequence[Predictor]) -> Tree:
         order += 1
     for at, part in rows.items():
         leaf[part] = at
-    return Tree(tuple(nodes), leaf, closed_left=True)
+    return BuiltTree(tuple(nodes), leaf, closed_left=True)

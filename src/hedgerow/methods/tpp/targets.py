@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError
-from .builder import Tree, bootstrap, features_at, grow
-from .columns import Predictor, Response
+from .builder import BuiltTree, bootstrap, features_at, grow
+from .columns import PredictedColumn, Predictor
 from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
 
 
@@ -27,15 +27,15 @@ class Target(Protocol):
     def n_steps(self) -> int:
         """Steps of the model as fitted."""
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Build the model in full."""
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The trees after `step` steps of the model as fitted."""
 
     def rebuild(
-        self, columns: Sequence[Predictor], response: Response, step: int
-    ) -> tuple[Tree, ...]:
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
         """Build the model of `step` steps anew, from other columns."""
 
     def describe(self, step: int) -> dict[str, Any]:
@@ -50,9 +50,9 @@ class OwnTree:
 
     def __init__(self, settings: TreeSettings) -> None:
         self.settings = settings
-        self.tree: Tree | None = None
+        self.tree: BuiltTree | None = None
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Grow the tree in full."""
         self.tree = grow(columns, response, self.settings)
 
@@ -62,14 +62,14 @@ class OwnTree:
         assert self.tree is not None
         return self.tree.n_splits
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree after its first splits."""
         assert self.tree is not None
         return (self.tree.prefix(step),)
 
     def rebuild(
-        self, columns: Sequence[Predictor], response: Response, step: int
-    ) -> tuple[Tree, ...]:
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
         """Grow a tree with a stated number of splits."""
         return (grow(columns, response, replace(self.settings, n_splits=step)),)
 
@@ -88,9 +88,11 @@ class OwnForest:
 
     def __init__(self, settings: ForestSettings) -> None:
         self.settings = settings
-        self.trees: tuple[Tree, ...] = ()
+        self.trees: tuple[BuiltTree, ...] = ()
 
-    def _grow(self, columns: Sequence[Predictor], response: Response, tree: int) -> Tree:
+    def _grow(
+        self, columns: Sequence[Predictor], response: PredictedColumn, tree: int
+    ) -> BuiltTree:
         s = self.settings
         weights = bootstrap(s.seed, tree, response.n) if s.bootstrap else None
         chosen = s.max_features
@@ -104,7 +106,7 @@ class OwnForest:
             lambda path: features_at(s.seed, tree, path, len(columns), chosen),
         )
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Grow every tree."""
         self.trees = self.rebuild(columns, response, self.settings.n_trees)
 
@@ -113,13 +115,13 @@ class OwnForest:
         """Number of trees."""
         return len(self.trees)
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The first trees."""
         return self.trees[:step]
 
     def rebuild(
-        self, columns: Sequence[Predictor], response: Response, step: int
-    ) -> tuple[Tree, ...]:
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
         """Grow the first trees."""
         return tuple(self._grow(columns, response, b) for b in range(step))
 
@@ -142,9 +144,9 @@ class OwnBoosting:
 
     def __init__(self, settings: BoostingSettings) -> None:
         self.settings = settings
-        self.trees: tuple[Tree, ...] = ()
+        self.trees: tuple[BuiltTree, ...] = ()
 
-    def fit(self, columns: Sequence[Predictor], response: Response) -> None:
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Grow every stage."""
         self.trees = self.rebuild(columns, response, self.settings.n_trees)
 
@@ -153,13 +155,13 @@ class OwnBoosting:
         """Number of stages that found a split."""
         return len(self.trees)
 
-    def state(self, step: int) -> tuple[Tree, ...]:
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The first stages."""
         return self.trees[:step]
 
     def rebuild(
-        self, columns: Sequence[Predictor], response: Response, step: int
-    ) -> tuple[Tree, ...]:
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
         """Grow the first stages; it ends early when the residuals allow no split."""
         logistic = self.settings.loss == "logistic"
         if logistic and len(response.labels) != 2:
@@ -168,10 +170,10 @@ class OwnBoosting:
             )
         y = response.codes.astype(np.float64) if logistic else response.y
         score = np.full(len(y), _start(y, logistic))
-        trees: list[Tree] = []
+        trees: list[BuiltTree] = []
         for _ in range(step):
             probability = 1.0 / (1.0 + np.exp(-score)) if logistic else score
-            residual = Response.of_numbers(y - probability)
+            residual = PredictedColumn.of_numbers(y - probability)
             tree = grow(columns, residual, self.settings.tree)
             if tree.n_splits == 0:
                 break
@@ -197,7 +199,7 @@ def _start(y: NDArray[np.float64], logistic: bool) -> float:
     return log(mean / (1 - mean)) if logistic else mean
 
 
-def _newton(tree: Tree, probability: NDArray[np.float64]) -> Tree:
+def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
     """Leaf means turned into one Newton step of the logistic loss, summed exactly."""
     from math import fsum
 
@@ -209,7 +211,7 @@ def _newton(tree: Tree, probability: NDArray[np.float64]) -> Tree:
             below = fsum(curvature[rows])
             step = node.value[0] * node.n / below if below > 1e-12 else 0.0
             nodes[i] = replace(node, value=(step,))
-    return Tree(tuple(nodes), tree.leaf, tree.closed_left)
+    return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
 
 
 def own_target(settings: TreeSettings | ForestSettings | BoostingSettings | RpartSettings) -> Any:

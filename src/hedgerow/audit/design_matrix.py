@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..table import Column, Table
-from .extents import Extent
 from .grouping import FloatArray, IntArray
+from .released_values import Extent
 
 _WIDEST = 60
 """Categories beyond the most frequent ones share a column."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, SchemaError
-from ...plan.cells import interval
+from ...notation import interval
 from ...table import Table, binned
 from ...table.encode import Column, smallest
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..hierarchy import TOP
+from .hierarchy import TOP
 
 MISSING = "(missing)"
 JOIN = "+"

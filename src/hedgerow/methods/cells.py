@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..criteria import value_counts
 from ..errors import SchemaError
+from ..guarantees import value_counts
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.group import group_rows
-from ..plan.cells import MISSING, Cell, concatenation, interval, moment
+from ..notation import MISSING, Cell, concatenation, interval, moment
 from ..table import Column
 
 Ints = npt.NDArray[np.int64]

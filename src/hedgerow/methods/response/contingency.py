@@ -20,7 +20,7 @@ MAX_CELLS = 50_000_000
 
 
 @dataclass(frozen=True)
-class View:
+class SensitiveView:
     """One sensitive attribute, or several as one composite attribute.
 
     Parameters
@@ -55,7 +55,7 @@ class Setting:
         Proportions of the quasi-identifiers' cells.
     occupied : array of int
         Cells of `pi` that hold records.
-    views : tuple of View
+    views : tuple of SensitiveView
         The sensitive attributes, each on its own; with several and a randomized S, the
         composite as well.
     negations : int or tuple of tuple of int
@@ -68,7 +68,7 @@ class Setting:
     n: int
     pi: Floats
     occupied: Ints
-    views: tuple[View, ...]
+    views: tuple[SensitiveView, ...]
     negations: int | tuple[tuple[int, ...], ...] = 0
 
     @property
@@ -76,7 +76,7 @@ class Setting:
         """pi of the occupied cells."""
         return self.pi[self.occupied]
 
-    def excluded(self, view: View, u: int) -> NDArray[np.bool_] | None:
+    def excluded(self, view: SensitiveView, u: int) -> NDArray[np.bool_] | None:
         """Cells x values that the attacker excludes when the target's value is u; None for none."""
         width = view.share.shape[1]
         if isinstance(self.negations, int):
@@ -97,7 +97,7 @@ class Setting:
             return None
         return np.broadcast_to(flat, view.share.shape)
 
-    def known(self, view: View, u: int) -> Floats:
+    def known(self, view: SensitiveView, u: int) -> Floats:
         """The attacker's proportions per cell when the target's value is u (cells x values)."""
         out = self.excluded(view, u)
         if out is None:
@@ -106,7 +106,7 @@ class Setting:
         total = kept.sum(axis=1, keepdims=True)
         return np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
 
-    def sharpened(self, view: View) -> Floats:
+    def sharpened(self, view: SensitiveView) -> Floats:
         """c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value."""
         if self.negations == 0:
             return view.share
@@ -167,5 +167,5 @@ def build(
         value += np.ravel_multi_index([sensitive[j] for j in group], dims)
         table = np.bincount(value, minlength=len(occupied) * width).reshape(-1, width)
         share = table / counts[occupied][:, None]
-        views.append(View(group, dims, share, np.full(share.shape, float(cap))))
+        views.append(SensitiveView(group, dims, share, np.full(share.shape, float(cap))))
     return Setting(dims_q, dims_s, n, counts / n, occupied, tuple(views), negations)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..hierarchy import TOP, Hierarchy
-from ..plan.cells import MISSING, number, parse_dates, parse_range, split_concatenation
+from ..notation import MISSING, number, parse_dates, parse_range, split_concatenation
 from ..table import Column
 from .grouping import FloatArray, IntArray
 

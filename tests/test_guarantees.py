@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.criteria import (
+from hedgerow.errors import ParameterError, PlanError
+from hedgerow.guarantees import (
     Classes,
     Disclosure,
     KAnonymity,
@@ -24,7 +25,6 @@ from hedgerow.criteria import (
     rsd,
     value_counts,
 )
-from hedgerow.errors import ParameterError, PlanError
 from hedgerow.table import read
 
 

@@ -18,7 +18,7 @@ from ..schema import Schema
 from ..table import Table
 from ..table.encode import Column
 from .diversity import Sensitive
-from .lattice import Axis, Classes, Lattice, Node
+from .lattice import Axis, Lattice, Node, NodeClasses
 
 Ints = NDArray[np.int64]
 
@@ -53,7 +53,7 @@ class Domain:
     sensitive: tuple[Sensitive, ...]
 
     def recoding(
-        self, node: Node, lattice: Lattice, classes: Classes, out: NDArray[np.bool_]
+        self, node: Node, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
     ) -> Maps:
         """The plan's record of releasing one node."""
         maps = []

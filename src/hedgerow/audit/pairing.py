@@ -15,8 +15,8 @@ from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Column, Table, read
-from .extents import Extent, duplicates, read_extent
 from .grouping import Grouping, IntArray, group
+from .released_values import Extent, duplicates, read_extent
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +317,7 @@ def _notes(
 
 def recoded(plan: Plan, table: Table) -> Table:
     """A table with its quasi-identifiers as a plan releases them; nothing is said of what falls outside."""
-    from ..engines.memory import transform
+    from ..engines import transform
 
     arrow = table.arrow
     for name, column in transform(plan, table).columns.items():

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..plan.cells import moment, number
-from .extents import Extent
+from ..notation import moment, number
 from .grouping import FloatArray, IntArray
-from .released import Pair
+from .pairing import Pair
+from .released_values import Extent
 from .utility.distributions import spread
 
 BINS = 20
