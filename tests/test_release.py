@@ -211,7 +211,7 @@ def test_no_threshold_of_the_plan_reaches_the_recipient(release: Any) -> None:
 
     text = recipient(release, "release.csv")
     cells = {
-        c for c in read(release.table).column("age", "categorical").values if c.startswith("[")
+        c for c in read(release.table).column("age", kind="categorical").values if c.startswith("[")
     }
     assert cells
     assert not any(cell in text for cell in cells)

@@ -18,7 +18,9 @@ from hedgerow.table.encode import smallest
 
 
 def column(values, kind=None, categories=None, type=None, unit=None):
-    return read(pa.table({"c": pa.array(values, type)})).column("c", kind, categories, unit)
+    return read(pa.table({"c": pa.array(values, type)})).column(
+        "c", kind=kind, categories=categories, unit=unit
+    )
 
 
 def decode(found):

@@ -319,10 +319,7 @@ def recoded(plan: Plan, table: Table) -> Table:
     """A table with its quasi-identifiers as a plan releases them; nothing is said of what falls outside."""
     from ..engines import transform
 
-    arrow = table.arrow
-    for name, column in transform(plan, table).columns.items():
-        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
-    return Table(arrow)
+    return table.replaced(transform(plan, table).columns)
 
 
 def same(a: Column, b: Column) -> bool:

@@ -51,7 +51,7 @@ def inspect(
         schema = Schema.guess(people)
     rows: list[dict[str, Any]] = []
     for name in people.names:
-        column = people.column(name, schema.kinds.get(name))
+        column = people.column(name, kind=schema.kinds.get(name))
         missing = int(column.counts()[-1])
         rows.append(
             {

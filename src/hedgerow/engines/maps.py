@@ -70,10 +70,10 @@ def _numbers(column: ColumnMap, codes: Ints, table: Table) -> pa.Array | None:
 def _places(column: ColumnMap, table: Table) -> Ints:
     """For every row the place of its label in `_labels`."""
     if column.is_number:
-        coded = table.column(column.name, column.kind, unit=column.unit or None)
+        coded = table.column(column.name, kind=column.kind, unit=column.unit or None)
         place = np.searchsorted(np.asarray(column.cuts), coded.values, side="right")
     else:
-        coded = table.column(column.name, "categorical")
+        coded = table.column(column.name, kind="categorical")
         known = {category: i for i, category in enumerate(column.categories)}
         place = np.array(
             [known.get(value, _unknown(column)) for value in coded.values], dtype=np.int64

@@ -52,7 +52,7 @@ def with_fresh_key(plan: Randomize, table: Table) -> Transformed:
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
     """Categories of the plan per row; d where the plan does not know the value."""
     is_number = column.kind in ("numeric", "date")
-    found = table.column(column.name, column.kind, unit=column.unit or None)
+    found = table.column(column.name, kind=column.kind, unit=column.unit or None)
     d = column.d
     if is_number:
         place = np.searchsorted(np.asarray(column.cuts), found.values, side="right")

@@ -94,7 +94,9 @@ class Anatomy(Method):
         name = schema.sensitive[0]
         for each in (*schema.quasi, name):
             check_finite(table, each, schema.kinds.get(each) or table.kind(each))
-        column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
+        column = table.column(
+            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+        )
         codes = column.codes.astype(np.int64)
         counts = np.bincount(codes)
         if counts.max() * self.l > table.n_rows:
@@ -345,7 +347,7 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     first, second = read(qit), read(st)
     for name, table in ((sensitive, first), (sensitive, second), (GROUP, second), (COUNT, second)):
         table.kind(name)
-    coded = [first.column(n, "categorical") for n in columns]
+    coded = [first.column(n, kind="categorical") for n in columns]
     dims = [c.n_values + int(c.has_missing) for c in coded]
     if math.prod(dims) > 2**26:
         raise ParameterError(f"these columns span {math.prod(dims):,} cells", hint="count by fewer")
@@ -353,7 +355,7 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     for column, d in zip(coded, dims, strict=True):
         cell = cell * d + column.codes
     group = first.arrow.column(sensitive).to_numpy().astype(np.int64)
-    value = second.column(sensitive, "categorical")
+    value = second.column(sensitive, kind="categorical")
     d = value.n_values + int(value.has_missing)
     repeated = second.arrow.column(COUNT).to_numpy().astype(np.int64)
     groups = np.repeat(second.arrow.column(GROUP).to_numpy().astype(np.int64), repeated)

@@ -106,7 +106,7 @@ def build(
     for name in schema.quasi:
         kind = schema.kinds.get(name) or table.kind(name)
         check_finite(table, name, kind)
-        column = table.column(name, "categorical", schema.categories.get(name))
+        column = table.column(name, kind="categorical", categories=schema.categories.get(name))
         if kind == "numeric":
             column = _by_size(column)
         given = hierarchies.get(name)
@@ -148,7 +148,7 @@ def build(
 
 def check_finite(table: Table, name: str, kind: str) -> None:
     """Raise SchemaError when a column does not fit its kind or holds infinities."""
-    if kind in ("numeric", "date") and table.column(name, kind).infinite:
+    if kind in ("numeric", "date") and table.column(name, kind=kind).infinite:
         raise SchemaError(f"column {name!r} holds infinite values", hint="repair those rows")
 
 
@@ -190,7 +190,9 @@ def _counts(
 ) -> tuple[Ints, tuple[Sensitive, ...]]:
     parts, sensitive, start = [], [], 0
     for name in schema.sensitive:
-        column = table.column(name, schema.kinds.get(name), schema.categories.get(name))
+        column = table.column(
+            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+        )
         codes, d = column.codes.astype(np.int64), column.n_values
         d += int(column.has_missing)
         if n * d > _MOST_COUNTS:

@@ -155,7 +155,7 @@ def _by_datafly(data: Experiment, fold: Fold, k: int) -> Release:
     features = []
     for name in data.schema.quasi:
         values = recoded.get(name, table.column(name))
-        column = read(pa.table({name: values})).column(name, "categorical")
+        column = read(pa.table({name: values})).column(name, kind="categorical")
         features.append(Feature(list(column.values), column.codes.astype(np.int64)))
     key, _ = group_rows([f.codes.astype(np.uint32) for f in features])
     return features, key.astype(np.int64)

@@ -105,7 +105,8 @@ def unchanged(name: str, original: Table, released: Table) -> bool:
         return True
     kind = original.kind(name)
     order = original.declared(name) or None  # files may forget a declared order
-    a, b = original.column(name, kind, order), released.column(name, kind, order)
+    a = original.column(name, kind=kind, categories=order)
+    b = released.column(name, kind=kind, categories=order)
     if a.codes.shape != b.codes.shape or len(a.values) != len(b.values):
         return False
     same = np.array_equal(a.values, b.values) if a.is_number else list(a.values) == list(b.values)

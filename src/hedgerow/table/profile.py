@@ -131,7 +131,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
             kind = "categorical"
         elif kind == "categorical" and _are_dates(table, name):
             kind = "date"
-        column = table.column(name, kind)
+        column = table.column(name, kind=kind)
     except SchemaError:
         return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0, 0.0)
     missing = int(column.counts()[-1])

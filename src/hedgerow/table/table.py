@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from ..schema import KINDS, Kind
 from .dialect import FileFormat
 from .encode import Column, encode, kind_of
 from .frames import ArrowSource, Source
+from .relabel import as_categories, in_unit, ordered
 
 
 class Table:
@@ -76,11 +77,14 @@ class Table:
     def column(
         self,
         name: str,
+        *,
         kind: str | None = None,
         categories: Sequence[str] | None = None,
         unit: str | None = None,
     ) -> Column:
         """A column as codes and a sorted dictionary; encoded once, then kept.
+
+        Another kind, order or unit of the same column is made from the codes that are there.
 
         Parameters
         ----------
@@ -118,16 +122,69 @@ class Table:
             raise SchemaError(
                 f"column {name!r} has the unknown kind {found!r}", hint=f"one of {', '.join(KINDS)}"
             )
+        array = self.arrow.column(self._field(name).name)
+        if found == "numeric":
+            return self._kept((name, found), lambda: encode(name, array, "numeric"))
+        if found == "date":
+            return self._kept((name, found, unit), lambda: self._dates(name, unit))
         order = tuple(categories) if categories else self.declared(name)
-        key = (name, found, order, unit)
+        return self._kept(
+            (name, found, order), lambda: ordered(self._categories(name), cast(Kind, found), order)
+        )
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
+        """What was encoded under this key, made when nobody asked for it before."""
         if key not in self._columns:
-            self._field(name)
-            array = self.arrow.column(name)
-            self._columns[key] = encode(name, array, cast(Kind, found), order, unit)
+            self._columns[key] = make()
         return self._columns[key]
 
+    def _dates(self, name: str, unit: str | None) -> Column:
+        array = self.arrow.column(name)
+        if unit is None:
+            return encode(name, array, "date")
+        found = in_unit(self.column(name, kind="date"), unit)
+        return found or encode(name, array, "date", unit=unit)
+
+    def _categories(self, name: str) -> Column:
+        """A column as categories in their natural order."""
+        array = self.arrow.column(name)
+
+        def make() -> Column:
+            told = None
+            if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+                told = as_categories(self.column(name, kind="numeric"), array.type)
+            return told or encode(name, array, "categorical")
+
+        return self._kept((name, "categories"), make)
+
+    def replaced(
+        self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
+    ) -> Table:
+        """The table with some columns replaced and some dropped, as a table of its own.
+
+        Parameters
+        ----------
+        columns : mapping of str to pyarrow array
+            New values, one per row. Names that the table does not have are added at the end.
+        drop : iterable of str
+            Columns to leave out.
+
+        Returns
+        -------
+        Table
+            Columns that stay are not encoded a second time.
+        """
+        gone = self._check_change(columns, drop)
+        source = ArrowSource(self.arrow, file=True)
+        source = ArrowSource(source.restore(dict(columns), gone), file=True)
+        stayed = set(source.arrow.column_names) - set(columns)
+        source.categories = {n: c for n, c in self._source.categories.items() if n in stayed}
+        made = Table(source.arrow, source, self.layout)
+        made._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
+        return made
+
     def restore(
-        self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], drop: Iterable[str] = ()
+        self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
     ) -> Any:
         """The kind of frame that came in, with some columns replaced and some dropped.
 
@@ -144,15 +201,18 @@ class Table:
             Same column order; other columns keep type, index and values. A path gives a
             pyarrow table, a numpy array an object array. What came in is never changed.
         """
+        return self._source.restore(dict(replaced), self._check_change(replaced, drop))
+
+    def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
         gone = set(drop)
         for name in gone:
             self._field(name)
-        for name, array in replaced.items():
+        for name, array in columns.items():
             if len(array) != self.n_rows:
                 raise InputError(
                     f"column {name!r} has {len(array)} new values for {self.n_rows} rows"
                 )
-        return self._source.restore(dict(replaced), gone)
+        return gone
 
     def _field(self, name: str) -> pa.Field:
         if name not in self.arrow.column_names:

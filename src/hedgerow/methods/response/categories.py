@@ -48,7 +48,7 @@ def coded(
     table: Table, name: str, kind: str | None, categories: Sequence[str] | None, bins: Bins
 ) -> Coded:
     """Encode one column; numbers and dates are cut into bins of whole distinct values."""
-    column = table.column(name, kind, categories)
+    column = table.column(name, kind=kind, categories=categories)
     if column.infinite:
         raise SchemaError(
             f"column {name!r} holds infinite values", hint="repair or drop those rows"

@@ -76,7 +76,7 @@ def verify(method: RandomizedResponse, original: Table, released: Table) -> list
 def released_codes(table: Table, column: Randomized) -> np.ndarray:
     """The categories of released values; d where a value is not in the domain."""
     numbers = any(isinstance(c, float) for c in column.categories)
-    coded = table.column(column.name, "numeric" if numbers else "categorical")
+    coded = table.column(column.name, kind="numeric" if numbers else "categorical")
     place = {c: i for i, c in enumerate(column.categories) if c is not None}
     values = coded.values.tolist() if numbers else coded.values
     missing = column.d - 1 if column.categories[-1] is None else column.d
