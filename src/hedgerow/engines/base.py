@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from ..errors import ParameterError, UnsupportedError
-from ..plan import Mask, Plan
+from ..key import Key
+from ..plan import Plan
 from ..table import Table
 
 ENGINES = {"memory": "memory"}
@@ -40,8 +41,8 @@ class Transformed:
 class Engine(Protocol):
     """Where plans are executed."""
 
-    def execute(self, plan: Plan, table: Table) -> Transformed:
-        """Recode a table's columns by a plan."""
+    def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+        """Recode a table's columns by a plan; `key` decides the draws of plans that draw."""
         ...
 
 
@@ -55,20 +56,25 @@ def engine(name: str = "memory") -> Engine:
     return found
 
 
-def transform(plan: Plan, table: Table, name: str = "memory") -> Transformed:
+def transform(
+    plan: Plan, table: Table, name: str = "memory", key: Key | None = None
+) -> Transformed:
     """Recode a table's columns by a plan, on the engine of that name.
+
+    Plans that draw do so under `key`, by default a fresh one that is forgotten.
 
     Raises
     ------
     UnsupportedError
         Recodings of this kind depend on the whole table they were made from.
     """
-    if isinstance(plan.recoding, Mask):
+    if not plan.recoding.applies:
         raise plan.recoding.refuse()
-    return engine(name).execute(plan, table)
+    return engine(name).execute(plan, table, key)
 
 
-Executor = Callable[[Any, Table], Transformed]
+Executor = Callable[..., Transformed]
+"""Called with a recoding and a table, and with the key where the recoding draws."""
 
 
 class Executors:
@@ -86,12 +92,9 @@ class Executors:
 
         return keep
 
-    def execute(self, plan: Plan, table: Table) -> Transformed:
-        """Execute a plan; UnsupportedError when its kind holds for one table only."""
-        kind = plan.recoding.kind
+    def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+        """Execute a plan; UnsupportedError when this engine has nothing for its kind."""
+        kind, drawn = plan.recoding.kind, (key,) if plan.recoding.draws else ()
         if kind not in self._by_kind:
-            raise UnsupportedError(
-                f"a plan of the kind {kind!r} cannot be applied to other people",
-                hint="protect their table by itself",
-            )
-        return self._by_kind[kind](plan.recoding, table)
+            raise UnsupportedError(f"this engine cannot execute a plan of the kind {kind!r}")
+        return self._by_kind[kind](plan.recoding, table, *drawn)

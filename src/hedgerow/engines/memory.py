@@ -8,5 +8,5 @@ from .base import Executors
 _executors = Executors()
 _executors.register("partition")(partitions.partition)
 _executors.register("maps")(maps.recode)
-_executors.register("randomize")(randomize.with_fresh_key)
+_executors.register("randomize")(randomize.execute)
 execute = _executors.execute

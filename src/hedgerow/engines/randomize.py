@@ -43,9 +43,9 @@ def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
     return siphash_bytes(raw, ends, np.uint64(k0), np.uint64(k1))
 
 
-def with_fresh_key(plan: Randomize, table: Table) -> Transformed:
-    """Randomize under a key that is made for this once and forgotten."""
-    made, outside = randomize(table, plan, Key.new())
+def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
+    """Randomize under a key, by default one that is made for this once and forgotten."""
+    made, outside = randomize(table, plan, key or Key.new())
     return Transformed(made, sum(outside.values()))
 
 

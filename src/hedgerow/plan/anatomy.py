@@ -26,6 +26,7 @@ class Anatomize(Recoding):
     """
 
     kind: ClassVar[str] = "anatomy"
+    applies: ClassVar[bool] = False
 
     sensitive: str
     l: float

@@ -57,6 +57,7 @@ class Mask(Recoding):
     """
 
     kind: ClassVar[str] = "mask"
+    applies: ClassVar[bool] = False
 
     method: str
     columns: tuple[MaskedColumn, ...]

@@ -113,6 +113,7 @@ class Randomize(Recoding):
     """
 
     kind: ClassVar[str] = "randomize"
+    draws: ClassVar[bool] = True
 
     columns: tuple[Randomized, ...]
     row_id: str | None = None

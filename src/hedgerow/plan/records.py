@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..errors import UnsupportedError
 from ..notation import Cell
 
 VERSION = 1
@@ -35,6 +36,17 @@ class Recoding:
     """
 
     kind: ClassVar[str] = ""
+    applies: ClassVar[bool] = True
+    """Whether the plan can recode other people; otherwise it holds for one table alone."""
+    draws: ClassVar[bool] = False
+    """Whether a secret `Key` decides what becomes of a row."""
+
+    def refuse(self) -> UnsupportedError:
+        """The error for whoever wants to apply a plan that holds for one table alone."""
+        return UnsupportedError(
+            f"a plan of the kind {self.kind!r} cannot be applied to other people",
+            hint="protect their table by itself",
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""

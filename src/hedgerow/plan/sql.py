@@ -13,7 +13,6 @@ from typing import Protocol, runtime_checkable
 
 from ..errors import PlanError, UnsupportedError
 from ..notation import moment, number
-from .masking import Mask
 from .records import Partition, Plan, Recoded
 
 NATIVE = "duckdb"
@@ -79,7 +78,7 @@ def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
         made = plan.recoding.sql_columns(identifier)
         columns = (f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in kept)
         statement = f"SELECT {', '.join(columns)}\nFROM {source}"
-    elif isinstance(plan.recoding, Mask):
+    elif not plan.recoding.applies:
         raise plan.recoding.refuse()
     else:
         raise UnsupportedError(

@@ -7,11 +7,10 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..engines import Transformed, transform
-from ..engines.randomize import randomize
+from ..engines import transform
 from ..errors import PlanError
 from ..key import Key
-from ..plan import Plan, Randomize
+from ..plan import Plan
 from ..table import Table, read
 
 
@@ -60,11 +59,7 @@ def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
     """
     table = read(people)
     check_columns(plan, table)
-    if key is not None and isinstance(plan.recoding, Randomize):
-        columns, outside = randomize(table, plan.recoding, key)
-        made = Transformed(columns, sum(outside.values()))
-    else:
-        made = transform(plan, table)
+    made = transform(plan, table, key=key)
     known = {column.name: column.role for column in plan.columns}
     strangers = [name for name in table.names if name not in known]
     dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]
