@@ -125,6 +125,38 @@ def test_the_method_given_is_not_changed_and_the_source_neither() -> None:
     assert not hasattr(method, "plan_")
 
 
+def test_progress_names_the_steps_and_ends_the_work(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def stop(at: str) -> Any:
+        def progress(step: str, done: float | None) -> None:
+            assert done is None or 0 <= done <= 1
+            if step not in told:
+                told.append(step)
+            if step == at:
+                raise KeyboardInterrupt
+
+        return progress
+
+    method = hr.MART(k=5, max_disclosure=None)
+    release = hr.protect(people(), SCHEMA, method, progress=stop("no such step"))
+    release.write(tmp_path / "out", progress=stop("no such step"))
+    assert told == ["reading", "fitting", "recoding", "verifying", "writing", "reading back"]
+    for step in told[:4]:
+        with pytest.raises(KeyboardInterrupt):
+            hr.protect(people(), SCHEMA, method, progress=stop(step))
+    for step in told[4:]:
+        with pytest.raises(KeyboardInterrupt):
+            release.write(tmp_path / "other", progress=stop(step))
+        assert written(tmp_path) == ["out"]
+
+
+def test_a_release_knows_the_row_of_the_input_behind_each_of_its_own(release: Any) -> None:
+    assert release.table.column("income").to_pylist() == [
+        people().column("income")[int(row)].as_py() for row in release.rows
+    ]
+
+
 def change(release: Any, column: str, row: int, value: Any) -> None:
     at = release.table.column_names.index(column)
     cells = release.table.column(column).to_pylist()

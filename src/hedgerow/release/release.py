@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import ParameterError
@@ -19,6 +22,11 @@ from .verify import classes, require, verify
 if TYPE_CHECKING:
     from ..audit.result import Audit
     from ..methods.base import Method
+
+
+Progress = Callable[[str, float | None], None]
+"""Told the name of each step and which part of it is done (None where that is not known); an
+error that it raises ends the work, and nothing is left of it."""
 
 
 class Release:
@@ -61,6 +69,14 @@ class Release:
             f"Release({self.plan.method}, {self.released.n_rows:,} rows, "
             f"{len(self.checks)} checks hold)"
         )
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """For every row of `table` the row of the input that it came from; shape (n_rows,).
+
+        Private: it says who stands where.
+        """
+        return np.arange(self.original.n_rows, dtype=np.int64)
 
     def verify(self) -> list[Check]:
         """Derive every promise again from the released table as it stands now.
@@ -122,6 +138,7 @@ class Release:
         force: bool = False,
         escape: bool = True,
         measured: Audit | None = None,
+        progress: Progress | None = None,
     ) -> Path:
         """Write the release as a folder that appears whole or not at all.
 
@@ -141,6 +158,9 @@ class Release:
         measured : Audit, optional
             What ``hr.audit(release.original, release.table, release.schema)`` measured:
             ``report.html`` is written from it, and ``audit.json`` holds its numbers too.
+        progress : callable, optional
+            Called with the name of each step ("writing", "reading back") and the part of it that is
+            done, or None; what it raises ends the work, and nothing is left behind.
 
         Returns
         -------
@@ -158,7 +178,9 @@ class Release:
 
         if self.table is not self._verified or not isinstance(self.table, pa.Table):
             self.verify()  # frames of other kinds can be changed in place
-        return write(self, Path(folder), force=force, escape=escape, measured=measured)
+        return write(
+            self, Path(folder), force=force, escape=escape, measured=measured, progress=progress
+        )
 
 
 def check_to_json(check: Check) -> dict[str, Any]:
@@ -173,7 +195,12 @@ def check_to_json(check: Check) -> dict[str, Any]:
 
 
 def protect(
-    people: Any, schema: Schema, method: Any, *, pseudonym_key: bytes | None = None
+    people: Any,
+    schema: Schema,
+    method: Any,
+    *,
+    pseudonym_key: bytes | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Protect a table of people by a method, and verify what comes out.
 
@@ -189,6 +216,9 @@ def protect(
         Replace the identifiers by pseudonyms under this secret key (at least 16
         bytes) instead of leaving them out. Pseudonyms link the records of one
         person, within this release and with others under the same key.
+    progress : callable, optional
+        Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
+        part of it that is done, or None; what it raises ends the work.
 
     Returns
     -------
@@ -209,6 +239,8 @@ def protect(
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
+    step = progress or _silent
+    step("reading", None)
     table = read(people)
     schema.check(table.names)
     if not schema.quasi:
@@ -216,8 +248,10 @@ def protect(
             "the schema names no quasi-identifier, so there is nothing to protect",
             hint="name what an intruder may know: Schema(quasi=[...])",
         )
+    step("fitting", None)
     fitted: Method = method.copy().fit_table(table, schema)
     plan: Plan = fitted.plan_
+    step("recoding", None)
     made = fitted.release_table(table)
     replaced = dict(made.columns)
     kept: tuple[str, ...] = ()
@@ -234,5 +268,10 @@ def protect(
         recoded=tuple(made.columns),
         pseudonyms=kept,
     )
+    step("verifying", None)
     release.verify()
     return release
+
+
+def _silent(step: str, done: float | None) -> None:
+    """Nobody asked for progress."""

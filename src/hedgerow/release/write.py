@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,13 @@ PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "rep
 
 
 def write(
-    release: Release, folder: Path, *, force: bool, escape: bool, measured: Any = None
+    release: Release,
+    folder: Path,
+    *,
+    force: bool,
+    escape: bool,
+    measured: Any = None,
+    progress: Callable[[str, float | None], None] | None = None,
 ) -> Path:
     """Write, read back, verify, and only then give the folder its name."""
     check_target(folder, force)
@@ -38,7 +45,7 @@ def write(
     except OSError as error:
         raise _cannot(folder, error) from None
     try:
-        _fill(release, hidden, escape, measured)
+        _fill(release, hidden, escape, measured, progress or (lambda step, done: None))
         _put(hidden, folder, force)
     except OSError as error:
         raise _cannot(folder, error) from None
@@ -72,9 +79,17 @@ def check_target(folder: Path, force: bool = False) -> None:
             )
 
 
-def _fill(release: Release, folder: Path, escape: bool, measured: Any) -> None:
+def _fill(
+    release: Release,
+    folder: Path,
+    escape: bool,
+    measured: Any,
+    step: Callable[[str, float | None], None],
+) -> None:
     file = folder / f"release{release.original.suffix}"
+    step("writing", None)
     write_table(release.released.arrow, file, like=release.original, escape=escape)
+    step("reading back", None)
     # What was recoded repeats: whole columns of text need not be made to be compared.
     back = read(file, unescape_formulas=escape, dictionaries=release.recoded)
     checks = release.checks if _identical(release.released, back) else release.verify_table(back)
