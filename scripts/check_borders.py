@@ -10,6 +10,7 @@ from pathlib import Path
 # Rooms in the order in which data flows; a room may import itself and any earlier one.
 ORDER = (
     "errors",
+    "files",
     "kernels",
     "hierarchy",
     "notation",
@@ -52,7 +53,7 @@ ALLOWED = {
 }
 
 # Rooms that hold nothing but the standard library (plan: sqlglot inside `to_sql` alone).
-PLAIN = {"errors", "hierarchy", "notation", "schema", "plan"}
+PLAIN = {"errors", "files", "hierarchy", "notation", "schema", "plan"}
 
 # Late imports against the order that keep the public face pleasant: (file, imported room).
 LATE = {

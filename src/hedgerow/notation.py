@@ -1,4 +1,4 @@
-"""One released cell as text, and back: ranges, sets of categories, weights, ``*``.
+"""How things are written down: released cells as text and back, results as plain data.
 
 The one home of the release notation. A range is ``[27-39]`` (dates
 ``[2001-05-01/2003-01-31]``), a single value stays bare, categories join with
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any
 
 from .hierarchy import TOP
 
@@ -153,3 +155,42 @@ def parse_dates(text: str) -> tuple[str, str] | None:
     except ValueError:
         return None
     return ends
+
+
+def plain(
+    value: Any, *, digits: int | None = None, other: Callable[[Any], Any] | None = None
+) -> Any:
+    """A value as JSON holds it: dicts, lists, text, numbers, booleans and None.
+
+    Parameters
+    ----------
+    value : anything
+        Mappings, sequences, sets (sorted) and numpy arrays become dicts and lists, whatever
+        they hold; numbers that are not finite become None.
+    digits : int, optional
+        Round to this many significant digits: sums in another order differ in their last bits.
+    other : callable, optional
+        What becomes of any other object; by default TypeError.
+
+    Examples
+    --------
+    >>> plain({1: (0.1 + 0.2, float("inf"))}, digits=10)
+    {'1': [0.3, None]}
+    """
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        if not isfinite(value):
+            return None
+        return float(value) if digits is None else float(f"{value:.{digits}g}")
+    if isinstance(value, Mapping):
+        return {str(k): plain(v, digits=digits, other=other) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v, digits=digits, other=other) for v in value]
+    if isinstance(value, (set, frozenset)):
+        return plain(sorted(value), digits=digits, other=other)
+    if hasattr(value, "tolist"):  # arrays and scalars of numpy
+        return plain(value.tolist(), digits=digits, other=other)
+    if other is None:
+        raise TypeError(f"{type(value).__name__} is no plain data")
+    return other(value)

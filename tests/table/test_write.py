@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import errno
-import io
 import json
 import stat
 from decimal import Decimal
@@ -15,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.limits import a_file_holds
 
 from hedgerow.errors import OutputError
-from hedgerow.table import read, write
+from hedgerow.table import read
+from hedgerow.table.dialect import Dialect
 from hedgerow.table.escape import escape_cells, unescape_cells
 from hedgerow.table.write import write_table
 
@@ -160,7 +160,7 @@ def test_any_text_survives_any_dialect(tmp_path, records, dialect):
     table = pa.table({"a": [r[0] for r in records], "b": [float(r[1]) for r in records],
                       "c": [r[2] for r in records]})  # fmt: skip
     write_table(table, tmp_path / "out.csv", like=like)
-    like_again = write.Dialect(**vars(like.layout.dialect))
+    like_again = Dialect(**vars(like.layout.dialect))
     from hedgerow.table.csvfile import _through_duckdb
 
     read_back = _through_duckdb(
@@ -174,35 +174,16 @@ def test_any_text_survives_any_dialect(tmp_path, records, dialect):
     assert numbers == table.column("b").to_pylist()
 
 
-class Full(io.RawIOBase):
-    """A file on a disk that has room for a few bytes."""
-
-    def __init__(self) -> None:
-        self.room = 10
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data) -> int:
-        self.room -= len(bytes(data))
-        if self.room < 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return len(bytes(data))
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_full_disk_is_named_and_leaves_nothing(tmp_path, suffix, monkeypatch):
+def test_a_disk_without_room_is_named_and_leaves_what_was_there(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"
-
-    def create(where):
-        where.touch()
-        return Full()
-
-    monkeypatch.setattr(write, "_create", create)
-    with pytest.raises(OutputError, match="No space left on device") as caught:
-        write_table(TABLE, path)
-    assert str(path) in str(caught.value)
-    assert not path.exists()
+    for before in (None, b"an earlier file"):
+        if before is not None:
+            path.write_bytes(before)
+        with a_file_holds(10), pytest.raises(OutputError, match="File too large") as caught:
+            write_table(TABLE, path)
+        assert str(path) in str(caught.value)
+        assert [f.read_bytes() for f in tmp_path.iterdir()] == ([before] if before else [])
 
 
 def test_unwritable_places_are_named(tmp_path):

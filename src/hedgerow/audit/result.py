@@ -9,10 +9,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ..plan.codec import write_private
+from ..files import write_private
+from ..notation import plain
 from .measures import MEASURES
 
 VERSION = 1
+DIGITS = 10
+"""Significant digits of what is told; sums in another row order differ in their last bits."""
 
 NOT_MEASURED = (
     "membership: whether somebody is in the table at all",
@@ -53,18 +56,18 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (``audit/schema.json`` describes it)."""
-        return {
-            "hedgerow_audit": VERSION,
-            "table": _plain(self.table),
-            "risk": _plain(self.risk),
-            "attacks": _plain(self.attacks),
-            "utility": _plain(self.utility),
-            "pictures": _plain(self.pictures),
-            "not_measured": list(NOT_MEASURED),
+        told = {
+            "table": self.table,
+            "risk": self.risk,
+            "attacks": self.attacks,
+            "utility": self.utility,
+            "pictures": self.pictures,
+            "not_measured": NOT_MEASURED,
             "measures": {name: m.to_dict() for name, m in MEASURES.items()},
-            "parameters": _plain(self.parameters),
-            "versions": dict(self.versions),
+            "parameters": self.parameters,
+            "versions": self.versions,
         }
+        return {"hedgerow_audit": VERSION, **plain(told, digits=DIGITS)}
 
     def to_json(self) -> str:
         """The audit as JSON text; infinite numbers stand as null."""
@@ -72,7 +75,7 @@ class Audit:
 
     def save(self, path: str | Path) -> None:
         """Write the audit as JSON, readable by its owner alone."""
-        write_private(Path(path), self.to_json())
+        write_private(path, self.to_json())
 
     def report(
         self,
@@ -101,7 +104,7 @@ class Audit:
         from ..report import render
 
         write_private(
-            Path(path), render(self, audience=audience, plan=plan, checks=checks, drawings=drawings)
+            path, render(self, audience=audience, plan=plan, checks=checks, drawings=drawings)
         )
 
     def __str__(self) -> str:
@@ -115,19 +118,3 @@ def json_schema() -> dict[str, Any]:
     text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
     made: dict[str, Any] = json.loads(text)
     return made
-
-
-def _plain(value: Any) -> Any:
-    """Lists, dicts, numbers (ten digits) and text only; what is not finite becomes None."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            return None
-        # sums in another row order differ in their last bits; ten digits do not
-        return float(f"{value:.10g}")
-    return value

@@ -12,6 +12,7 @@ from ..engines import Transformed, transform
 from ..errors import ParameterError, PlanError
 from ..guarantees import Check
 from ..kernels.threads import side_by_side
+from ..notation import plain
 from ..plan import Plan, PlanColumn
 from ..schema import Schema
 from ..table import Table, read
@@ -171,7 +172,8 @@ class Method(Estimator):
 
     def plan_parameters(self) -> dict[str, Any]:
         """The parameters as plain JSON values for the plan (the schema left out)."""
-        return {k: _plain(v) for k, v in self.get_params(deep=False).items() if k != "schema"}
+        given = self.get_params(deep=False)
+        return {k: plain(v, other=_in_words) for k, v in given.items() if k != "schema"}
 
 
 def check_columns(table: Table, schema: Schema) -> None:
@@ -220,13 +222,6 @@ def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
     return made
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+def _in_words(value: Any) -> Any:
+    """A parameter that is an object: a guarantee as its promise, others as they show themselves."""
     return value.promise() if hasattr(value, "promise") else repr(value)

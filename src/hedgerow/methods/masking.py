@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..engines import Transformed
+from ..notation import plain
 from ..plan.masking import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
@@ -75,7 +76,7 @@ class Masking(Method):
         made = self._mask(table, schema)
         self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
         self.facts_, self.columns_ = dict(made.facts), made.columns
-        recoding = Mask(self.words, made.columns, _plain(dict(made.facts)))
+        recoding = Mask(self.words, made.columns, plain(made.facts))
         return Plan(
             type(self).__name__,
             self._parameters(),
@@ -118,7 +119,7 @@ class Masking(Method):
     def _parameters(self) -> dict[str, Any]:
         """The parameters as plain data; what must stay secret is left out."""
         return {
-            name: _plain(value)
+            name: plain(value)
             for name, value in self.get_params(deep=False).items()
             if name not in SECRET
         }
@@ -225,14 +226,3 @@ def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64
     if pa.types.is_string(original) or pa.types.is_null(original):
         return texts
     return texts.cast(original)
-
-
-def _plain(value: Any) -> Any:
-    """Parameters and facts as JSON can hold them."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value.item() if isinstance(value, np.generic) else value

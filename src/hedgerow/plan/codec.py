@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,16 +103,3 @@ def _strip(record: Any, data: Mapping[str, Any]) -> dict[str, Any]:
         else:
             kept[entry.name] = plain
     return kept
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write text to a file that only its owner can read, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise

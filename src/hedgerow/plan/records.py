@@ -217,9 +217,10 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON, readable by its owner alone (mode 0600)."""
-        from .codec import dumps, write_private
+        from ..files import write_private
+        from .codec import dumps
 
-        write_private(Path(path), dumps(self))
+        write_private(path, dumps(self))
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:

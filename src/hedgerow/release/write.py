@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import hedgerow
 
 from ..errors import OutputError
+from ..files import write_private
 from ..plan.codec import dumps
 from ..table import Table, read
 from ..table.write import write_table
@@ -111,9 +112,7 @@ def _fill(
         RECIPIENT: recipient(release, file.name),
     }
     for name, text in {**texts, **extra}.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    for entry in folder.iterdir():
-        entry.chmod(0o600)
+        write_private(folder / name, text)
 
 
 def _identical(released: Table, back: Table) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OutputError
+from ..files import private_file
 from .dialect import Dialect, FileFormat
 from .encode import is_text
 from .escape import concat, escape_cells
@@ -52,7 +50,7 @@ def write_table(
     layout = like.layout if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
     try:
-        with open_private(path) as file:
+        with private_file(path) as file:
             if suffix == ".csv":
                 dialect = layout.dialect
                 if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
@@ -60,36 +58,11 @@ def write_table(
                 _write_csv(table, file, dialect, escape)
             else:
                 _WRITERS[suffix](table, file)
-    except OSError as error:
-        reason = error.strerror or "the file system refused it"
-        raise OutputError(
-            f"cannot write {path}: {reason}", hint="choose another place, or make room there"
-        ) from None
     except pa.ArrowException as error:
         raise OutputError(
             f"cannot write {path}: {type(error).__name__} for one of its column types",
             hint="write Parquet or Arrow, which hold every type",
         ) from None
-
-
-@contextlib.contextmanager
-def open_private(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for its owner alone; when writing fails, nothing is left of it."""
-    made = not path.exists()
-    try:
-        with _create(path) as file:
-            yield file
-    except BaseException:
-        if made:
-            path.unlink(missing_ok=True)
-        raise
-
-
-def _create(path: Path) -> IO[bytes]:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        os.fchmod(handle, 0o600)  # a file that stood there keeps its mode otherwise
-    return os.fdopen(handle, "wb")
 
 
 def _written_out(table: pa.Table) -> pa.Table:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, UnsupportedError
+from ...notation import plain
 from .builder import BuiltTree, Node, leaf_of
 from .columns import PredictedColumn, Predictor
 
@@ -155,10 +156,7 @@ class SklearnTree:
         """Builder, its version and parameters."""
         import sklearn
 
-        parameters = {
-            key: value.item() if isinstance(value, np.generic) else value
-            for key, value in self.estimator.get_params().items()
-        }
+        parameters = plain(self.estimator.get_params())
         if self._leaves(step) is not None:
             parameters["max_leaf_nodes"] = self._leaves(step)
         return {

@@ -1,0 +1,120 @@
+"""Private files appear whole or not at all; data is written down as plain JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+
+import numpy as np
+import pytest
+
+from hedgerow.errors import OutputError
+from hedgerow.files import private_file, write_private
+from hedgerow.notation import plain
+from tests.limits import a_file_holds
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("stood_there", [False, True])
+def test_a_private_file_is_its_owners_alone(tmp_path, stood_there):
+    path = tmp_path / "plan.json"
+    if stood_there:
+        path.write_text("old")
+        path.chmod(0o644)
+    mask = os.umask(0)
+    try:
+        write_private(path, "äöü\n")
+    finally:
+        os.umask(mask)
+    assert path.read_bytes() == "äöü\n".encode()
+    assert mode(path) == 0o600
+    assert [p.name for p in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_until_it_is_whole_nothing_has_its_name(tmp_path):
+    path = tmp_path / "t"
+    with private_file(path) as file:
+        file.write(b"half")
+        file.flush()
+        beside = list(tmp_path.iterdir())
+        assert not path.exists()
+        assert [mode(p) for p in beside] == [0o600]
+    assert path.read_bytes() == b"half"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interruption_leaves_the_old_file_alone(tmp_path, error):
+    path = tmp_path / "t"
+    path.write_text("old")
+
+    def interrupted():
+        with private_file(path) as file:
+            file.write(b"new")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_full_disk_leaves_the_old_file_alone(tmp_path):
+    path = tmp_path / "t"
+    path.write_text("old")
+    with (
+        a_file_holds(10),
+        pytest.raises(OutputError, match=f"cannot write {path}: File too large"),
+    ):
+        write_private(path, "x" * 100)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_what_a_link_points_to_is_replaced(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "t")
+    write_private(tmp_path / "link", "x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "t").read_text() == "x"
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
+    reader.start()
+    write_private(path, "x")
+    reader.join(timeout=10)
+    assert found == [b"x"]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_plain_data_is_what_json_holds():
+    value = {
+        1: (np.int32(2), np.float64(0.1) + 0.2, float("nan"), -np.inf, np.bool_(True)),
+        "array": np.array([[1, 2], [3, 4]]),
+        "set": {"b", "a"},
+        "none": None,
+        "text": np.str_("x"),
+    }
+    made = plain(value, digits=10)
+    assert made == {
+        "1": [2, 0.3, None, None, True],
+        "array": [[1, 2], [3, 4]],
+        "set": ["a", "b"],
+        "none": None,
+        "text": "x",
+    }
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+    assert plain(0.1 + 0.2) == 0.1 + 0.2
+    assert type(plain(np.float64(1.5))) is float
+
+
+def test_plain_data_refuses_or_hands_on_what_json_cannot_hold():
+    with pytest.raises(TypeError, match="complex is no plain data"):
+        plain([1j])
+    assert plain([1j], other=str) == ["1j"]
