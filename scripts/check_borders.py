@@ -11,6 +11,7 @@ from pathlib import Path
 ORDER = (
     "errors",
     "files",
+    "progress",
     "kernels",
     "hierarchy",
     "notation",

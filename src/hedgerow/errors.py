@@ -51,5 +51,9 @@ class PromiseError(HedgerowError):
     """A released table does not keep a promise; nothing is written."""
 
 
+class Cancelled(HedgerowError):
+    """Work was stopped by whoever asked for it; nothing is left half done."""
+
+
 class UnsupportedError(HedgerowError):
     """The request falls outside what a method guarantees, and is refused by name."""

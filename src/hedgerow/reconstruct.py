@@ -20,6 +20,7 @@ from .methods.response.rr_matrix import Channel
 from .methods.response.verify import released_codes
 from .notation import number
 from .plan import Plan, Randomize, Randomized
+from .release.folder import released_table
 from .table import Table, binned, read
 
 Floats = NDArray[np.float64]
@@ -354,12 +355,8 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
         raise InputError(f"there is no file or folder {release}")
     if isinstance(release, (str, Path)) and Path(release).is_dir():
         folder = Path(release)
-        files = sorted(f for f in folder.iterdir() if f.stem == "release" and f.suffix != ".html")
-        if not files:
-            raise InputError(f"the folder {folder} holds no release table")
-        return read(files[0], unescape_formulas=True), _randomize(
-            parameters if parameters is not None else folder / PUBLIC
-        )
+        table = released_table(folder)
+        return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
     if parameters is not None:
         return read(release), _randomize(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.frontier import Point, mark_dominated
-from hedgerow.errors import InfeasibleError, ParameterError
+from hedgerow.errors import Cancelled, InfeasibleError, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def found(people, schema):
 
 
 def point(disclosure, utility, k=5):
-    return Point("m", {}, k, 1, disclosure, 0.0, 0.0, 0.0, disclosure, utility)
+    return Point("m", {}, k, 1, disclosure, 0.0, 0.0, None, 0.0, disclosure, utility)
 
 
 def test_dominance_by_hand():
@@ -72,11 +72,54 @@ def test_threads_and_progress_change_nothing(people, schema):
     seen = []
     options = {"k": [5, 40], "max_disclosure": [0.4]}
     one = hr.frontier(
-        people, schema, threads=1, progress=lambda i, n: seen.append((i, n)), **options
+        people, schema, threads=1, progress=lambda step, share: seen.append(share), **options
     )
     two = hr.frontier(people, schema, threads=2, **options)
     assert one.points == two.points
-    assert seen == [(1, 2), (2, 2)]
+    assert seen == [0.0, 0.5, 1.0]
+
+
+def test_whoever_listens_can_stop_it(people, schema):
+    def stop(step, share):
+        if share:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        hr.frontier(people, schema, k=[5, 10, 20, 40], threads=2, progress=stop)
+
+
+def test_methods_that_alter_values_are_judged_by_linkage(people, schema):
+    methods = [hr.MART(), hr.PRAM(random_state=1), hr.RandomizedResponse(l=1.5)]
+    roles = schema.replace(quasi=["job", "sex"], sensitive=["ill"])
+    found = hr.frontier(people, roles, methods=methods, k=[5], max_disclosure=[0.5])
+    mart, pram, rr = found.points
+    assert "linked" in found.disclosure
+    assert mart.k >= 5
+    assert pram.k is pram.worst is rr.k is None
+    for p in found.points:
+        assert 0 < p.linkage == p.disclosure <= 1
+    # MART's share is that of drawing from the person's own class
+    release = found.release(mart)
+    sizes = hr.audit(people, release, attacks=False, learning=False).risk["release"]
+    assert mart.linkage == pytest.approx(sizes["reidentification"]["marketer"]["average"], rel=0.3)
+    with pytest.raises(ParameterError, match="alters values"):
+        hr.frontier(people, roles, methods=methods, disclosure="worst")
+
+
+def test_equal_releases_are_measured_alike_and_draws_apart(people):
+    roles = hr.Schema(quasi=["age", "pay"])
+    methods = {str(seed): hr.NoiseAddition(0.3, random_state=seed) for seed in (1, 2)}
+    methods["1 again"] = hr.NoiseAddition(0.3, random_state=1)
+    one, two, again = hr.frontier(people, roles, methods=methods).points
+    assert (one.linkage, one.utility) == (again.linkage, again.utility)
+    assert one.utility != two.utility
+
+
+def test_anatomy_tells_what_its_buckets_tell(people, schema):
+    roles = schema.replace(sensitive=["job"], quasi=["age", "sex"])
+    (p,) = hr.frontier(people, roles, hr.Anatomy(l=3)).points
+    assert p.k < 5  # the quasi-identifiers stand as they were
+    assert 0 < p.worst < 1  # and no bucket tells a value for certain
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
         "Original</th>",
         "Over control",
         '<th scope="row">threshold</th>',
-        "seed",
+        "random_state",
     ):
         assert word in page
         assert word not in recipient

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,25 @@ from typing import Any
 import numpy as np
 
 from ..errors import InfeasibleError, ParameterError
+from ..methods.masking import fingerprint
+from ..progress import Progress, telling
 from ..schema import Schema
 from ..table import Table, read
 from .grouping import count
-from .pairing import Pair, align, recoded
+from .pairing import Pair, align, pair_up
 from .risk import disclosure as categorical
 from .risk import numeric
+from .risk.linkage import linking_attacks
+from .subject import of_fitted
 from .utility.loss import penalty
 from .utility.queries import range_queries
 
-DISCLOSURES = ("worst", "mean_groups", "mean_records")
+DISCLOSURES = {
+    "worst": "disclosure of the most exposed class (left is safer)",
+    "mean_groups": "disclosure, mean over classes (left is safer)",
+    "mean_records": "disclosure, mean over records (left is safer)",
+    "linkage": "records linked with their originals (left is safer)",
+}
 UTILITIES = {
     "certainty": "certainty kept (1 - NCP)",
     "queries": "1 - median error of counting queries",
@@ -30,6 +39,8 @@ UTILITIES = {
 }
 SAME = 1e-3
 """Disclosures that differ by less count as equal."""
+LOOKED_UP = 500
+"""People whose record is looked for on the linkage axis."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +53,17 @@ class Point:
         The method's name.
     parameters : mapping
         Its k, max_disclosure and what else was asked.
-    k : int
-        Records of the smallest class, as reached.
-    classes : int
+    k : int or None
+        Records of the smallest class, as reached; None where values were altered, so
+        that classes of equal cells say nothing.
+    classes : int or None
         Number of classes.
-    worst, mean_groups, mean_records : float
+    worst, mean_groups, mean_records : float or None
         Disclosure (1 - RSD) of the most exposed class and column, and the means
         over classes and over records, averaged over the sensitive columns.
+    linkage : float or None
+        Share of people whose record is linked by an intruder who knows all
+        quasi-identifiers; measured where values were altered, and where asked for.
     ncp : float
         Normalised certainty penalty.
     disclosure, utility : float
@@ -59,15 +74,30 @@ class Point:
 
     method: str
     parameters: Mapping[str, Any]
-    k: int
-    classes: int
-    worst: float
-    mean_groups: float
-    mean_records: float
+    k: int | None
+    classes: int | None
+    worst: float | None
+    mean_groups: float | None
+    mean_records: float | None
+    linkage: float | None
     ncp: float
     disclosure: float
     utility: float
     dominated: bool = False
+
+
+FIGURES = (
+    "k",
+    "classes",
+    "worst",
+    "mean_groups",
+    "mean_records",
+    "linkage",
+    "ncp",
+    "disclosure",
+    "utility",
+    "dominated",
+)
 
 
 @dataclass(frozen=True)
@@ -80,8 +110,8 @@ class Frontier:
         In the order in which they were asked for.
     infeasible : tuple of mapping
         Settings that no release of this table keeps, with the reason.
-    utility : str
-        What the utility axis shows.
+    utility, disclosure : str
+        What the two axes show.
     people, schema, methods
         What `release` protects again.
     """
@@ -89,6 +119,7 @@ class Frontier:
     points: tuple[Point, ...]
     infeasible: tuple[Mapping[str, Any], ...]
     utility: str
+    disclosure: str
     people: Table
     schema: Schema
     methods: Mapping[str, Any]
@@ -98,6 +129,7 @@ class Frontier:
         return {
             "hedgerow_frontier": 1,
             "utility": self.utility,
+            "disclosure": self.disclosure,
             "points": [asdict(p) for p in self.points],
             "infeasible": list(self.infeasible),
         }
@@ -114,17 +146,7 @@ class Frontier:
         columns: dict[str, list[Any]] = {"method": [p.method for p in self.points]}
         for name in names:
             columns[f"asked_{name}"] = [p.parameters.get(name) for p in self.points]
-        for name in (
-            "k",
-            "classes",
-            "worst",
-            "mean_groups",
-            "mean_records",
-            "ncp",
-            "disclosure",
-            "utility",
-            "dominated",
-        ):
+        for name in FIGURES:
             columns[name] = [getattr(p, name) for p in self.points]
         return pa.table(columns)
 
@@ -132,7 +154,8 @@ class Frontier:
         """The points as SVG, dominated ones hollow."""
         from ..report.pictures import frontier_picture
 
-        return frontier_picture([asdict(p) for p in self.points], self.utility).svg
+        points = [asdict(p) for p in self.points]
+        return frontier_picture(points, self.utility, self.disclosure).svg
 
     def save_picture(self, path: str | Path) -> None:
         """Write the picture."""
@@ -168,13 +191,13 @@ class Frontier:
             p
             for p in self.points
             if (target_disclosure is None or p.disclosure <= target_disclosure + 1e-12)
-            and (target_k is None or p.k >= target_k)
+            and (target_k is None or (p.k is not None and p.k >= target_k))
             and (target_utility is None or p.utility >= target_utility - 1e-12)
         ]
         if not met:
             near = (
                 f"lowest disclosure {min(p.disclosure for p in self.points):.3f}, largest k "
-                f"{max(p.k for p in self.points)}, highest utility "
+                f"{max(p.k or 0 for p in self.points)}, highest utility "
                 f"{max(p.utility for p in self.points):.3f}"
                 if self.points
                 else "no point at all"
@@ -185,8 +208,8 @@ class Frontier:
                 hint="relax a target or try more settings",
             )
         if target_utility is not None:
-            return min(met, key=lambda p: (p.disclosure, -p.utility, -p.k))
-        return min(met, key=lambda p: (-p.utility, p.disclosure, -p.k))
+            return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))
+        return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
 
     def release(self, point: Point) -> Any:
         """Protect the people by a point's settings; a verified `Release`."""
@@ -197,21 +220,29 @@ class Frontier:
     def __str__(self) -> str:
         head = (
             f"{'method':22}{'asked':26}{'k':>6}{'classes':>9}{'worst':>8}{'groups':>8}{'records':>9}"
-            f"{'utility':>9}"
+            f"{'linked':>8}{'utility':>9}"
         )
         lines = [head]
         for p in self.points:
             asked = ", ".join(f"{n}={v}" for n, v in p.parameters.items())
             lines.append(
-                f"{p.method:22}{asked:26}{p.k:>6}{p.classes:>9}{p.worst:>8.3f}"
-                f"{p.mean_groups:>8.3f}{p.mean_records:>9.3f}{p.utility:>9.3f}"
-                + ("  dominated" if p.dominated else "")
+                f"{p.method:22}{asked:26}{_whole(p.k):>6}{_whole(p.classes):>9}"
+                f"{_share(p.worst):>8}{_share(p.mean_groups):>8}{_share(p.mean_records):>9}"
+                f"{_share(p.linkage):>8}{p.utility:>9.3f}" + ("  dominated" if p.dominated else "")
             )
         lines += [
             f"not possible: {f['method']} {dict(f['parameters'])}: {f['reason']}"
             for f in self.infeasible
         ]
         return "\n".join(lines)
+
+
+def _whole(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def frontier(
@@ -223,10 +254,10 @@ def frontier(
     max_disclosure: Iterable[float | None] = (0.2, 0.4, 0.6),
     methods: Sequence[Any] | Mapping[str, Any] | None = None,
     utility: str = "certainty",
-    disclosure: str = "worst",
-    seed: int = 0,
+    disclosure: str | None = None,
+    random_state: int = 0,
     threads: int = 2,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Frontier:
     """Releases over k, max_disclosure and methods, as disclosure against utility.
 
@@ -239,7 +270,7 @@ def frontier(
     people : path, pandas, Polars or Arrow table, DuckDB relation
         The table; never changed.
     schema : Schema
-        Its roles; at least one sensitive column.
+        Its roles; at least one sensitive column, but for the linkage axis.
     method : Method, optional
         What protects; `MART` by default.
     k, max_disclosure : iterables
@@ -248,14 +279,16 @@ def frontier(
         Several methods instead of one.
     utility : {"certainty", "queries", "learning"}
         The utility axis; "learning" fits linear learners for every release.
-    disclosure : {"worst", "mean_groups", "mean_records"}
-        The disclosure axis; the table has all three.
-    seed : int
+    disclosure : {"worst", "mean_groups", "mean_records", "linkage"}, optional
+        The disclosure axis; the table has them all. By default "worst", and "linkage" as
+        soon as one of the methods alters values: every method can be held to that.
+    random_state : int
         For queries and folds.
     threads : int
         Releases made at the same time.
     progress : callable, optional
-        Called with how many settings are done, and of how many.
+        Called with what is being done and the share that is done; what it raises
+        stops the search.
 
     Returns
     -------
@@ -270,11 +303,18 @@ def frontier(
     >>> found.best(target_disclosure=0.3).parameters["max_disclosure"]
     0.3
     """
-    _check(utility, disclosure, threads)
-    if not schema.sensitive:
-        raise ParameterError("a frontier needs at least one sensitive column to disclose")
     chosen = _methods(method, methods)
-    table = people if isinstance(people, Table) else read(people)
+    altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
+    disclosure = disclosure or ("linkage" if altered else "worst")
+    _check(utility, disclosure, threads)
+    if altered and disclosure != "linkage":
+        raise ParameterError(
+            f"{', '.join(altered)} alters values, so classes of equal cells say nothing",
+            hint='choose disclosure="linkage", which every method has',
+        )
+    if not schema.sensitive and (disclosure != "linkage" or utility == "learning"):
+        raise ParameterError("a frontier needs at least one sensitive column to disclose")
+    table = read(people)
     # reading the original as its own release checks the schema and encodes every column once
     align(table, table, schema)
     settings = [
@@ -284,18 +324,27 @@ def frontier(
     ]
     if not settings:
         raise ParameterError("no settings to try: give at least one k or max_disclosure")
+    axes = _Axes(utility, disclosure == "linkage", random_state)
+    tell = telling(progress)
+    tell("trying settings", 0.0)
     done: list[int] = []
     measured: dict[Any, dict[str, Any]] = {}
+    stop: list[BaseException] = []
 
     def one(setting: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+        if stop:
+            return {}
         name, parameters = setting
         try:
-            made = _figures(table, schema, _set(chosen[name], parameters), measured, utility, seed)
+            made = _figures(table, schema, _set(chosen[name], parameters), measured, axes)
         except InfeasibleError as error:
             made = {"reason": error.message}
         done.append(1)
-        if progress:
-            progress(len(done), len(settings))
+        try:
+            tell("trying settings", len(done) / len(settings))
+        except BaseException as error:  # whoever listens stops the work
+            stop.append(error)
+            raise
         return made
 
     with ThreadPoolExecutor(threads) as pool:
@@ -310,7 +359,15 @@ def frontier(
         for (name, parameters), figures in zip(settings, results, strict=True)
         if "reason" in figures
     )
-    return Frontier(mark_dominated(points), lost, UTILITIES[utility], table, schema, chosen)
+    return Frontier(
+        mark_dominated(points),
+        lost,
+        UTILITIES[utility],
+        DISCLOSURES[disclosure],
+        table,
+        schema,
+        chosen,
+    )
 
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -323,9 +380,7 @@ def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
             and (o.disclosure < p.disclosure - SAME or o.utility > p.utility)
             for o in points
         )
-        out.append(
-            Point(**{**{f: getattr(p, f) for f in Point.__dataclass_fields__}, "dominated": beaten})
-        )
+        out.append(replace(p, dominated=beaten))
     return tuple(out)
 
 
@@ -376,55 +431,68 @@ def _grid(method: Any, k: list[int], max_disclosure: list[float | None]) -> list
 
 
 def _set(method: Any, parameters: Mapping[str, Any]) -> Any:
-    from sklearn.base import clone
+    return method.copy().set_params(**parameters)
 
-    return clone(method).set_params(**parameters)
+
+@dataclass(frozen=True)
+class _Axes:
+    """What is measured of every release."""
+
+    utility: str
+    linkage: bool
+    random_state: int
 
 
 def _figures(
-    table: Table,
-    schema: Schema,
-    method: Any,
-    measured: dict[Any, dict[str, Any]],
-    utility: str,
-    seed: int,
+    table: Table, schema: Schema, method: Any, measured: dict[Any, dict[str, Any]], axes: _Axes
 ) -> dict[str, Any]:
-    """Fit, recode and measure one setting."""
-    plan = method.fit_table(table, schema).plan_
-    if plan.recoding in measured:
-        return measured[plan.recoding]
-    pair = align(table, recoded(plan, table), schema, allow_outside=True)
-    worst, groups, records = [], [], []
+    """Fit, recode and measure one setting; equal releases are measured once."""
+    made = of_fitted(method.fit_table(table, schema), table, schema)
+    changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
+    key = (made.yardstick, fingerprint(made.table, [name for name in changed if name]))
+    if key not in measured:
+        measured[key] = _measured(pair_up(table, made), axes)
+    return measured[key]
+
+
+def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
+    ncp = float(np.mean(list(penalty(pair).values())))
+    altered = pair.yardstick == "linkage"
+    linked = None
+    if altered or axes.linkage:
+        linked = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
+    told = None if altered else _told(pair)
+    return {
+        "k": None if altered else int(pair.classes.sizes.min()),
+        "classes": None if altered else pair.classes.n_groups,
+        "worst": max(t["worst"] for t in told) if told else None,
+        "mean_groups": float(np.mean([t["mean_groups"] for t in told])) if told else None,
+        "mean_records": float(np.mean([t["mean_records"] for t in told])) if told else None,
+        "linkage": linked,
+        "ncp": ncp,
+        "utility": _utility(pair, ncp, axes),
+    }
+
+
+def _told(pair: Pair) -> list[dict[str, float]]:
+    """The disclosures of every sensitive column."""
+    told = []
     for column in pair.released_sensitive:
-        counts = count(pair.classes, column.codes, column.n_values + column.has_missing)
+        counts = count(pair.told, column.codes, column.n_values + column.has_missing)
         ratio = (
             numeric.rsd(counts, np.append(column.values, np.nan)[: counts.n_values])
             if column.is_number
             else categorical.brier(counts.known(column.n_values))
         )
-        given = numeric.spread_summary(ratio, counts.sizes)["disclosure"]
-        worst.append(given["worst"])
-        groups.append(given["mean_groups"])
-        records.append(given["mean_records"])
-    ncp = float(np.mean(list(penalty(pair).values())))
-    figures = {
-        "k": int(pair.classes.sizes.min()),
-        "classes": pair.classes.n_groups,
-        "worst": max(worst),
-        "mean_groups": float(np.mean(groups)),
-        "mean_records": float(np.mean(records)),
-        "ncp": ncp,
-        "utility": _utility(pair, ncp, utility, seed),
-    }
-    measured[plan.recoding] = figures
-    return figures
+        told.append(numeric.spread_summary(ratio, counts.sizes)["disclosure"])
+    return told
 
 
-def _utility(pair: Pair, ncp: float, utility: str, seed: int) -> float:
-    if utility == "certainty":
+def _utility(pair: Pair, ncp: float, axes: _Axes) -> float:
+    if axes.utility == "certainty":
         return 1 - ncp
-    if utility == "queries":
-        return 1 - float(range_queries(pair, seed=seed)["median"])
+    if axes.utility == "queries":
+        return 1 - float(range_queries(pair, seed=axes.random_state)["median"])
     from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeClassifier
 
@@ -432,10 +500,10 @@ def _utility(pair: Pair, ncp: float, utility: str, seed: int) -> float:
 
     rows = learning(
         pair,
-        seed=seed,
+        seed=axes.random_state,
         estimators={
             "linear": LinearRegression(),
-            "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+            "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=axes.random_state),
         },
     )
     return float(

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError, SchemaError
-from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Column, Table, read
 from .grouping import Grouping, IntArray, group
+from .joined import join
 from .released_values import Extent, duplicates, read_extent
+from .subject import Subject
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,11 @@ class Pair:
         Original rows that the release left out.
     notes : tuple of str
         What a reader should know about the pairing.
+    yardstick : {"classes", "linkage"}
+        What judges the release.
+    groups : Grouping, optional
+        The groups that a second table tells the sensitive values of; by default
+        the equivalence classes tell them.
     """
 
     schema: Schema
@@ -54,6 +60,8 @@ class Pair:
     released_sensitive: tuple[Column, ...]
     suppressed: int
     notes: tuple[str, ...]
+    yardstick: str = "classes"
+    groups: Grouping | None = None
 
     @property
     def n_rows(self) -> int:
@@ -64,6 +72,11 @@ class Pair:
     def classes(self) -> Grouping:
         """The equivalence classes of the released quasi-identifiers."""
         return group([e.codes for e in self.extents], self.n_rows)
+
+    @property
+    def told(self) -> Grouping:
+        """What the release tells sensitive values of: groups of a second table, or its classes."""
+        return self.groups if self.groups is not None else self.classes
 
     @cached_property
     def original_classes(self) -> Grouping:
@@ -86,15 +99,22 @@ def align(
     key: str | None = None,
     allow_outside: bool = False,
 ) -> Pair:
+    """`pair_up` of a table that nothing more is known of: path, frame or Table."""
+    return pair_up(original, Subject(read(released), schema), key=key, allow_outside=allow_outside)
+
+
+def pair_up(
+    original: Any, subject: Subject, *, key: str | None = None, allow_outside: bool = False
+) -> Pair:
     """Pair the rows of two tables and understand every released cell.
 
     Parameters
     ----------
-    original, released : path, frame or Table
-        The table before and after. Without `key` row i of one belongs to row i
-        of the other.
-    schema : Schema
-        Roles, kinds and hierarchies of the original columns.
+    original : path, frame or Table
+        The table before. Row i of the release belongs to row `subject.rows[i]`
+        of it, to the row with the same `key`, or else to row i.
+    subject : Subject
+        The release.
     key : str, optional
         A column of both tables with a different value in every row; the release
         may then leave rows out.
@@ -110,7 +130,7 @@ def align(
     SchemaError
         A column is missing.
     """
-    before, after = _read(original), _read(released)
+    before, after, schema = read(original), subject.table, subject.schema
     if not schema.quasi:
         raise SchemaError(
             "no quasi-identifiers were named",
@@ -123,11 +143,11 @@ def align(
             "the released table lacks " + ", ".join(map(repr, lost)),
             hint="its columns are: " + ", ".join(after.names),
         )
-    rows, released_rows = _pair(before, after, key)
+    rows, released_rows = _pair(before, after, key, subject.rows)
     quasi = [take(_column(before, n, schema), rows) for n in schema.quasi]
     extents, faults = [], []
     for column in quasi:
-        extent, strange = _extent(column, after, released_rows, schema.hierarchies.get(column.name))
+        extent, strange = _extent(column, subject, released_rows)
         extents.append(extent)
         if strange:
             faults.append(f"{column.name!r} ({strange} rows)")
@@ -135,13 +155,23 @@ def align(
         raise InputError(
             "the release holds values that no original value could have given: "
             + ", ".join(faults),
-            hint="check the column kinds, and give the hierarchy that was used",
+            hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
     sensitive = [take(_column(before, n, schema), rows) for n in schema.sensitive]
-    after_sensitive = [_released_sensitive(c, after, released_rows) for c in sensitive]
-    notes = _outside(quasi, extents, allow_outside) + _notes(
-        before, after, schema, sensitive, after_sensitive
-    )
+    groups, notes = None, _outside(quasi, extents, allow_outside or subject.verified)
+    after_sensitive = []
+    for column in sensitive:
+        if column.name == subject.numbered and subject.second is not None:
+            numbered = take(after.column(column.name, kind="categorical"), released_rows)
+            shown, groups = join(column, numbered, subject.second, [c.codes for c in quasi])
+            notes.append(
+                f"the values of {column.name} were dealt at random within their groups, as a "
+                "reader joins the two tables"
+            )
+        else:
+            shown = _released_sensitive(column, after, released_rows)
+        after_sensitive.append(shown)
+    notes += _notes(before, after, schema, sensitive, after_sensitive)
     return Pair(
         schema,
         before,
@@ -154,11 +184,9 @@ def align(
         tuple(after_sensitive),
         before.n_rows - len(rows),
         tuple(notes),
+        subject.yardstick,
+        groups,
     )
-
-
-def _read(source: Any) -> Table:
-    return source if isinstance(source, Table) else read(source)
 
 
 def _column(table: Table, name: str, schema: Schema) -> Column:
@@ -180,7 +208,18 @@ def take(column: Column, rows: IntArray) -> Column:
     )
 
 
-def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntArray]:
+def _pair(
+    before: Table, after: Table, key: str | None, known: IntArray | None
+) -> tuple[IntArray, IntArray]:
+    """The rows of the original and of the release that belong together, by original row."""
+    if key is None and known is not None:
+        if len(known) != after.n_rows or (len(known) and int(known.max()) >= before.n_rows):
+            raise InputError(
+                f"the release was made from another table: it pairs {len(known):,} rows with "
+                f"the original, which has {before.n_rows:,}"
+            )
+        order = np.argsort(known)
+        return np.asarray(known, np.int64)[order], order
     if key is None:
         if before.n_rows != after.n_rows:
             raise InputError(
@@ -217,9 +256,9 @@ def _pair(before: Table, after: Table, key: str | None) -> tuple[IntArray, IntAr
     return rows[order], order
 
 
-def _extent(
-    domain: Column, after: Table, rows: IntArray, hierarchy: Hierarchy | None
-) -> tuple[Extent, int]:
+def _extent(domain: Column, subject: Subject, rows: IntArray) -> tuple[Extent, int]:
+    """A released quasi-identifier, and how many rows hold cells that nothing explains."""
+    after = subject.table
     number = domain.is_number and after.kind(domain.name) in ("numeric", "date")
     if number:
         column = after.column(domain.name, unit=domain.unit or None)
@@ -228,7 +267,13 @@ def _extent(
         column = after.column(domain.name, kind="categorical")
         labels = column.values
     column = take(column, rows)
-    extent, bad = read_extent(domain, column.codes, labels, hierarchy)
+    extent, bad = read_extent(
+        domain,
+        column.codes,
+        labels,
+        subject.schema.hierarchies.get(domain.name),
+        subject.meanings.get(domain.name, ()),
+    )
     strange = int(extent.counts[bad].sum()) if len(bad) else 0
     return _suppressed_nulls(extent), strange
 
@@ -267,11 +312,27 @@ def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
             column.name, kind=column.kind, categories=names, unit=column.unit or None
         )
     except SchemaError:
+        if column.is_number and (guessed := _middles(column, after)) is not None:
+            return take(guessed, rows)
         raise InputError(
             f"the released sensitive column {column.name!r} cannot be read as "
             f"{column.kind}, the kind of the original"
         ) from None
     return take(found, rows)
+
+
+def _middles(column: Column, after: Table) -> Column | None:
+    """A sensitive number that was released as ranges, each read at its middle."""
+    found = after.column(column.name, kind="categorical")
+    extent, bad = read_extent(column, found.codes, found.values)
+    if len(bad) or not (extent.general or extent.n_cells):
+        return None
+    values, place = np.unique(extent.middle, return_inverse=True)
+    place = np.where(extent.missing & ~np.isfinite(extent.lo), len(values), place.reshape(-1))
+    codes = place[found.codes]
+    return replace(
+        column, codes=codes, values=values, has_missing=bool((codes == len(values)).any())
+    )
 
 
 def _outside(quasi: Sequence[Column], extents: Sequence[Extent], allowed: bool) -> list[str]:
@@ -319,7 +380,10 @@ def recoded(plan: Plan, table: Table) -> Table:
     """A table with its quasi-identifiers as a plan releases them; nothing is said of what falls outside."""
     from ..engines import transform
 
-    return table.replaced(transform(plan, table).columns)
+    arrow = table.arrow
+    for name, column in transform(plan, table).columns.items():
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
+    return Table(arrow)
 
 
 def same(a: Column, b: Column) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..hierarchy import TOP, Hierarchy
-from ..notation import MISSING, number, parse_dates, parse_range, split_concatenation
+from ..notation import MISSING, Cell, number, parse_dates, parse_range, split_concatenation
 from ..table import Column
 from .grouping import FloatArray, IntArray
 
@@ -146,9 +146,10 @@ class _Reader:
     hierarchy: Hierarchy | None
     index: Mapping[str, int]
     below: Mapping[str, list[int]]
+    meanings: Mapping[str, Cell]
 
     @classmethod
-    def of(cls, domain: Column, hierarchy: Hierarchy | None) -> _Reader:
+    def of(cls, domain: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> _Reader:
         names = [number(v) for v in domain.values] if domain.is_number else list(domain.values)
         index = {name: code for code, name in enumerate(names)}
         below: dict[str, list[int]] = {}
@@ -158,7 +159,8 @@ class _Reader:
                 if code is not None and node != path[0]:
                     below.setdefault(node, []).append(code)
                 below.setdefault(node, [])
-        return cls(domain, hierarchy, index, below)
+        told = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
+        return cls(domain, hierarchy, index, below, told)
 
     def parts(self, label: str) -> list[tuple[str | None, int]]:
         """The (value, weight) pairs of a cell."""
@@ -186,7 +188,7 @@ class _Reader:
         if exact is not None and not (len(parts) > 1 and all(known)):
             return {exact: 1.0}, 0.0, False
         if not parts or not all(known):
-            raise Unreadable
+            return self._meant(label)
         weights: dict[int, float] = {} if exact is None else {exact: 1.0}
         gone = 0.0
         for name, weight in parts:
@@ -196,8 +198,31 @@ class _Reader:
                 weights[self.index[name]] = weights.get(self.index[name], 0.0) + weight
         return weights, gone, len(parts) > 1
 
+    def _meant(self, label: str) -> tuple[dict[int, float], float, bool]:
+        """A category cell that only the plan explains."""
+        cell = self.meanings.get(label)
+        if cell is None:
+            raise Unreadable
+        found = [self.index[c] for c in cell.categories if c in self.index]
+        return dict.fromkeys(found, 1.0), float(cell.missing), True
+
     def numbers(self, label: str) -> tuple[float, float, bool, bool]:
         """Ends of the cell, whether missing is possible, and whether the cell is general."""
+        try:
+            return self._numbers(label)
+        except Unreadable:
+            cell = self.meanings.get(label)
+            if cell is None:
+                raise
+        values = self.domain.values
+        ends = [found for c in cell.categories if (found := self._ends(c)) is not None]
+        if cell.lo is not None and cell.hi is not None and len(values):
+            ends.append((max(cell.lo, float(values[0])), min(cell.hi, float(values[-1]))))
+        if not ends:
+            return np.nan, np.nan, cell.missing, True
+        return min(e[0] for e in ends), max(e[1] for e in ends), cell.missing, True
+
+    def _numbers(self, label: str) -> tuple[float, float, bool, bool]:
         ends, gone, general = [], False, False
         exact = self._ends(label)
         parts: Sequence[str | None] = [label]
@@ -237,6 +262,7 @@ def read_extent(
     codes: npt.NDArray[Any],
     labels: list[str | None] | FloatArray,
     hierarchy: Hierarchy | None = None,
+    meanings: Sequence[Cell] = (),
 ) -> tuple[Extent, IntArray]:
     """Understand the distinct cells of a released column.
 
@@ -250,6 +276,8 @@ def read_extent(
         The distinct released cells.
     hierarchy : Hierarchy, optional
         Where generalised values are looked up.
+    meanings : sequence of Cell
+        What the plan says of texts that do not say it themselves.
 
     Returns
     -------
@@ -270,7 +298,7 @@ def read_extent(
     members: list[IntArray] = [np.zeros(0, np.int64)] * n
     weights: list[FloatArray] = [np.zeros(0)] * n
     missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    reader, general, bad = _Reader.of(domain, hierarchy), False, []
+    reader, general, bad = _Reader.of(domain, hierarchy, meanings), False, []
     public = domain.counts()[:m] / max(int(domain.counts()[:m].sum()), 1)
     for i, label in enumerate(texts):
         if label is None:

@@ -11,26 +11,29 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..plan import Plan
+from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Column, Table, read
 from .grouping import Counts, FloatArray, Grouping, count
 from .histograms import histograms, scatter
-from .pairing import Pair, align
+from .pairing import Pair, pair_up
 from .result import Audit
 from .risk import classes, disclosure, numeric
+from .risk.altered import linkage_summary
 from .risk.population import population_sizes, weighted_sizes
+from .subject import subject
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
 from .utility.queries import query_summary
-
-Progress = Callable[[str], None]
 
 
 def audit(
     original: Any,
     released: Any,
-    schema: Schema,
+    schema: Schema | None = None,
     *,
+    plan: Plan | None = None,
     key: str | None = None,
     attacks: bool = True,
     learning: bool = True,
@@ -41,21 +44,29 @@ def audit(
     threshold: float = 0.2,
     people: int = 500,
     learners: Sequence[str] | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     allow_outside: bool = False,
     progress: Progress | None = None,
 ) -> Audit:
     """Measure what a release gives away and what it is still good for.
 
     Works on any released file, whoever made it, as long as its rows can be
-    paired with the original's.
+    paired with the original's. A method that alters values (noise, swapping,
+    randomized response ...) is judged by how well its records are linked with
+    their originals, not by classes of equal cells.
 
     Parameters
     ----------
-    original, released : path, pandas, Polars or Arrow table, DuckDB relation
-        The table before and after, rows in the same order (or with `key`).
-    schema : Schema
-        Which columns are quasi-identifiers and which are sensitive.
+    original : path, pandas, Polars or Arrow table, DuckDB relation
+        The table before.
+    released : Release, release folder, path or frame
+        The table after. A `Release` knows its rows, its schema and its plan; a
+        folder holds its plan. Otherwise rows are in the same order (or share `key`).
+    schema : Schema, optional
+        Which columns are quasi-identifiers and which are sensitive; by default
+        what the release or its plan says.
+    plan : Plan, optional
+        The plan of a released file, for cells that do not say what they stand for.
     key : str, optional
         A column of both tables that numbers the rows.
     attacks : bool
@@ -70,19 +81,21 @@ def audit(
     weights : str, optional
         Column of sampling weights (journalist risk without a population table).
     k : int, at least 1, optional
-        What was asked of the release, for the average class size over k.
+        What was asked of the release, for the average class size over k; by default
+        what its plan promises.
     threshold : float, in (0, 1]
         Re-identification risk above which a record counts as at risk.
     people : int, at least 1
         How many people each attack is tried on.
     learners : sequence of str, optional
         Who attacks: "tree", "gradient boosting", "nearest", "linear".
-    seed : int
+    random_state : int
         For random queries, descriptions, folds and bootstrap intervals.
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.
     progress : callable, optional
-        Called with a line of text before each long step.
+        Called with a line of text and None before each long step; what it raises
+        stops the audit.
 
     Returns
     -------
@@ -109,9 +122,11 @@ def audit(
     2
     """
     _check(k, threshold, people, learners)
-    tell = progress or (lambda line: None)
+    tell = telling(progress)
     tell("pairing the tables")
-    pair = align(original, released, schema, key=key, allow_outside=allow_outside)
+    what = subject(released, schema, plan)
+    pair = pair_up(original, what, key=key, allow_outside=allow_outside)
+    k = what.k if k is None else k
     sizes = _population(pair, population, weights)
     tell("classes, disclosure and utility")
     before, after, loss, distributions, queries = _together(
@@ -119,15 +134,17 @@ def audit(
         lambda: _after(pair, sizes, threshold),
         lambda: loss_summary(pair, k),
         lambda: distribution_summary(pair),
-        lambda: query_summary(pair, seed=seed),
+        lambda: query_summary(pair, seed=random_state),
     )
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
         column.pop("scatter")
     risk: dict[str, Any] = {"original": before, "release": after, "influence": []}
+    if pair.yardstick == "linkage":
+        risk["linkage"] = linkage_summary(pair, people=people, random_state=random_state, tell=tell)
     found: list[dict[str, Any]] = []
     if attacks:
-        found, risk["influence"] = _attacks(pair, control, people, learners, seed, tell)
+        found, risk["influence"] = _attacks(pair, control, people, learners, random_state, tell)
     utility: dict[str, Any] = {
         "loss": loss,
         "distributions": distributions,
@@ -137,14 +154,15 @@ def audit(
     if learning and pair.sensitive:
         from .utility.models import learning as learn
 
-        utility["learning"] = learn(pair, seed=seed, progress=tell)
+        utility["learning"] = learn(pair, seed=random_state, progress=tell)
     return Audit(
         table={
             "rows": pair.n_rows,
             "suppressed": pair.suppressed,
-            "quasi": list(schema.quasi),
-            "sensitive": list(schema.sensitive),
-            "identifiers": list(schema.identifiers),
+            "quasi": list(what.schema.quasi),
+            "sensitive": list(what.schema.sensitive),
+            "identifiers": list(what.schema.identifiers),
+            "yardstick": pair.yardstick,
             "released_columns": pair.released.names,
             "notes": list(pair.notes),
         },
@@ -156,7 +174,7 @@ def audit(
             "key": key,
             "threshold": threshold,
             "people": people,
-            "seed": seed,
+            "random_state": random_state,
             "k": k,
             "control": "withheld rows" if control is None else "other people",
             "population": population is not None,
@@ -199,7 +217,7 @@ def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[str, Any]:
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
-    out = _risk(pair, pair.classes, pair.released_sensitive, population, threshold)
+    out = _risk(pair, pair.classes, pair.told, pair.released_sensitive, population, threshold)
     out["classes"]["wildcard_k"] = classes.wildcard_k(
         pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
     )
@@ -208,7 +226,8 @@ def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[
 
 def _before(pair: Pair, threshold: float) -> dict[str, Any]:
     """The original's classes."""
-    out = _risk(pair, pair.original_classes, pair.sensitive, None, threshold)
+    classed = pair.original_classes
+    out = _risk(pair, classed, classed, pair.sensitive, None, threshold)
     out["classes"]["wildcard_k"] = classes.wildcard_k(
         pair.original_classes,
         [c.codes for c in pair.quasi],
@@ -220,14 +239,15 @@ def _before(pair: Pair, threshold: float) -> dict[str, Any]:
 def _risk(
     pair: Pair,
     grouping: Grouping,
+    told: Grouping,
     sensitive: Sequence[Column],
     population: FloatArray | None,
     threshold: float,
 ) -> dict[str, Any]:
-    """Everything about the classes of one table."""
+    """Everything about the classes of one table, and what its groups tell."""
     columns, numbers = {}, []
     for column in sensitive:
-        counts = count(grouping, column.codes, column.n_values + column.has_missing)
+        counts = count(told, column.codes, column.n_values + column.has_missing)
         columns[column.name] = _sensitive(pair, column, counts)
         if column.is_number:
             numbers.append(np.append(column.values, np.nan)[column.codes])
@@ -236,7 +256,7 @@ def _risk(
         "reidentification": classes.attackers(grouping.sizes, population, threshold)
         | {"threshold": threshold},
         "sensitive": columns,
-        "covariance": _covariance(grouping, numbers),
+        "covariance": _covariance(told, numbers),
     }
 
 
@@ -283,7 +303,12 @@ def _covariance(grouping: Grouping, numbers: list[FloatArray]) -> dict[str, Any]
 
 
 def _attacks(
-    pair: Pair, control: Any, people: int, learners: Sequence[str] | None, seed: int, tell: Progress
+    pair: Pair,
+    control: Any,
+    people: int,
+    learners: Sequence[str] | None,
+    random_state: int,
+    tell: Tell,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     from .risk.attacks import regression_attacks
     from .risk.influence import influence
@@ -296,11 +321,16 @@ def _attacks(
         others = control if isinstance(control, Table) else read(control)
         pair.schema.check(others.names)
     found = regression_attacks(
-        pair, control=others, learners=learners or LEARNERS, people=people, seed=seed, progress=tell
+        pair,
+        control=others,
+        learners=learners or LEARNERS,
+        people=people,
+        seed=random_state,
+        progress=tell,
     )
     found += linking_attacks(pair, people=people, progress=tell)
     tell("singling out")
-    found += singling_out(pair, seed=seed)
+    found += singling_out(pair, seed=random_state)
     tell("which columns give people away")
     return found, influence(pair)
 

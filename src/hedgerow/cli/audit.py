@@ -46,7 +46,7 @@ OPTIONS = (
         float,
         "Re-identification risk above which a record counts as at risk. Default: 0.2.",
     ),
-    Option("seed", int, "Seed of random queries, folds and intervals. Default: 0."),
+    Option("random_state", int, "Deals random queries, folds and intervals. Default: 0."),
     Option(
         "allow_outside",
         bool,
@@ -69,7 +69,7 @@ _PASSED = (
     "population",
     "weights",
     "threshold",
-    "seed",
+    "random_state",
     "allow_outside",
 )
 

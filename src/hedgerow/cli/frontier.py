@@ -26,9 +26,10 @@ OWN = (
     Option(
         "disclosure",
         str,
-        "The disclosure axis: worst, mean_groups or mean_records. Default: worst.",
+        "The disclosure axis: worst, mean_groups, mean_records, or linkage, which every method "
+        "has. Default: worst, or linkage where a method alters values.",
     ),
-    Option("seed", int, "Seed of queries and folds. Default: 0."),
+    Option("random_state", int, "Deals queries and folds. Default: 0."),
     Option(
         "target_disclosure", float, "Pick the most useful release with at most this disclosure."
     ),
@@ -98,7 +99,7 @@ def frontier(
             k=k,
             max_disclosure=limits,
             progress=progress,
-            **{n: options[n] for n in ("utility", "disclosure", "seed") if n in options},
+            **{n: options[n] for n in ("utility", "disclosure", "random_state") if n in options},
         )
     best = found.best(**targets) if targets else None
     if options.get("picture"):
@@ -140,15 +141,15 @@ def _make(name: str, options: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
+def _bar() -> Iterator[Callable[[str, float | None], None] | None]:
     """A progress bar on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("releases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("releases"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("releases", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        yield lambda step, share: progress.update(task, completed=share, total=1)

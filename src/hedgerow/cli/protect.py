@@ -166,15 +166,7 @@ def _measured(release: Release, options: Mapping[str, Any]) -> Audit | None:
     deep = bool(options.get("attacks"))
     try:
         with working("measuring"):
-            return audit(
-                release.original,
-                release.released,
-                release.schema,
-                attacks=deep,
-                learning=deep,
-                k=release.plan.parameters.get("k"),
-                allow_outside=release.plan.recoding.kind != "partition",
-            )
+            return audit(release.original, release, attacks=deep, learning=deep)
     except HedgerowError as error:
         warn(f"no report.html: {error.message}")
         return None

@@ -168,6 +168,10 @@ class Anatomy(Method):
             ),
         ]
 
+    def second_table(self) -> pa.Table:
+        """The sensitive table, ST."""
+        return self.st_
+
     def release_files(self, release: Any) -> Files:
         """``sensitive.csv`` (ST) and RECIPIENT.md."""
         import pyarrow.csv as csv

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import pyarrow as pa
 
 from ..engines import Transformed, transform
 from ..errors import ParameterError, PlanError
@@ -70,6 +71,10 @@ class Method(Estimator):
     def release_files(self, release: Any) -> Files:
         """Files beside the released table."""
         return Files()
+
+    def second_table(self) -> pa.Table | None:
+        """The table without which the released one cannot be read; None where one says all."""
+        return None
 
     def recipient_lines(self, file: str) -> list[str]:
         """What RECIPIENT.md says beyond columns and promises, as Markdown lines."""

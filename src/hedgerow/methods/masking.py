@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -64,7 +64,7 @@ class Masking(Method):
 
     words: ClassVar[str] = ""
     needs_sensitive = False
-    yardstick = "linkage"
+    yardstick: ClassVar[Literal["classes", "linkage"]] = "linkage"
     applies = False
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
@@ -76,7 +76,7 @@ class Masking(Method):
         made = self._mask(table, schema)
         self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
         self.facts_, self.columns_ = dict(made.facts), made.columns
-        recoding = Mask(self.words, made.columns, plain(made.facts))
+        recoding = Mask(self.words, made.columns, plain(made.facts), self.yardstick)
         return Plan(
             type(self).__name__,
             self._parameters(),

@@ -110,6 +110,7 @@ class RandomizedResponse(Method):
     """
 
     draws = True
+    yardstick = "linkage"
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +60,9 @@ class LocalSuppression(Masking):
     """
 
     words: ClassVar[str] = "local suppression"
+    yardstick: ClassVar[Literal["classes", "linkage"]] = (
+        "classes"  # what is left of a record is true
+    )
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class Anatomize(Recoding):
 
     kind: ClassVar[str] = "anatomy"
     applies: ClassVar[bool] = False
+    beside: ClassVar[str] = "sensitive.csv"
 
     sensitive: str
     l: float

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ..errors import UnsupportedError
 from ..hierarchy import TOP
-from ..notation import moment, number
+from ..notation import Cell, moment, number
 from .codec import register
 from .records import PRIVATE, PlanColumn, Recoding
 
@@ -68,6 +68,23 @@ class ColumnMap(PlanColumn):
         text = value if isinstance(value, str) else _text(value, self.unit)
         known = dict(zip(self.categories, self.labels, strict=True))
         return known.get(text, self.default)
+
+    @property
+    def meanings(self) -> tuple[Cell, ...]:
+        """What each released text stands for: every value that becomes it."""
+        texts = {label for label in (*self.labels, self.missing) if isinstance(label, str)}
+        return tuple(self._meaning(label) for label in sorted(texts))
+
+    def _meaning(self, label: str) -> Cell:
+        at = [i for i, other in enumerate(self.labels) if other == label]
+        lo = hi = None
+        categories: tuple[str, ...] = ()
+        if self.is_number and at:
+            ends = (-math.inf, *self.cuts, math.inf)
+            lo, hi = ends[at[0]], math.nextafter(ends[at[-1] + 1], -math.inf)
+        else:
+            categories = tuple(self.categories[i] for i in at)
+        return Cell(label, lo, hi, categories, missing=self.missing == label, anything=label == TOP)
 
     def check(self) -> None:
         """Raise ValueError when the fields contradict each other."""
@@ -207,6 +224,14 @@ class Maps(Recoding):
             column.check()
         if any(len(key) != len(self.columns) for key in self.suppressed):
             raise ValueError("a suppressed class does not name every column")
+
+    def recoded(self) -> tuple[PlanColumn, ...]:
+        """The columns that are recoded, with their kinds in the original table."""
+        return self.columns
+
+    def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
+        """What each released text stands for, by column."""
+        return {column.name: column.meanings for column in self.columns}
 
     def sql_columns(self, identifier: Callable[[str], str]) -> dict[str, str]:
         """The SQL expression of every recoded column.

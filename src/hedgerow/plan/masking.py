@@ -54,6 +54,8 @@ class Mask(Recoding):
     columns : tuple of MaskedColumn
     facts : mapping of str to number or str
         Outcomes for the table as a whole, publishable.
+    judged_by : {"linkage", "classes"}
+        Whether cells were altered, or only left out.
     """
 
     kind: ClassVar[str] = "mask"
@@ -62,6 +64,16 @@ class Mask(Recoding):
     method: str
     columns: tuple[MaskedColumn, ...]
     facts: Mapping[str, Any]
+    judged_by: str = "linkage"
+
+    def recoded(self) -> tuple[PlanColumn, ...]:
+        """The columns that are recoded, with their kinds in the original table."""
+        return self.columns
+
+    @property
+    def yardstick(self) -> str:
+        """What judges a release; see `Recoding`."""
+        return self.judged_by
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -69,6 +81,7 @@ class Mask(Recoding):
             "method": self.method,
             "columns": [asdict(c) for c in self.columns],
             "facts": dict(self.facts),
+            "judged_by": self.judged_by,
         }
 
     @classmethod
@@ -78,6 +91,7 @@ class Mask(Recoding):
             str(data["method"]),
             tuple(MaskedColumn(**c) for c in data["columns"]),
             dict(data["facts"]),
+            str(data.get("judged_by", "linkage")),
         )
 
     def refuse(self) -> UnsupportedError:

@@ -122,6 +122,15 @@ class Randomize(Recoding):
     success: float = field(default=math.nan, metadata=PRIVATE)
     unprotected: float = field(default=0.0, metadata=PRIVATE)
 
+    def recoded(self) -> tuple[PlanColumn, ...]:
+        """The columns that are recoded, with their kinds in the original table."""
+        return self.columns
+
+    @property
+    def yardstick(self) -> str:
+        """A released cell may be false, so classes of equal cells say nothing."""
+        return "linkage"
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {

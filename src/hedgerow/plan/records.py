@@ -47,6 +47,21 @@ class Recoding:
             f"a plan of the kind {self.kind!r} cannot be applied to other people",
             hint="protect their table by itself",
         )
+    beside: ClassVar[str] = ""
+    """The file that holds a second table, where the released one cannot be read alone."""
+
+    @property
+    def yardstick(self) -> str:
+        """What judges a release: "classes" of equal cells, or "linkage" of altered records."""
+        return "classes"
+
+    def recoded(self) -> tuple[PlanColumn, ...]:
+        """The columns that are recoded, with their kinds in the original table."""
+        return ()
+
+    def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
+        """Per recoded column what its released cells stand for; nothing where a cell says it."""
+        return {}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -92,6 +107,14 @@ class Partition(Recoding):
     right: tuple[int, ...] = field(metadata=PRIVATE)
     subsets: tuple[tuple[str | None, ...], ...] = field(metadata=PRIVATE)
     leaf_cells: tuple[tuple[int, ...], ...] = field(metadata=PRIVATE)
+
+    def recoded(self) -> tuple[PlanColumn, ...]:
+        """The columns that are recoded, with their kinds in the original table."""
+        return self.columns
+
+    def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
+        """The cells of every column."""
+        return {column.name: column.cells for column in self.columns}
 
     @property
     def n_leaves(self) -> int:

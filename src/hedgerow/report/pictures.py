@@ -278,7 +278,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
     )
 
 
-def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str) -> Picture:
+def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str, disclosure: str) -> Picture:
     """Disclosure against utility, one mark a release, dominated ones hollow."""
     methods = list(dict.fromkeys(p["method"] for p in points))
     marks = "os^Dvp*X"
@@ -299,7 +299,7 @@ def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str) -> Pictu
         axes.plot(
             [d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0
         )
-        axes.set_xlabel("disclosure (left is safer)")
+        axes.set_xlabel(disclosure)
         axes.set_ylabel(utility)
         _percent_axis(axes.xaxis)
         axes.legend(title="hollow: dominated")

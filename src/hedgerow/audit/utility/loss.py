@@ -18,7 +18,8 @@ def penalty(pair: Pair) -> dict[str, float]:
     numbers, (categories - 1) / (domain - 1) for categories, averaged over the
     rows; 0 nothing lost, 1 everything. A column of numbers that stand for their
     group (means, medians) has no width of its own: there the true extent of the
-    class counts.
+    class counts. A cell that is not true of its row (noise, swapping) is as wide
+    as it would have to be: a number up to the true one, a category 1.
 
     References
     ----------
@@ -30,7 +31,8 @@ def penalty(pair: Pair) -> dict[str, float]:
             out[extent.name] = _true_width(pair, extent)
         else:
             widths = cell_widths(extent)
-            out[extent.name] = float((widths * extent.counts).sum() / max(pair.n_rows, 1))
+            total = float((widths * extent.counts).sum()) + _missed(extent, widths)
+            out[extent.name] = total / max(pair.n_rows, 1)
     return out
 
 
@@ -47,8 +49,25 @@ def cell_widths(extent: Extent) -> FloatArray:
     return np.where(extent.anything, 1.0 if domain.n_values > 1 else 0.0, width)
 
 
+def _missed(extent: Extent, widths: FloatArray) -> float:
+    """What the cells that are not true of their row lose beyond their width, summed."""
+    domain = extent.domain
+    false = ~extent.covers(domain.codes, extent.codes)
+    if not false.any():
+        return 0.0
+    cells = extent.codes[false]
+    needed = np.ones(len(cells))
+    if extent.is_number:
+        y = np.append(domain.values, np.nan)[domain.codes[false]]
+        span = float(domain.values[-1] - domain.values[0]) or 1.0
+        reach = np.maximum(extent.hi[cells], y) - np.minimum(extent.lo[cells], y)
+        needed = np.where(np.isfinite(reach), np.clip(reach / span, 0.0, 1.0), 1.0)
+    return float((needed - widths[cells]).sum())
+
+
 def _true_width(pair: Pair, extent: Extent) -> float:
-    """Mean true extent of a numeric column over the classes; 0 where nothing changed."""
+    """Mean true extent of a numeric column over the classes, and to the number that stands
+    for them; 0 where nothing changed."""
     domain = extent.domain
     y = np.append(domain.values, np.nan)[domain.codes]
     span = float(domain.values[-1] - domain.values[0]) if domain.n_values else 0.0
@@ -58,6 +77,8 @@ def _true_width(pair: Pair, extent: Extent) -> float:
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
     np.minimum.at(lo, labels[known], y[known])
     np.maximum.at(hi, labels[known], y[known])
+    stands = np.where(hi >= lo, extent.lo[extent.codes[pair.classes.first]], np.nan)
+    lo, hi = np.fmin(lo, stands), np.fmax(hi, stands)
     width = np.where(hi >= lo, hi - lo, 0.0) / span
     return float((width * pair.classes.sizes).sum() / pair.n_rows)
 

@@ -1,0 +1,91 @@
+"""A sensitive column that was released as group numbers, joined from its second table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..kernels.draws import siphash_words
+from ..methods.anatomy import COUNT, GROUP
+from ..table import Column, Table
+from .grouping import Grouping, IntArray
+
+
+def join(
+    own: Column, numbered: Column, second: Table, beside: Sequence[npt.NDArray[Any]]
+) -> tuple[Column, Grouping]:
+    """The column as a reader joins it: within a group the values are dealt at random.
+
+    Parameters
+    ----------
+    own : Column
+        The original column.
+    numbered : Column
+        The group of each row, as released in the column's place; numbers or their text.
+    second : Table
+        Group, value and count.
+    beside : sequence of integer arrays, shape (n_rows,)
+        Codes of other columns. With them and the original value a row is dealt its
+        value by a hash, so that no order of the rows matters.
+
+    Returns
+    -------
+    Column
+        One of the values of its group for each row, in the original's codes.
+    Grouping
+        The rows by group.
+
+    Raises
+    ------
+    InputError
+        The two tables do not fit.
+    """
+    where = {str(name): i for i, name in enumerate(numbered.values)}
+    names, labels = numbered.values, numbered.codes.astype(np.int64)
+    groups = np.array(
+        [where.get(str(g), len(names)) for g in second.arrow.column(GROUP).to_pylist()], np.int64
+    )
+    counts = second.arrow.column(COUNT).to_numpy().astype(np.int64)
+    codes = _in_codes(own, second)
+    unknown = int((codes < 0).sum())
+    held = np.bincount(groups, counts, len(names) + 1).astype(np.int64)
+    wrong = int((held != np.bincount(labels, minlength=len(names) + 1)).sum())
+    if unknown or wrong:
+        raise InputError(
+            f"the two released tables do not fit: {wrong:,} groups have another number of "
+            f"records, {unknown:,} values are not in the original"
+        )
+    at = np.lexsort((codes, groups))
+    values = np.repeat(codes[at], counts[at])
+    dealt = np.empty(len(labels), np.int64)
+    dealt[np.lexsort((_mixed([labels, own.codes, *beside]), labels))] = values
+    return replace(own, codes=dealt), Grouping(labels, len(names))
+
+
+def _in_codes(own: Column, second: Table) -> IntArray:
+    """The second table's values in the original's codes; -1 for values it does not have."""
+    shown = second.column(
+        own.name,
+        kind=own.kind,
+        categories=None if own.is_number else tuple(own.values),
+        unit=own.unit or None,
+    )
+    if own.is_number:
+        at = np.minimum(np.searchsorted(own.values, shown.values), max(own.n_values - 1, 0))
+        place = np.where(np.asarray(own.values)[at] == shown.values, at, -1)
+    else:
+        known = {name: code for code, name in enumerate(own.values)}
+        place = np.array([known.get(name, -1) for name in shown.values], np.int64)
+    return np.append(place, own.n_values if own.has_missing else -1)[shown.codes].astype(np.int64)
+
+
+def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for codes in columns:
+        mixed = siphash_words(mixed ^ codes.astype(np.uint64), np.uint64(0), np.uint64(0))
+    return mixed

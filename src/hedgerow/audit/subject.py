@@ -1,0 +1,153 @@
+"""What is audited: a released table with whatever is known of how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, SchemaError
+from ..notation import Cell
+from ..plan import Plan
+from ..release import Release
+from ..release.folder import released_table
+from ..release.write import PLAN
+from ..schema import Schema
+from ..table import Table, read
+from .grouping import IntArray
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A released table, and what a release or its plan tells beyond the table.
+
+    Parameters
+    ----------
+    table : Table
+        The released table.
+    schema : Schema
+        Roles and kinds of the original columns.
+    plan : Plan, optional
+        How it was made; says what cells mean that do not say it themselves.
+    second : Table, optional
+        The table that the released one cannot be read without (Anatomy's).
+    rows : int64 array, optional
+        Row of the original behind each released row, where the release knows it.
+    verified : bool
+        Whether its cells were held against their originals already.
+    """
+
+    table: Table
+    schema: Schema
+    plan: Plan | None = None
+    second: Table | None = None
+    rows: IntArray | None = None
+    verified: bool = False
+
+    @property
+    def yardstick(self) -> str:
+        """What judges it: "classes" of equal cells, or "linkage" of altered records."""
+        return self.plan.recoding.yardstick if self.plan else "classes"
+
+    @property
+    def k(self) -> int | None:
+        """The k that its plan promises."""
+        promises = self.plan.promises if self.plan else ()
+        return next((p["k"] for p in promises if p["kind"] == "k_anonymity"), None)
+
+    @property
+    def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
+        """Per column what released texts stand for."""
+        return self.plan.recoding.meanings() if self.plan else {}
+
+    @property
+    def numbered(self) -> str | None:
+        """The sensitive column that holds group numbers, described by the second table."""
+        if self.second is None:
+            return None
+        return next(n for n in self.second.names if n in self.schema.sensitive)
+
+
+def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
+    """Understand what was handed over as a release.
+
+    Parameters
+    ----------
+    released : Release, release folder, path, or frame
+    schema : Schema, optional
+        The roles; by default those of the release or its plan.
+    plan : Plan, optional
+        By default that of the release or of its folder.
+
+    Raises
+    ------
+    SchemaError
+        Nothing says which columns are quasi-identifiers.
+    """
+    if isinstance(released, Release):
+        return of_release(released, schema)
+    second = None
+    if isinstance(released, (str, Path)) and Path(released).is_dir():
+        folder = Path(released)
+        table = released_table(folder)
+        if plan is None and (folder / PLAN).exists():
+            plan = Plan.load(folder / PLAN)
+        beside = plan.recoding.beside if plan else ""
+        if beside:
+            if not (folder / beside).exists():
+                raise InputError(
+                    f"the folder {folder} lacks {beside}", hint="it is part of the release"
+                )
+            second = read(folder / beside, unescape_formulas=True)
+    else:
+        table = read(released)
+    if plan is not None and plan.recoding.beside and second is None:
+        raise InputError(
+            f"the released table cannot be read without {plan.recoding.beside}",
+            hint="give the release folder instead of the table",
+        )
+    if schema is None:
+        if plan is None:
+            raise SchemaError(
+                "nothing says which columns are quasi-identifiers",
+                hint="give a schema, or a release that knows its own",
+            )
+        schema = roles(plan)
+    return Subject(table, schema, plan, second)
+
+
+def of_release(release: Release, schema: Schema | None = None) -> Subject:
+    """A release in hand, which knows its schema, its plan and its rows."""
+    return Subject(
+        release.released,
+        schema or release.schema,
+        release.plan,
+        _second(release.method),
+        getattr(release, "rows", None),
+        verified=True,
+    )
+
+
+def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
+    """What a fitted method releases of its table, before anything is verified or written."""
+    arrow = table.arrow
+    for name, column in method.release_table(table).columns.items():
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
+    return Subject(Table(arrow), schema, method.plan_, _second(method), verified=True)
+
+
+def _second(method: Any) -> Table | None:
+    made = method.second_table()
+    return None if made is None else Table(made)
+
+
+def roles(plan: Plan) -> Schema:
+    """The schema as far as a plan knows it: roles, and kinds as the original has them."""
+    measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
+    return Schema(
+        quasi=plan.names("quasi"),
+        sensitive=plan.names("sensitive"),
+        identifiers=plan.names("identifier"),
+        kinds={c.name: c.kind for c in (*measured, *plan.recoding.recoded())},
+    )
