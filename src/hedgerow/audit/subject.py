@@ -124,7 +124,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
         schema or release.schema,
         release.plan,
         _second(release.method),
-        getattr(release, "rows", None),
+        release.rows,
         verified=True,
     )
 

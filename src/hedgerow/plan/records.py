@@ -40,6 +40,8 @@ class Recoding:
     """Whether the plan can recode other people; otherwise it holds for one table alone."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what becomes of a row."""
+    beside: ClassVar[str] = ""
+    """The file that holds a second table, where the released one cannot be read alone."""
 
     def refuse(self) -> UnsupportedError:
         """The error for whoever wants to apply a plan that holds for one table alone."""
@@ -47,8 +49,6 @@ class Recoding:
             f"a plan of the kind {self.kind!r} cannot be applied to other people",
             hint="protect their table by itself",
         )
-    beside: ClassVar[str] = ""
-    """The file that holds a second table, where the released one cannot be read alone."""
 
     @property
     def yardstick(self) -> str:

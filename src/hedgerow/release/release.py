@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from ..errors import ParameterError
 from ..guarantees import Check
 from ..plan import Plan
+from ..progress import Progress, telling
 from ..schema import Schema
 from ..table import Table, read
 from .numbers import disclosure, over_responses, sizes
@@ -22,11 +22,6 @@ from .verify import classes, require, verify
 if TYPE_CHECKING:
     from ..audit.result import Audit
     from ..methods.base import Method
-
-
-Progress = Callable[[str, float | None], None]
-"""Told the name of each step and which part of it is done (None where that is not known); an
-error that it raises ends the work, and nothing is left of it."""
 
 
 class Release:
@@ -239,8 +234,8 @@ def protect(
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
-    step = progress or _silent
-    step("reading", None)
+    step = telling(progress)
+    step("reading")
     table = read(people)
     schema.check(table.names)
     if not schema.quasi:
@@ -248,10 +243,10 @@ def protect(
             "the schema names no quasi-identifier, so there is nothing to protect",
             hint="name what an intruder may know: Schema(quasi=[...])",
         )
-    step("fitting", None)
+    step("fitting")
     fitted: Method = method.copy().fit_table(table, schema)
     plan: Plan = fitted.plan_
-    step("recoding", None)
+    step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)
     kept: tuple[str, ...] = ()
@@ -268,10 +263,6 @@ def protect(
         recoded=tuple(made.columns),
         pseudonyms=kept,
     )
-    step("verifying", None)
+    step("verifying")
     release.verify()
     return release
-
-
-def _silent(step: str, done: float | None) -> None:
-    """Nobody asked for progress."""

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import hedgerow
 from ..errors import OutputError
 from ..files import write_private
 from ..plan.codec import dumps
+from ..progress import Progress, Tell, telling
 from ..table import Table, read
 from ..table.write import write_table
 from .recipient import recipient
@@ -35,7 +35,7 @@ def write(
     force: bool,
     escape: bool,
     measured: Any = None,
-    progress: Callable[[str, float | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write, read back, verify, and only then give the folder its name."""
     check_target(folder, force)
@@ -46,7 +46,7 @@ def write(
     except OSError as error:
         raise _cannot(folder, error) from None
     try:
-        _fill(release, hidden, escape, measured, progress or (lambda step, done: None))
+        _fill(release, hidden, escape, measured, telling(progress))
         _put(hidden, folder, force)
     except OSError as error:
         raise _cannot(folder, error) from None
@@ -85,12 +85,12 @@ def _fill(
     folder: Path,
     escape: bool,
     measured: Any,
-    step: Callable[[str, float | None], None],
+    step: Tell,
 ) -> None:
     file = folder / f"release{release.original.suffix}"
-    step("writing", None)
+    step("writing")
     write_table(release.released.arrow, file, like=release.original, escape=escape)
-    step("reading back", None)
+    step("reading back")
     # What was recoded repeats: whole columns of text need not be made to be compared.
     back = read(file, unescape_formulas=escape, dictionaries=release.recoded)
     checks = release.checks if _identical(release.released, back) else release.verify_table(back)
