@@ -61,7 +61,7 @@ LATE = {
     ("schema.py", "table"),  # Schema.guess
     ("plan/records.py", "release"),  # Plan.apply
     ("release/release.py", "audit"),  # the type that Release.write takes
-    ("audit/result.py", "report"),  # Audit.report
+    ("audit/result.py", "report"),  # Audit.report, and the text that print shows
     ("audit/frontier.py", "report"),  # Frontier.picture
     ("methods/porop_search.py", "audit"),  # PoROP(k="auto") is searched by the score
     ("__init__.py", "*"),  # the public names, looked up on first use

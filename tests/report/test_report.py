@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 
@@ -28,7 +29,7 @@ def made():
 @pytest.fixture(scope="module")
 def page(made):
     audit, release = made
-    return render(audit, plan=release.plan, checks=release.checks)
+    return render(audit.to_dict(), plan=release.plan, checks=release.checks)
 
 
 class Reader(HTMLParser):
@@ -102,7 +103,7 @@ def test_contrast_of_text_is_at_least_4_5():
 
 def test_the_same_bytes_on_every_run(made, page):
     audit, release = made
-    assert render(audit, plan=release.plan, checks=release.checks) == page
+    assert render(audit.to_dict(), plan=release.plan, checks=release.checks) == page
 
 
 def test_it_tells_promises_attacks_and_what_was_not_measured(page):
@@ -119,7 +120,7 @@ def test_it_tells_promises_attacks_and_what_was_not_measured(page):
 
 def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
     audit, release = made
-    recipient = render(audit, audience="recipient", plan=release.plan)
+    recipient = render(audit.to_dict(), audience="recipient", plan=release.plan)
     assert "regression (tree)" in recipient
     for word in (
         "worst class",
@@ -148,7 +149,7 @@ def test_scatters_are_binned_above_1000_points(made):
 def test_names_are_escaped(made):
     people = people_of(300).rename(columns={"pay": "<b>pay</b> & $x$"})
     schema = hr.Schema(quasi=["age"], sensitive=["<b>pay</b> & $x$"])
-    page = render(hr.audit(people, people, schema, people=20, learners=["tree"]))
+    page = render(hr.audit(people, people, schema, people=20, learners=["tree"]).to_dict())
     assert "<b>pay" not in page
     assert "&lt;b&gt;pay" in page
 
@@ -164,4 +165,29 @@ def test_pictures_have_neither_date_nor_random_names(page):
 
 def test_unknown_audience(made):
     with pytest.raises(ParameterError, match="audience"):
-        render(made[0], audience="everybody")
+        render(made[0].to_dict(), audience="everybody")
+
+
+def test_altered_records_are_told_by_linkage_and_not_by_classes():
+    people = people_of(300, seed=3)
+    schema = hr.Schema(quasi=["age", "pay"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.NoiseAddition(0.3, random_state=1))
+    audit = hr.audit(people, release, attacks=False, learning=False).to_dict()
+    page = render(audit, plan=release.plan, checks=release.checks)
+    linked = f"{100 * audit['risk']['linkage']['highest']:.1f}%"
+    for part in ("of the people are linked", linked, "(DLD)", "(PLD)", "noise addition"):
+        assert part in page
+    for part in ("k, the smallest class", "What the classes give away", "records in the class"):
+        assert part not in page
+    recipient = render(audit, audience="recipient", plan=release.plan)
+    assert linked in recipient
+    assert "Original</th>" not in recipient
+    for text in (page, recipient):
+        assert read(text).tables == read(text).captions
+
+
+def test_a_saved_audit_gives_the_same_page(made, tmp_path):
+    audit, release = made
+    audit.save(tmp_path / "audit.json")
+    saved = json.loads((tmp_path / "audit.json").read_text())
+    assert render(saved, plan=release.plan) == render(audit.to_dict(), plan=release.plan)

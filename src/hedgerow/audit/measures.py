@@ -224,6 +224,51 @@ RISK = (
     ),
 )
 
+LINKAGE = (
+    _m(
+        "linked",
+        "people linked with their record",
+        "lower",
+        0,
+        1,
+        "share of people whose own record is nearest to what is known of them; t ties count 1/t",
+    ),
+    _m(
+        "dld",
+        "distance linkage disclosure (DLD)",
+        "lower",
+        0,
+        100,
+        "per cent of released records whose nearest original is their own, 1 to known columns",
+    ),
+    _m(
+        "pld",
+        "probabilistic linkage disclosure (PLD)",
+        "lower",
+        0,
+        100,
+        "the same by Fellegi and Sunter's weights of agreeing columns",
+    ),
+    _m(
+        "id",
+        "interval disclosure (ID)",
+        "lower",
+        0,
+        100,
+        "per cent of originals within 1 to 10% of the ranks around their released value",
+    ),
+    _m("dr", "disclosure risk (DR)", "lower", 0, 100, "DLD / 4 + PLD / 4 + ID / 2"),
+    _m(
+        "il",
+        "information loss (IL)",
+        "lower",
+        0,
+        None,
+        "mean relative change of cells, means, covariances, variances, correlations, per cent",
+    ),
+    _m("score", "score", "lower", 0, None, "IL / 2 + DR / 2"),
+)
+
 UTILITY = (
     _m(
         "ncp",
@@ -308,4 +353,4 @@ UTILITY = (
     _m("accuracy", "accuracy", "higher", 0, 1, "share of the test fold predicted right"),
 )
 
-MEASURES = {measure.name: measure for measure in (*RISK, *UTILITY)}
+MEASURES = {measure.name: measure for measure in (*RISK, *LINKAGE, *UTILITY)}

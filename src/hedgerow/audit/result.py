@@ -104,13 +104,14 @@ class Audit:
         from ..report import render
 
         write_private(
-            path, render(self, audience=audience, plan=plan, checks=checks, drawings=drawings)
+            path,
+            render(self.to_dict(), audience=audience, plan=plan, checks=checks, drawings=drawings),
         )
 
     def __str__(self) -> str:
-        from .text import summary
+        from ..report.text import summary
 
-        return summary(self)
+        return summary(self.to_dict())
 
 
 def json_schema() -> dict[str, Any]:

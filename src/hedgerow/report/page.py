@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..audit.measures import RISK, UTILITY
-from ..audit.result import NOT_MEASURED
-from ..audit.text import figure, percent
 from ..errors import ParameterError
+from ..plan import Partition, Plan
 from . import pictures
-
-if TYPE_CHECKING:
-    from ..audit.result import Audit
+from .text import figure, percent, score_rows
 
 AUDIENCES = ("steward", "recipient")
 
 
 def render(
-    audit: Audit,
+    audit: Mapping[str, Any],
     *,
     audience: str = "steward",
-    plan: Any = None,
+    plan: Plan | None = None,
     checks: Sequence[Any] = (),
     drawings: Mapping[str, str] | None = None,
 ) -> str:
@@ -30,8 +26,8 @@ def render(
 
     Parameters
     ----------
-    audit : Audit
-        What was measured.
+    audit : mapping
+        What was measured, as `Audit.to_dict` or a saved audit has it.
     audience : {"steward", "recipient"}
         The recipient's page has neither the original's figures nor anything that
         tells an intruder where to look: no attack table, no worst class, no
@@ -66,23 +62,31 @@ def render(
     )
 
 
-def _context(audit: Audit, audience: str, plan: Any, checks: Sequence[Any]) -> dict[str, Any]:
-    steward = audience == "steward"
-    after, before = audit.risk["release"], audit.risk["original"]
+def _context(
+    audit: Mapping[str, Any], audience: str, plan: Plan | None, checks: Sequence[Any]
+) -> dict[str, Any]:
+    steward, risk = audience == "steward", audit["risk"]
+    altered = audit["table"]["yardstick"] == "linkage"
+    after, before = risk["release"], risk["original"]
+    attacks = audit["attacks"]
     context: dict[str, Any] = {
         "steward": steward,
         "audit": audit,
-        "table": audit.table,
+        "table": audit["table"],
+        "altered": altered,
         "after": after,
         "before": before,
         "plan": plan,
         "done": _done(plan, steward),
+        "recoding": _recoding(plan) if steward else "",
         "checks": [_check(c) for c in checks],
-        "risk_rows": _risk_rows(before, after),
-        "measures": (*RISK, *UTILITY),
-        "not_measured": NOT_MEASURED,
-        "attacks": audit.attacks if steward else [],
-        "attack_names": sorted({f"{a['attack']} ({a['learner']})" for a in audit.attacks}),
+        "risk_rows": [] if altered else _risk_rows(before, after),
+        "linkage": risk.get("linkage"),
+        "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
+        "measures": list(audit["measures"].values()),
+        "not_measured": audit["not_measured"],
+        "attacks": attacks if steward else [],
+        "attack_names": sorted({f"{a['attack']} ({a['learner']})" for a in attacks}),
         "columns": {},
         "sizes": None,
         "attack_picture": None,
@@ -92,28 +96,29 @@ def _context(audit: Audit, audience: str, plan: Any, checks: Sequence[Any]) -> d
     }
     if steward:
         context |= {
+            "columns": {
+                name: pictures.before_after(name, shape)
+                for name, shape in audit["pictures"]["histograms"].items()
+                if shape["labels"]
+            },
+            "attack_picture": pictures.attack_bars(attacks) if attacks else None,
+            "influence": pictures.influence_bars(risk["influence"]) if risk["influence"] else None,
+            "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
+        }
+    if steward and not altered:
+        context |= {
             "sizes": pictures.class_sizes(
                 before["classes"]["histogram"], after["classes"]["histogram"], after["classes"]["k"]
             ),
-            "columns": {
-                name: pictures.before_after(name, shape)
-                for name, shape in audit.pictures["histograms"].items()
-                if shape["labels"]
-            },
             "scatters": {
                 name: pictures.disclosure_scatter(name, points)
-                for name, points in audit.pictures["scatters"].items()
+                for name, points in audit["pictures"]["scatters"].items()
             },
-            "attack_picture": pictures.attack_bars(audit.attacks) if audit.attacks else None,
-            "influence": pictures.influence_bars(audit.risk["influence"])
-            if audit.risk["influence"]
-            else None,
-            "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
         }
     return context
 
 
-def _done(plan: Any, steward: bool) -> list[str]:
+def _done(plan: Plan | None, steward: bool) -> list[str]:
     """What was done, in words; the recipient's without thresholds."""
     if plan is None:
         return ["No plan was at hand: the release was measured as it is, whoever made it."]
@@ -125,6 +130,13 @@ def _done(plan: Any, steward: bool) -> list[str]:
     if dropped:
         lines.append("Dropped: " + ", ".join(dropped) + ".")
     return lines
+
+
+def _recoding(plan: Plan | None) -> str:
+    """What was done to the columns; a tree has its picture, and its rows would be too many."""
+    if plan is None or isinstance(plan.recoding, Partition):
+        return ""
+    return plan.recoding.explain()
 
 
 def _check(check: Any) -> Mapping[str, Any]:

@@ -1,0 +1,152 @@
+"""An audit as a page of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def percent(value: float | None) -> str:
+    """A share as text."""
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def figure(value: float | None) -> str:
+    """A number as short text."""
+    return "-" if value is None else f"{value:.3g}"
+
+
+def summary(audit: Mapping[str, Any]) -> str:
+    """The figures of `Audit.to_dict()` that decide, original beside release."""
+    table = audit["table"]
+    lines = [
+        f"{table['rows']} rows, {table['suppressed']} left out; quasi-identifiers: "
+        + ", ".join(table["quasi"]),
+        "",
+    ]
+    lines += _linkage(audit) if table["yardstick"] == "linkage" else _classes(audit)
+    lines += [*_attacks(audit["attacks"]), *_utility(audit["utility"])]
+    lines += ["", *(f"Note: {note}" for note in table["notes"])]
+    return "\n".join(lines).rstrip()
+
+
+def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Risk by classes of equal cells."""
+    release, before = audit["risk"]["release"], audit["risk"]["original"]
+    yield f"{'Risk':44}{'original':>12}{'release':>12}"
+    for title, section, key, show in (
+        ("k (smallest class)", "classes", "k", str),
+        ("k when * and missing match anything", "classes", "wildcard_k", str),
+        ("classes", "classes", "classes", str),
+        ("records that are unique", "classes", "unique_share", percent),
+        ("highest re-identification risk", "prosecutor", "highest", percent),
+        ("average re-identification risk", "prosecutor", "average", percent),
+    ):
+        one, two = _section(before, section), _section(release, section)
+        yield f"{title:44}{show(one[key]):>12}{show(two[key]):>12}"
+    for name, column in release["sensitive"].items():
+        yield from ("", f"Sensitive column {name!r}")
+        yield from _told(before["sensitive"][name], column)
+
+
+def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str]:
+    """What the classes tell of one sensitive column."""
+    for title, key in (
+        ("disclosure, mean over classes", "mean_groups"),
+        ("disclosure, mean over records", "mean_records"),
+        ("disclosure, worst class", "worst"),
+    ):
+        one, two = before["disclosure"][key], release["disclosure"][key]
+        yield f"  {title:42}{percent(one):>12}{percent(two):>12}"
+    for title, key in (
+        ("different values in a class, fewest", "distinct_l"),
+        ("largest share of one value", "alpha"),
+        ("t-closeness", "t_equal"),
+    ):
+        yield f"  {title:42}{figure(before[key]):>12}{figure(release[key]):>12}"
+    for tolerance, found in (release["matching"] or {}).items():
+        share = f"best guess within {float(tolerance):.0%} (public {percent(found['public'])})"
+        one = before["matching"][tolerance]["release"]
+        yield f"  {share:42}{percent(one):>12}{percent(found['release']):>12}"
+
+
+def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Risk of altered records: how well they are linked with their originals."""
+    linkage = audit["risk"]["linkage"]
+    yield "Values were altered: records are judged by how well they are linked with their originals."
+    yield ""
+    yield f"{'Risk':44}{'original':>12}{'release':>12}{'at random':>12}"
+    for attack in linkage["attacks"]:
+        title = f"people linked by {_how(attack)} linkage"
+        yield (
+            f"{title:44}{percent(attack['original']):>12}{percent(attack['success']):>12}"
+            f"{percent(attack['public_best']):>12}"
+        )
+    for title, share in score_rows(linkage["scores"]):
+        yield f"{title:56}{share:>12}"
+
+
+def _how(attack: Mapping[str, Any]) -> str:
+    return {"distance": "distance-based"}.get(attack["learner"], attack["learner"])
+
+
+def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What the scores of numeric columns say, as titles and text."""
+    if scores is None:
+        return []
+    return [
+        (title, f"{scores[key]:.1f}%")
+        for title, key in (
+            ("all records linked by distance, numbers (DLD)", "dld"),
+            ("all records linked by probability, numbers (PLD)", "pld"),
+            ("originals inside their rank interval (ID)", "id"),
+            ("disclosure risk of the numbers (DR)", "dr"),
+            ("information loss of the numbers (IL)", "il"),
+            ("score, half IL and half DR", "score"),
+        )
+    ]
+
+
+def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
+    if not attacks:
+        return
+    head = f"{'original':>10}{'release':>10}{'control':>10}{'public':>10}"
+    yield from ("", f"{'Attack success':44}{head}")
+    for attack in attacks:
+        name = f"{attack['attack']}, {attack['learner']}: {attack['target']}"
+        public = max(attack["public_best"], attack["random_row"])
+        yield (
+            f"{name[:43]:44}{percent(attack['original']):>10}"
+            f"{percent(attack['success']):>10}{percent(attack['control']):>10}"
+            f"{percent(public):>10}"
+        )
+    yield (
+        "Linking's control: people whose own record was withheld and who are linked all "
+        "the same; the higher, the less a link can be trusted."
+    )
+
+
+def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
+    loss = utility["loss"]
+    yield from ("", "Utility")
+    for title, text in (
+        ("certainty lost (NCP, 0 none, 1 all)", figure(loss["ncp"])),
+        ("cells changed", percent(loss["cells_changed"])),
+        ("average class size", figure(loss["average_class_size"])),
+        (
+            "error of counting queries (median)",
+            percent(utility["queries"]["range"]["median"]),
+        ),
+    ):
+        yield f"{title:44}{text:>12}"
+    for row in utility["learning"]:
+        key = "accuracy" if "accuracy" in row["release"] else "r2"
+        yield (
+            f"{row['estimator'] + ' on ' + row['target'] + ', ' + key:44}"
+            f"release {figure(row['release'][key])}, original {figure(row['original'][key])}"
+            f", constant {figure(row['constant'][key])}"
+        )
+
+
+def _section(risk: Mapping[str, Any], name: str) -> Any:
+    return risk["classes"] if name == "classes" else risk["reidentification"][name]
