@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 # Rooms in the order in which data flows; a room may import itself and any earlier one.
@@ -45,7 +45,7 @@ ALLOWED = {
     "llvmlite": {"kernels"},
     "pyspark": {"engines"},
     "duckdb": {"table", "engines", "datasets"},
-    "sqlglot": {"plan", "engines"},
+    "sqlglot": {"engines"},
     "typer": {"cli", "studio"},
     "rich": {"cli", "studio"},
     "sklearn": {"methods", "release", "audit", "papers"},
@@ -53,18 +53,21 @@ ALLOWED = {
     "jinja2": {"report"},
 }
 
-# Rooms that hold nothing but the standard library (plan: sqlglot inside `to_sql` alone).
+# Rooms that hold nothing but the standard library.
 PLAIN = {"errors", "files", "hierarchy", "notation", "schema", "plan"}
 
-# Late imports against the order that keep the public face pleasant: (file, imported room).
+# Public conveniences: late imports upwards, or around, that keep the public face pleasant, as
+# (file, imported module). Every other import, late and type-only ones included, follows the order.
 LATE = {
-    ("schema.py", "table"),  # Schema.guess
+    ("schema.py", "table.profile"),  # Schema.guess
+    ("plan/records.py", "plan.codec"),  # Plan.save, Plan.load, Plan.public
     ("plan/records.py", "release"),  # Plan.apply
-    ("release/release.py", "audit"),  # the type that Release.write takes
+    ("plan/records.py", "release.explain"),  # Plan.explain
+    ("plan/records.py", "engines.sql"),  # Plan.to_sql
+    ("release/release.py", "audit.result"),  # the type that Release.write takes
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
-    ("audit/frontier.py", "report"),  # Frontier.picture
-    ("methods/porop_search.py", "audit"),  # PoROP(k="auto") is searched by the score
-    ("__init__.py", "*"),  # the public names, looked up on first use
+    ("audit/frontier.py", "report.pictures"),  # Frontier.picture
+    ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score
 }
 
 # Packages that take long to load: never at the top of a file that the command line always loads.
@@ -120,9 +123,11 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def faults(source: Path) -> list[str]:
-    """Every border that a file of the package in `source` crosses."""
+    """Every border that a file of the package in `source` crosses, and every circle of imports."""
     found = []
-    for path in sorted(source.rglob("*.py")):
+    circle: dict[str, set[str]] = {}
+    modules = {_module(path.relative_to(source)): path for path in sorted(source.rglob("*.py"))}
+    for module, path in modules.items():
         relative = path.relative_to(source)
         room = relative.parts[0].removesuffix(".py")
         room = PART_OF.get(room, room)
@@ -134,15 +139,15 @@ def faults(source: Path) -> list[str]:
                 f"{where}: the room {room!r} has no place in the order of docs/architecture.md"
             )
             continue
-        for line, module in imports(tree, package):
-            parts = module.split(".")
+        inner = circle.setdefault(module, set())
+        for line, name in imports(tree, package):
+            parts = name.split(".")
             if parts[0] == source.name:
                 found += _inner(where, line, room, parts)
-            elif (
-                room in PLAIN
-                and parts[0] not in sys.stdlib_module_names
-                and (room, parts[0]) != ("plan", "sqlglot")
-            ):
+                target = _known(parts[1:], modules)
+                if (where, target) not in LATE and room != "__init__":
+                    inner.add(target)
+            elif room in PLAIN and parts[0] not in sys.stdlib_module_names:
                 found.append(
                     f"{where}:{line}: {room} imports {parts[0]}; it holds to the standard library"
                 )
@@ -152,17 +157,56 @@ def faults(source: Path) -> list[str]:
                 )
         if where in LIGHT_FILES or room in LIGHT_ROOMS:
             found += [
-                f"{where}:{line}: {module} is heavy; import it where it is used"
-                for line, module in imports(tree, package, top_only=True)
-                if module.split(".")[0] in HEAVY
+                f"{where}:{line}: {name} is heavy; import it where it is used"
+                for line, name in imports(tree, package, top_only=True)
+                if name.split(".")[0] in HEAVY
             ]
+    found += [f"imports go in a circle: {' > '.join(c)}" for c in circles(circle)]
+    return found
+
+
+def _module(relative: Path) -> str:
+    """A file's name as imports spell it, without the package's own."""
+    parts = relative.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _known(parts: list[str], modules: Mapping[str, Path]) -> str:
+    """The module that an import reaches: a name that it holds is no module of its own."""
+    while parts and ".".join(parts) not in modules:
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """One circle of every set of modules that import each other, late and type-only imports too."""
+    found, done = [], set[str]()
+    for start in sorted(graph):
+        if start in done:
+            continue
+        way: list[str] = []
+        stack = [(start, iter(sorted(graph[start])))]
+        while stack:
+            at, rest = stack[-1]
+            if len(way) < len(stack):
+                way.append(at)
+            for target in rest:
+                if target in way:
+                    found.append([*way[way.index(target) :], target])
+                elif target not in done and target in graph:
+                    stack.append((target, iter(sorted(graph[target]))))
+                    break
+            else:
+                done.add(at)
+                way.pop()
+                stack.pop()
     return found
 
 
 def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
     target = parts[1] if len(parts) > 1 else "__init__"
     target = PART_OF.get(target, target)
-    if room == "__init__" or target == "__version__" or (where, target) in LATE:
+    if room == "__init__" or target == "__version__" or _listed(where, parts[1:]):
         return []
     if target == "__init__" or target not in ORDER:
         return (
@@ -173,6 +217,11 @@ def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
     if ORDER.index(target) > ORDER.index(room):
         return [f"{where}:{line}: {room} imports {target}, which comes after it"]
     return []
+
+
+def _listed(where: str, parts: list[str]) -> bool:
+    """Whether an import is one of the conveniences; a name from a listed module is, too."""
+    return any((where, ".".join(parts[:n])) in LATE for n in range(1, len(parts) + 1))
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.engines.randomize import original_codes
 from hedgerow.errors import InputError, ParameterError, PlanError
 from hedgerow.methods.response.estimate import (
     clipped,
@@ -23,6 +24,7 @@ from hedgerow.methods.response.estimate import (
 from hedgerow.methods.response.rr_matrix import Channel
 from hedgerow.plan import Randomize, Randomized
 from hedgerow.reconstruct import Reconstruction, reconstruct
+from hedgerow.table import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 T = np.array([0.6, 0.4, 1.0])
@@ -250,9 +252,6 @@ def test_randomize_records_round_trip():
     assert Randomize.from_json(json.loads(json.dumps(plan.to_json()))) == plan
     with pytest.raises(ValueError, match="1/d"):
         Randomized("a", "quasi", "categorical", "", ("x", "y"), 0.5).check()
-    assert (
-        Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,)).code(3.0) == 1
-    )
-    assert (
-        Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,)).code(None) == 2
-    )
+    column = Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,))
+    values = read(pa.table({"a": [2.9, 3.0, None]}))
+    assert original_codes(values, column).tolist() == [0, 1, 2]

@@ -16,6 +16,7 @@ from .hierarchy import Hierarchy
 Kind = Literal["numeric", "categorical", "ordinal", "date", "boolean"]
 Role = Literal["identifier", "quasi", "sensitive", "other"]
 KINDS: tuple[str, ...] = get_args(Kind)
+ROLES: tuple[str, ...] = get_args(Role)
 
 _ROLE_FIELDS = {
     "quasi": "quasi",

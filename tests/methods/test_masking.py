@@ -28,6 +28,7 @@ from hedgerow.methods.suppression import LocalSuppression, suppress
 from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.plan import Plan
 from hedgerow.plan.codec import dumps, loads
+from hedgerow.release.explain import recoding_in_words
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("HEDGEROW_DATA"), reason="HEDGEROW_DATA does not name the data folder"
@@ -69,7 +70,7 @@ def test_every_method_keeps_frame_plan_and_its_input(method):
     assert list(made.columns) == list(frame.columns)
     assert made.index.equals(frame.index)
     assert loads(dumps(method.plan_)).recoding == method.plan_.recoding
-    assert method.plan_.recoding.explain()
+    assert recoding_in_words(method.plan_.recoding)
     again = method.fit(pl.from_pandas(frame)).transform(pl.from_pandas(frame))
     assert isinstance(again, pl.DataFrame)
     for name in frame:

@@ -14,6 +14,7 @@ import hedgerow as hr
 from hedgerow.errors import InputError, ParameterError, SchemaError, UnsupportedError
 from hedgerow.methods.porop import LiROP, PoROP
 from hedgerow.plan import Plan
+from hedgerow.release.explain import recoding_in_words
 
 
 def people(n=200, seed=0):
@@ -146,7 +147,7 @@ def test_the_plan_keeps_no_seed_and_masks_no_other_table(tmp_path):
     assert "987654321" not in (tmp_path / "plan.json").read_text()
     loaded = Plan.load(tmp_path / "plan.json")
     assert loaded.recoding == method.plan_.recoding
-    assert "polynomial regression" in loaded.recoding.explain()
+    assert "polynomial regression" in recoding_in_words(loaded.recoding)
     for refused in (
         lambda: method.transform(people(seed=1)),
         lambda: method.transform(people().iloc[::-1]),

@@ -5,6 +5,7 @@ import pytest
 from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import ColumnMap, Maps, Plan, PlanColumn
 from hedgerow.plan.codec import dumps, loads
+from hedgerow.release.plain import mapped_rows
 
 
 def make_plan() -> Plan:
@@ -38,7 +39,7 @@ def test_round_trip_keeps_every_field():
 def test_rows_are_recoded_by_the_definition():
     maps = make_plan().recoding
     rows = [(30.0, "cook"), (29.0, "nurse"), (float("nan"), "pilot"), (60.0, None)]
-    assert maps.recode(rows) == [("30-59", "service"), ("*", "*"), (None, "*"), ("60-", None)]
+    assert mapped_rows(maps, rows) == [("30-59", "service"), ("*", "*"), (None, "*"), ("60-", None)]
 
 
 def test_public_plan_holds_no_label_and_no_suppressed_class():

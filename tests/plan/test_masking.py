@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hedgerow.errors import PlanError
-from hedgerow.plan import Mask, MaskedColumn, Plan
+from hedgerow.plan import Mask, MaskedColumn, Plan, PlanColumn
 from hedgerow.plan.codec import dumps, loads, public
+from hedgerow.release.explain import recoding_in_words
 
 MASK = Mask(
     "noise addition",
@@ -16,7 +17,8 @@ MASK = Mask(
     ),
     {"scale": 0.1, "matrices": {"job": [[1.0]]}},
 )
-PLAN = Plan("NoiseAddition", {"scale": 0.1}, (), MASK, n_rows=4)
+COLUMNS = tuple(PlanColumn(c.name, c.role, c.kind) for c in MASK.columns)
+PLAN = Plan("NoiseAddition", {"scale": 0.1}, COLUMNS, MASK, n_rows=4)
 
 
 def test_it_comes_back_from_json():
@@ -25,7 +27,7 @@ def test_it_comes_back_from_json():
 
 
 def test_it_is_told_in_words():
-    told = MASK.explain().splitlines()
+    told = recoding_in_words(MASK).splitlines()
     assert told[0].startswith("noise addition")
     assert told[1:] == [
         "  scale: 0.1",

@@ -237,7 +237,7 @@ def _tell(release: Release, folder: Path, json: bool) -> None:
     if release.plan.recoding.kind in ("randomize", "anatomy"):
         # Released classes say nothing here: the recoding tells what was measured.
         say(f"{numbers['rows']:,} records; {len(release.checks)} checks hold.")
-        say(release.plan.recoding.explain())
+        say(release.recoding_in_words())
         told = None
     else:
         say(

@@ -102,12 +102,11 @@ class Masking(Method):
 
     def release_files(self, release: Any) -> Files:
         """MASKING.md: what was done to the columns, for the reader of the release."""
-        recoding = release.plan.recoding
         lines = [
             "# What was done to the masked columns",
             "",
             "```",
-            recoding.explain(),
+            release.recoding_in_words(),
             "```",
             "",
             "Cells are altered one by one or in groups: figures for many records carry over better",

@@ -14,7 +14,7 @@ from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
-from ..plan import Partition, Plan, Recoded
+from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
 from ..table import Binned, Column, Table, binned
 from ..table.encode import smallest
@@ -165,24 +165,24 @@ class PartitionMethod(Method):
         """The plan of a finished partition."""
         leaf = grown.column == LEAF
 
-        def recoded(column: Column) -> tuple[Recoded, tuple[int, ...]]:
+        def recoded(column: Column) -> tuple[Recoded, Vector]:
             style = self.numeric if column.is_number else self.categorical
             cells, index = recode(
                 column, style, grown.rows, grown.start[leaf], schema.hierarchies.get(column.name)
             )
             made = Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells))
-            return made, tuple(index.tolist())
+            return made, Vector("i", index.astype(np.int32))
 
         pairs = side_by_side(recoded, quasi.columns, table.n_rows * len(quasi.columns))
         columns, leaf_cells = zip(*pairs, strict=True)
         threshold, subset, subsets = conditions(grown, quasi)
         recoding = Partition(
             tuple(columns),
-            tuple(grown.column.tolist()),
-            tuple(threshold.tolist()),
-            tuple(subset.tolist()),
-            tuple(grown.missing_left.tolist()),
-            tuple(grown.right.tolist()),
+            Vector("i", grown.column.astype(np.int32)),
+            Vector("d", threshold),
+            Vector("i", subset.astype(np.int32)),
+            Vector("?", grown.missing_left.astype(np.bool_)),
+            Vector("i", grown.right.astype(np.int32)),
             tuple(subsets),
             tuple(leaf_cells),
         )

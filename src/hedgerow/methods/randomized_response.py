@@ -228,7 +228,10 @@ class RandomizedResponse(Method):
         """The risk on the full original table, and the draws against their probabilities."""
         from .response.verify import verify
 
-        return verify(self, original, released)
+        plan = self.plan_.recoding
+        assert isinstance(plan, Randomize)
+        above = self.unprotected_ if self.relax or self.exempt else None
+        return verify(plan, self._asked, original, released, above)
 
     def release_files(self, release: Any) -> Files:
         """``public.json`` with the distortion parameters, and RECIPIENT.md that explains them."""

@@ -1,4 +1,4 @@
-"""3 DECIDE: the release plan as frozen data. Imports the schema and the standard library only."""
+"""3 DECIDE: the release plan as frozen data. Imports what lies below it and the standard library."""
 
 from ..notation import Cell
 from .anatomy import Anatomize
@@ -7,6 +7,7 @@ from .maps import ColumnMap, Maps
 from .masking import Mask, MaskedColumn
 from .randomized import Randomize, Randomized
 from .records import Partition, Plan, PlanColumn, Recoded, Recoding
+from .vector import Vector
 
 __all__ = [
     "Anatomize",
@@ -22,5 +23,6 @@ __all__ = [
     "Randomized",
     "Recoded",
     "Recoding",
+    "Vector",
     "register",
 ]

@@ -41,13 +41,3 @@ class Anatomize(Recoding):
     def from_json(cls, data: Mapping[str, Any]) -> Anatomize:
         """The record of plain JSON data."""
         return cls(str(data["sensitive"]), float(data["l"]), int(data["groups"]))
-
-    def explain(self) -> str:
-        """The recoding in words."""
-        return (
-            f"The quasi-identifiers are released unchanged. In place of {self.sensitive!r} "
-            f"stands the number "
-            f"of one of {self.groups:,} groups; a second table gives the values of each group "
-            f"with their "
-            f"counts, none above the share 1/{self.l:g}."
-        )

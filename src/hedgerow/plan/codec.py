@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import PlanError
-from .records import VERSION, Partition, Plan, PlanColumn, Recoding
+from .records import VERSION, Contradiction, Partition, Plan, PlanColumn, Recoding
 
 _KINDS: dict[str, type[Recoding]] = {}
 R = TypeVar("R", bound=type[Recoding])
@@ -62,7 +62,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
                 f"{where} has a recoding of the unknown kind {kind!r}",
                 hint=f"known kinds: {', '.join(sorted(_KINDS))}",
             )
-        return Plan(
+        plan = Plan(
             method=str(data["method"]),
             parameters=dict(data["parameters"]),
             columns=tuple(PlanColumn(**c) for c in data["columns"]),
@@ -70,6 +70,10 @@ def loads(text: str, where: str = "the plan") -> Plan:
             promises=tuple(dict(p) for p in data["promises"]),
             n_rows=int(data["n_rows"]),
         )
+        plan.check()
+        return plan
+    except Contradiction as error:
+        raise PlanError(f"{where} is damaged: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
 

@@ -101,26 +101,3 @@ class Mask(Recoding):
             f"whole table it was made from",
             hint="run the method on the new table instead",
         )
-
-    def explain(self) -> str:
-        """What was done, in words."""
-        lines = [f"{self.method}; each released value depends on the whole table"]
-        lines += [
-            f"  {name.replace('_', ' ')}: {value}"
-            for name, value in self.facts.items()
-            if not isinstance(value, Mapping)
-        ]
-        for c in self.columns:
-            parts = [
-                f"{share:.1%} {word}"
-                for word, share in (
-                    ("missing", c.missing),
-                    ("unchanged", c.unchanged),
-                    ("suppressed", c.suppressed),
-                    ("outside the original extent", c.outside),
-                    ("clipped", c.clipped),
-                )
-                if share
-            ]
-            lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
-        return "\n".join(lines)

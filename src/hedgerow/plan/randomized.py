@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .codec import register
-from .records import PRIVATE, PlanColumn, Recoding
+from .records import PRIVATE, Contradiction, PlanColumn, Recoding
 
 
 @dataclass(frozen=True)
@@ -48,24 +47,15 @@ class Randomized(PlanColumn):
             return math.inf
         return math.log(self.p * (self.d - 1) / (1 - self.p))
 
-    def code(self, value: float | str | None) -> int:
-        """The place of an original value; d when it is unknown."""
-        if value is None or value != value:
-            return self.d - 1 if self.d and self.categories[-1] is None else self.d
-        if self.kind in ("numeric", "date"):
-            return bisect.bisect_right(self.cuts, float(value))
-        known = {category: i for i, category in enumerate(self.categories)}
-        return known.get(str(value), self.d)
-
     def check(self) -> None:
-        """Raise ValueError when the fields contradict each other."""
+        """Raise Contradiction when the fields contradict each other."""
         known = [c for c in self.categories if c is not None]
         if len(set(self.categories)) != self.d or (None in self.categories[:-1]):
-            raise ValueError("a randomized column holds a category twice")
+            raise Contradiction("a randomized column holds a category twice")
         if self.kind in ("numeric", "date") and known and len(known) != len(self.cuts) + 1:
-            raise ValueError("a randomized column has one category more than it has cuts")
+            raise Contradiction("a randomized column has one category more than it has cuts")
         if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):
-            raise ValueError("p lies in (1/d, 1]")
+            raise Contradiction("p lies in (1/d, 1]")
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -153,18 +143,3 @@ class Randomize(Recoding):
             float(data.get("success", math.nan)),
             float(data.get("unprotected", math.nan)),
         )
-
-    def explain(self) -> str:
-        """The randomization in words."""
-        width = max([len(c.name) for c in self.columns] + [6])
-        lines = [f"{'column':<{width}}  categories  p (kept)  t       local epsilon"]
-        for c in self.columns:
-            guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
-            lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
-        lines += [
-            "Every other category is drawn with equal probability when a value is not kept.",
-            f"largest risk Pr(S|QI) by the paper's bound: {self.risk:.4f}",
-            f"largest operational success (right guesses through any record): {self.success:.4f}",
-            f"share of records above the requested cap: {100 * self.unprotected:.2f}%",
-        ]
-        return "\n".join(lines)

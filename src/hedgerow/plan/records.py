@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import UnsupportedError
 from ..notation import Cell
+from ..schema import KINDS, ROLES
+from .vector import Vector
 
 VERSION = 1
 PRIVATE = {"private": True}
+
+
+class Contradiction(ValueError):
+    """A record whose fields do not fit together; the message holds no value of a person."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Recoding:
     """Whether a secret `Key` decides what becomes of a row."""
     beside: ClassVar[str] = ""
     """The file that holds a second table, where the released one cannot be read alone."""
+    complete: ClassVar[bool] = False
+    """Whether a plan of this kind recodes every quasi-identifier."""
 
     def refuse(self) -> UnsupportedError:
         """The error for whoever wants to apply a plan that holds for one table alone."""
@@ -72,10 +81,6 @@ class Recoding:
         """The record of plain JSON data; KeyError, TypeError or ValueError when malformed."""
         raise NotImplementedError
 
-    def explain(self) -> str:
-        """The recoding in words."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True)
 class Recoded(PlanColumn):
@@ -83,6 +88,10 @@ class Recoded(PlanColumn):
 
     style: str = "range"
     cells: tuple[Cell, ...] = field(default=(), metadata=PRIVATE)
+
+
+_NODES = {"split": "i", "threshold": "d", "subset": "i", "missing_left": "?", "right": "i"}
+"""The node arrays of a partition, and the kind of number that each holds."""
 
 
 @dataclass(frozen=True)
@@ -95,18 +104,28 @@ class Partition(Recoding):
     otherwise right. A missing number goes left where `missing_left[i]`; missing
     categories stand as None in a subset. Leaves have split -1 and are numbered
     in pre-order; `leaf_cells[column][leaf]` points into that column's cells.
+    Node arrays may be given as any sequences; they are kept as `Vector`.
     """
 
     kind: ClassVar[str] = "partition"
+    complete: ClassVar[bool] = True
 
     columns: tuple[Recoded, ...]
-    split: tuple[int, ...] = field(metadata=PRIVATE)
-    threshold: tuple[float, ...] = field(metadata=PRIVATE)
-    subset: tuple[int, ...] = field(metadata=PRIVATE)
-    missing_left: tuple[bool, ...] = field(metadata=PRIVATE)
-    right: tuple[int, ...] = field(metadata=PRIVATE)
+    split: Vector = field(metadata=PRIVATE)
+    threshold: Vector = field(metadata=PRIVATE)
+    subset: Vector = field(metadata=PRIVATE)
+    missing_left: Vector = field(metadata=PRIVATE)
+    right: Vector = field(metadata=PRIVATE)
     subsets: tuple[tuple[str | None, ...], ...] = field(metadata=PRIVATE)
-    leaf_cells: tuple[tuple[int, ...], ...] = field(metadata=PRIVATE)
+    leaf_cells: tuple[Vector, ...] = field(metadata=PRIVATE)
+
+    def __post_init__(self) -> None:
+        for name, kind in _NODES.items():
+            values = getattr(self, name)
+            if not isinstance(values, Vector):
+                object.__setattr__(self, name, Vector(kind, values))
+        cells = (c if isinstance(c, Vector) else Vector("i", c) for c in self.leaf_cells)
+        object.__setattr__(self, "leaf_cells", tuple(cells))
 
     def recoded(self) -> tuple[PlanColumn, ...]:
         """The columns that are recoded, with their kinds in the original table."""
@@ -116,7 +135,7 @@ class Partition(Recoding):
         """The cells of every column."""
         return {column.name: column.cells for column in self.columns}
 
-    @property
+    @cached_property
     def n_leaves(self) -> int:
         """Number of groups."""
         return sum(1 for column in self.split if column < 0)
@@ -139,13 +158,9 @@ class Partition(Recoding):
         ]
         return {
             "columns": columns,
-            "split": self.split,
-            "threshold": self.threshold,
-            "subset": self.subset,
-            "missing_left": self.missing_left,
-            "right": self.right,
+            **{name: getattr(self, name).tolist() for name in _NODES},
             "subsets": self.subsets,
-            "leaf_cells": self.leaf_cells,
+            "leaf_cells": [cells.tolist() for cells in self.leaf_cells],
         }
 
     @classmethod
@@ -167,39 +182,38 @@ class Partition(Recoding):
         )
         made = cls(
             columns,
-            tuple(data["split"]),
-            tuple(data["threshold"]),
-            tuple(data["subset"]),
-            tuple(map(bool, data["missing_left"])),
-            tuple(data["right"]),
-            tuple(tuple(s) for s in data["subsets"]),
-            tuple(tuple(c) for c in data["leaf_cells"]),
+            **{name: Vector(kind, data[name]) for name, kind in _NODES.items()},
+            subsets=tuple(tuple(s) for s in data["subsets"]),
+            leaf_cells=tuple(Vector("i", cells) for cells in data["leaf_cells"]),
         )
         made.check()
         return made
 
     def check(self) -> None:
-        """Raise ValueError when the arrays contradict each other."""
+        """Raise Contradiction when the arrays contradict each other."""
         n = len(self.split)
         arrays = (self.threshold, self.subset, self.missing_left, self.right)
         if n == 0 or any(len(a) != n for a in arrays):
-            raise ValueError("the node arrays differ in length")
+            raise Contradiction("the node arrays differ in length")
         if len(self.leaf_cells) != len(self.columns) or any(
             len(c) != self.n_leaves for c in self.leaf_cells
         ):
-            raise ValueError("the leaf cells do not match the leaves")
-        for i, column in enumerate(self.split):
-            if column >= 0 and not (column < len(self.columns) and i + 1 < self.right[i] < n):
-                raise ValueError("a node points outside the tree")
+            raise Contradiction("the leaf cells do not match the leaves")
+        by_number = [column.kind in ("numeric", "date") for column in self.columns]
+        for i, (column, right, subset) in enumerate(
+            zip(self.split, self.right, self.subset, strict=True)
+        ):
+            if column < 0:
+                continue
+            if not (column < len(self.columns) and i + 1 < right < n):
+                raise Contradiction("a node points outside the tree")
+            if not by_number[column] and not 0 <= subset < len(self.subsets):
+                raise Contradiction("a node points to a subset that is not there")
+        if any(t != t for t in self.threshold):
+            raise Contradiction("a threshold is no number")
         for recoded, cells in zip(self.columns, self.leaf_cells, strict=True):
-            if any(not 0 <= c < len(recoded.cells) for c in cells):
-                raise ValueError("a leaf points to a cell that is not there")
-
-    def explain(self) -> str:
-        """The recoding in words: the splits as an indented list (up to 60 groups)."""
-        from .explain import explain_partition
-
-        return explain_partition(self)
+            if min(cells) < 0 or max(cells) >= len(recoded.cells):
+                raise Contradiction("a leaf points to a cell that is not there")
 
 
 @dataclass(frozen=True)
@@ -238,6 +252,22 @@ class Plan:
         """The columns of one role, in table order."""
         return [c.name for c in self.columns if c.role == role]
 
+    def check(self) -> None:
+        """Raise Contradiction when the columns contradict each other or the recoding."""
+        roles = {column.name: column.role for column in self.columns}
+        if len(roles) < len(self.columns) or not all(isinstance(n, str) and n for n in roles):
+            raise Contradiction("a column has no name of its own")
+        for column in self.columns:
+            if column.role not in ROLES or column.kind not in KINDS:
+                raise Contradiction("a column has an unknown role or kind")
+        recoded = {column.name for column in self.recoding.recoded()}
+        if any(roles.get(column.name) != column.role for column in self.recoding.recoded()):
+            raise Contradiction(
+                "the recoding names a column that the plan does not know by that role"
+            )
+        if self.recoding.complete and not set(self.names("quasi")) <= recoded:
+            raise Contradiction("a quasi-identifier is not recoded")
+
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON, readable by its owner alone (mode 0600)."""
         from ..files import write_private
@@ -274,12 +304,12 @@ class Plan:
 
     def to_sql(self, table: str = "people", dialect: str = "duckdb") -> str:
         """A SELECT that makes the same release inside a database."""
-        from .sql import to_sql
+        from ..engines.sql import to_sql
 
         return to_sql(self, table, dialect)
 
     def explain(self) -> str:
         """The plan in words: what is released, recoded, dropped and promised."""
-        from .explain import explain
+        from ..release.explain import explain
 
         return explain(self)

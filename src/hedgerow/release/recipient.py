@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..plan import Partition, Recoded
-from ..plan.explain import promise_in_words
+from .explain import promise_in_words
 
 if TYPE_CHECKING:
     from .release import Release

@@ -15,6 +15,7 @@ from ..plan import Plan
 from ..progress import Progress, telling
 from ..schema import Schema
 from ..table import Table, read
+from .explain import recoding_in_words
 from .numbers import disclosure, over_responses, sizes
 from .pseudonyms import pseudonyms
 from .verify import classes, require, verify
@@ -126,6 +127,10 @@ class Release:
                 "checks": [check_to_json(check) for check in self.checks],
             }
         return self._summary
+
+    def recoding_in_words(self) -> str:
+        """What was done to the columns, in words; `plan.explain()` tells the rest as well."""
+        return recoding_in_words(self.plan.recoding)
 
     def write(
         self,

@@ -8,24 +8,18 @@ table expression each, so that no parser meets an expression it cannot hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
 
 from ..errors import PlanError, UnsupportedError
 from ..notation import moment, number
-from .records import Partition, Plan, Recoded
+from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
+from ..plan.maps import Released
 
 NATIVE = "duckdb"
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
-
-
-@runtime_checkable
-class ColumnwiseRecoding(Protocol):
-    """A recoding that writes each column as an SQL expression of its own."""
-
-    def sql_columns(self, identifier: Callable[[str], str]) -> dict[str, str]:
-        """The expression of every recoded column; `identifier` quotes a column's name."""
 
 
 def identifier(name: str) -> str:
@@ -71,21 +65,40 @@ def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
     if dialect != NATIVE:
         _check_dialect(dialect)
     source = ".".join(identifier(part) for part in table.split("."))
-    kept = [column.name for column in plan.columns if column.role != "identifier"]
-    if isinstance(plan.recoding, Partition):
-        statement = _partition(plan, plan.recoding, source, kept, dialect)
-    elif isinstance(plan.recoding, ColumnwiseRecoding):
-        made = plan.recoding.sql_columns(identifier)
-        columns = (f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in kept)
-        statement = f"SELECT {', '.join(columns)}\nFROM {source}"
-    elif not plan.recoding.applies:
-        raise plan.recoding.refuse()
-    else:
-        raise UnsupportedError(
-            f"a plan of the kind {plan.recoding.kind!r} cannot be written as SQL",
-            hint="apply it with `Plan.apply` or `hedgerow apply`",
-        )
+    statement = select(plan.recoding, Request(plan, source, dialect))
     return statement + "\n" if dialect == NATIVE else _translate(statement, dialect)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plan, the quoted name of the table, and the dialect that is asked for."""
+
+    plan: Plan
+    source: str
+    dialect: str = NATIVE
+
+    @property
+    def kept(self) -> list[str]:
+        """The released columns, in order."""
+        return [c.name for c in self.plan.columns if c.role != "identifier"]
+
+    def columnwise(self, made: dict[str, str]) -> str:
+        """The SELECT whose columns in `made` are expressions; the others stay as they are."""
+        columns = (
+            f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in self.kept
+        )
+        return f"SELECT {', '.join(columns)}\nFROM {self.source}"
+
+
+@singledispatch
+def select(recoding: Recoding, request: Request) -> str:
+    """The SELECT of one kind of recoding, in DuckDB's dialect; other kinds register here."""
+    if not recoding.applies:
+        raise recoding.refuse()
+    raise UnsupportedError(
+        f"a plan of the kind {recoding.kind!r} cannot be written as SQL",
+        hint="apply it with `Plan.apply` or `hedgerow apply`",
+    )
 
 
 def _check_dialect(dialect: str) -> None:
@@ -112,7 +125,39 @@ def _fresh(wanted: str, taken: Iterable[str]) -> str:
     return wanted
 
 
-def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], dialect: str) -> str:
+@select.register
+def _maps(recoding: Maps, request: Request) -> str:
+    if recoding.suppressed:
+        raise UnsupportedError(
+            "a plan that suppresses small classes cannot be written as SQL",
+            hint="apply it with `Plan.apply`, or fit it with suppression=0",
+        )
+    return request.columnwise({column.name: _mapped(column) for column in recoding.columns})
+
+
+def _mapped(column: ColumnMap) -> str:
+    """The released value of one column as an expression."""
+    other = () if column.is_number else (column.default,)
+    words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
+    value = _key(column, NATIVE)
+    if column.kind == "date" and not column.is_number:
+        value = f"CAST({identifier(column.name)} AS VARCHAR)"
+    parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
+    if column.is_number:
+        for cut, label in zip(column.cuts, column.labels, strict=False):
+            parts.append(f"WHEN {value} < {_bound(column, cut)} THEN {_label(label, words)}")
+        last = column.labels[-1]
+    else:
+        for category, label in zip(column.categories, column.labels, strict=True):
+            key = double(float(category)) if column.kind == "numeric" else text(category)
+            parts.append(f"WHEN {value} = {key} THEN {_label(label, words)}")
+        last = column.default
+    return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"
+
+
+@select.register
+def _partition(tree: Partition, request: Request) -> str:
+    plan, source, kept, dialect = request.plan, request.source, request.kept, request.dialect
     names = [column.name for column in plan.columns]
     leaf = _fresh("leaf", names)
     keys = [_fresh(f"key_{i}", names) for i in range(len(tree.columns))]
@@ -158,7 +203,7 @@ def _partition(plan: Plan, tree: Partition, source: str, kept: Sequence[str], di
     )
 
 
-def _key(column: Recoded, dialect: str) -> str:
+def _key(column: PlanColumn, dialect: str) -> str:
     """The value that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":
@@ -187,7 +232,7 @@ def _test(tree: Partition, node: int, keys: Sequence[str]) -> str:
     return f"({' OR '.join(parts)})" if parts else "1 = 0"
 
 
-def _bound(column: Recoded, threshold: float) -> str:
+def _bound(column: PlanColumn, threshold: float) -> str:
     if column.kind != "date":
         return double(threshold)
     # whole days and microseconds: x < t is x < ceil(t)
@@ -251,8 +296,8 @@ def _numeric_labels(column: Recoded) -> bool:
 def _cell_rows(tree: Partition) -> str:
     written = []
     for column in tree.columns:
-        numeric = _numeric_labels(column)
-        written.append([_label(cell.label, numeric) for cell in column.cells])
+        words = not _numeric_labels(column)
+        written.append([_label(cell.label, words) for cell in column.cells])
     rows = []
     for leaf in range(tree.n_leaves):
         row = (written[i][cells[leaf]] for i, cells in enumerate(tree.leaf_cells))
@@ -260,9 +305,10 @@ def _cell_rows(tree: Partition) -> str:
     return ",\n".join(rows)
 
 
-def _label(label: str | float | None, numeric: bool) -> str:
+def _label(label: Released, words: bool) -> str:
+    """A released value as a literal: text where any of its column is text, else a double."""
     if label is None:
-        return "CAST(NULL AS DOUBLE)" if numeric else "CAST(NULL AS VARCHAR)"
-    if numeric:
+        return f"CAST(NULL AS {'VARCHAR' if words else 'DOUBLE'})"
+    if not words:
         return double(float(label))
     return text(label if isinstance(label, str) else number(label))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import duckdb
 import pyarrow as pa
@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.engines.sql import Request, identifier, select
 from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import Cell, Partition, Plan, PlanColumn, Recoded, Recoding
 
-from .partitions import chain, mixed, plan_of, recoded
+from ..plan.partitions import chain, mixed, plan_of, recoded
 
 PEOPLE = pa.table(
     {
@@ -112,8 +113,10 @@ def test_a_table_with_a_schema_and_an_odd_name() -> None:
 class Doubling(Recoding):
     kind: ClassVar[str] = "doubling"
 
-    def sql_columns(self, identifier: Any) -> dict[str, str]:
-        return {"age": f"2 * {identifier('age')}"}
+
+@select.register
+def _doubling(recoding: Doubling, request: Request) -> str:
+    return request.columnwise({"age": f"2 * {identifier('age')}"})
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Opaque(Recoding):
     kind: ClassVar[str] = "opaque"
 
 
-def test_recodings_of_single_columns_write_their_own_expressions() -> None:
+def test_further_kinds_write_their_own_select() -> None:
     columns = (PlanColumn("age", "quasi", "numeric"), PlanColumn("job", "other", "categorical"))
     people = pa.table({"job": ["a"], "age": [4]})
     assert run(Plan("X", {}, columns, Doubling()).to_sql(), people).to_pylist() == [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any
 
 from ..notation import moment, number
-from .records import Partition, Plan, Recoded
+from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 
 _SHOWN, _DEEPEST = 60, 12
 _LISTED = 6
@@ -46,7 +47,13 @@ def explain(plan: Plan) -> str:
             lines.append(f"  {words}: {', '.join(names)}")
     lines += ["", "Promises"]
     lines += [f"  - {promise_in_words(promise)}" for promise in plan.promises] or ["  none"]
-    return "\n".join([*lines, "", plan.recoding.explain()])
+    return "\n".join([*lines, "", recoding_in_words(plan.recoding)])
+
+
+@singledispatch
+def recoding_in_words(recoding: Recoding) -> str:
+    """What a recoding does, in words; every kind registers its own."""
+    return f"Recoding of the kind {recoding.kind!r}."
 
 
 def promise_in_words(promise: Mapping[str, Any]) -> str:
@@ -83,8 +90,75 @@ def _columns(promise: Mapping[str, Any]) -> str:
     return ", ".join(promise.get("columns") or ()) or "every sensitive column"
 
 
-def explain_partition(tree: Partition) -> str:
-    """The groups of a partition: the splits as an indented tree, cut off where it grows long."""
+@recoding_in_words.register
+def _anatomize(recoding: Anatomize) -> str:
+    return (
+        f"The quasi-identifiers are released unchanged. In place of {recoding.sensitive!r} stands "
+        f"the number of one of {recoding.groups:,} groups; a second table gives the values of each "
+        f"group with their counts, none above the share 1/{recoding.l:g}."
+    )
+
+
+@recoding_in_words.register
+def _maps(recoding: Maps) -> str:
+    lines = []
+    for column in recoding.columns:
+        what = "intervals" if column.is_number else "categories"
+        distinct = len(set(column.labels))
+        lines.append(
+            f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values"
+        )
+    if recoding.suppressed:
+        lines.append(
+            f"rows of {len(recoding.suppressed):,} small classes are released "
+            f"as {recoding.suppress_label!r} in every column above"
+        )
+    return "\n".join(lines)
+
+
+@recoding_in_words.register
+def _mask(recoding: Mask) -> str:
+    lines = [f"{recoding.method}; each released value depends on the whole table"]
+    lines += [
+        f"  {name.replace('_', ' ')}: {value}"
+        for name, value in recoding.facts.items()
+        if not isinstance(value, Mapping)
+    ]
+    for c in recoding.columns:
+        parts = [
+            f"{share:.1%} {word}"
+            for word, share in (
+                ("missing", c.missing),
+                ("unchanged", c.unchanged),
+                ("suppressed", c.suppressed),
+                ("outside the original extent", c.outside),
+                ("clipped", c.clipped),
+            )
+            if share
+        ]
+        lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
+    return "\n".join(lines)
+
+
+@recoding_in_words.register
+def _randomize(recoding: Randomize) -> str:
+    width = max([len(c.name) for c in recoding.columns] + [6])
+    lines = [f"{'column':<{width}}  categories  p (kept)  t       local epsilon"]
+    for c in recoding.columns:
+        guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
+        lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
+    lines += [
+        "Every other category is drawn with equal probability when a value is not kept.",
+        f"largest risk Pr(S|QI) by the paper's bound: {recoding.risk:.4f}",
+        f"largest operational success (right guesses through any record): {recoding.success:.4f}",
+        f"share of records above the requested cap: {100 * recoding.unprotected:.2f}%",
+    ]
+    return "\n".join(lines)
+
+
+@recoding_in_words.register
+def _partition(tree: Partition) -> str:
+    # The splits as an indented tree, cut off where it grows long.
     lines = [
         "Recoding",
         *(f"  {column.name}: {_STYLES.get(column.style, column.style)}" for column in tree.columns),
