@@ -64,7 +64,6 @@ LATE = {
     ("plan/records.py", "release"),  # Plan.apply
     ("plan/records.py", "release.explain"),  # Plan.explain
     ("plan/records.py", "engines.sql"),  # Plan.to_sql
-    ("release/release.py", "audit.result"),  # the type that Release.write takes
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
     ("audit/frontier.py", "report.pictures"),  # Frontier.picture
     ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score

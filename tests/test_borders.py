@@ -84,3 +84,33 @@ def test_every_public_name_is_there_and_stays_a_name_of_the_face() -> None:
         "assert callable(hr.explode) and callable(hr.protect)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"release/a.py": "from .b import x", "release/b.py": "def f():\n    from .a import y"},
+        {
+            "release/a.py": "if TYPE_CHECKING:\n    from .b import x",
+            "release/b.py": "from . import c",
+            "release/c.py": "from .a import y",
+        },
+    ],
+    ids=["late", "type-only"],
+)
+def test_imports_that_go_in_a_circle_are_found(tmp_path: Path, files: dict[str, str]) -> None:
+    for name, code in files.items():
+        path = tmp_path / "hedgerow" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(code)
+    found = check_borders.faults(tmp_path / "hedgerow")
+    assert len(found) == 1
+    assert found[0].startswith("imports go in a circle: release.a > release.b")
+
+
+def test_listed_conveniences_are_all_used() -> None:
+    for file, module in check_borders.LATE:
+        path = ROOT / "src" / "hedgerow" / file
+        package = ("hedgerow", *path.relative_to(ROOT / "src" / "hedgerow").parent.parts)
+        found = check_borders.imports(check_borders.ast.parse(path.read_text()), package)
+        assert any(f"{name}.".startswith(f"hedgerow.{module}.") for _, name in found), file

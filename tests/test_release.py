@@ -241,7 +241,7 @@ def test_the_folder_is_private_and_says_what_was_verified(release: Any, tmp_path
 def test_no_threshold_of_the_plan_reaches_the_recipient(release: Any) -> None:
     from hedgerow.release.recipient import recipient
 
-    text = recipient(release, "release.csv")
+    text = recipient(release.plan, release.summary(), "release.csv")
     cells = {
         c for c in read(release.table).column("age", kind="categorical").values if c.startswith("[")
     }
@@ -297,9 +297,9 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
 @pytest.mark.parametrize(
     "target",
     [
-        "hedgerow.release.write.write_table",
-        "hedgerow.release.write.dumps",
-        "hedgerow.release.write.read",
+        "hedgerow.release.release.write_table",
+        "hedgerow.release.release.dumps",
+        "hedgerow.release.release.read",
         "hedgerow.release.write.os.rename",
     ],
 )
@@ -344,14 +344,14 @@ def test_a_failed_replacement_keeps_the_old_release(
 def test_a_file_that_does_not_hold_the_release_is_not_kept(
     release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hedgerow.release import write
+    from hedgerow.release import release as module
 
-    real = write.write_table
+    real = module.write_table
 
     def short(table: pa.Table, *args: Any, **kwargs: Any) -> None:
         real(table.slice(1), *args, **kwargs)
 
-    monkeypatch.setattr(write, "write_table", short)
+    monkeypatch.setattr(module, "write_table", short)
     with pytest.raises(
         PromiseError, match=r"the written file release.parquet .* rows: required 400, reached 399"
     ):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ..plan import Partition, Recoded
+from ..plan import Partition, Plan, Recoded
 from .explain import promise_in_words
-
-if TYPE_CHECKING:
-    from .release import Release
 
 _NOTATION = {
     "range": "`[27-39]` says that the value lies between 27 and 39, both included "
@@ -24,9 +22,27 @@ _NOTATION = {
 }
 
 
-def recipient(release: Release, file: str) -> str:
-    """The text of RECIPIENT.md."""
-    plan, numbers = release.plan, release.summary()
+def recipient(
+    plan: Plan,
+    numbers: Mapping[str, Any],
+    file: str,
+    pseudonyms: Sequence[str] = (),
+    beside: Sequence[str] = (),
+) -> str:
+    """The text of RECIPIENT.md.
+
+    Parameters
+    ----------
+    plan : Plan
+    numbers : mapping
+        `Release.summary()`.
+    file : str
+        Name of the table's file.
+    pseudonyms : sequence of str
+        Identifiers that were replaced.
+    beside : sequence of str
+        What the method adds, as Markdown lines.
+    """
     sizes, told = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
     styles = {c.name: c for c in recoding.columns} if isinstance(recoding, Partition) else {}
@@ -42,12 +58,12 @@ def recipient(release: Release, file: str) -> str:
         "|---|---|---|",
     ]
     for column in plan.columns:
-        if column.role == "identifier" and column.name not in release.pseudonyms:
+        if column.role == "identifier" and column.name not in pseudonyms:
             continue
         lines.append(
             f"| {_cell(column.name)} | {column.role} | {_said(column.name, column.role, styles)} |"
         )
-    gone = [n for n in plan.names("identifier") if n not in release.pseudonyms]
+    gone = [n for n in plan.names("identifier") if n not in pseudonyms]
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     used = {c.style for c in styles.values()}
@@ -101,7 +117,7 @@ def recipient(release: Release, file: str) -> str:
             f"{r['worst']:.3f} |"
             for name, r in told["responses"].items()
         ]
-    lines += release.method.recipient_lines(file)
+    lines += beside
     lines += [
         "",
         "## What was not measured",

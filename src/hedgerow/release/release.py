@@ -1,28 +1,40 @@
-"""From a table of people to a verified release."""
+"""A released table that knows its plan, verifies itself, and writes itself as a folder."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..errors import ParameterError
+from ..files import write_private
 from ..guarantees import Check
+from ..methods.base import Method
 from ..plan import Plan
-from ..progress import Progress, telling
+from ..plan.codec import dumps
+from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Table, read
+from ..table.write import write_table
 from .explain import recoding_in_words
 from .numbers import disclosure, over_responses, sizes
-from .pseudonyms import pseudonyms
+from .recipient import recipient
+from .record import record
+from .truthfulness import identical
 from .verify import classes, require, verify
+from .write import AUDIT, PLAN, RECIPIENT, REPORT, write_folder
 
-if TYPE_CHECKING:
-    from ..audit.result import Audit
-    from ..methods.base import Method
+class Measured(Protocol):
+    """What `Release.write` asks of an `Audit`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+
+    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any) -> Any:
+        """Write the report."""
 
 
 class Release:
@@ -137,7 +149,7 @@ class Release:
         folder: str | Path,
         force: bool = False,
         escape: bool = True,
-        measured: Audit | None = None,
+        measured: Measured | None = None,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release as a folder that appears whole or not at all.
@@ -174,13 +186,41 @@ class Release:
         PromiseError
             The written file does not keep a promise.
         """
-        from .write import write
-
         if self.table is not self._verified or not isinstance(self.table, pa.Table):
             self.verify()  # frames of other kinds can be changed in place
-        return write(
-            self, Path(folder), force=force, escape=escape, measured=measured, progress=progress
+        step = telling(progress)
+        return write_folder(
+            Path(folder), lambda inside: self._fill(inside, escape, measured, step), force=force
         )
+
+    def _fill(self, folder: Path, escape: bool, measured: Measured | None, step: Tell) -> None:
+        file = folder / f"release{self.original.suffix}"
+        step("writing")
+        write_table(self.released.arrow, file, like=self.original, escape=escape)
+        step("reading back")
+        # What was recoded repeats: whole columns of text need not be made to be compared.
+        back = read(file, unescape_formulas=escape, dictionaries=self.recoded)
+        same = identical(self.released, back)
+        require(self.checks if same else self.verify_table(back), f"the written file {file.name}")
+        files = self.method.release_files(self)
+        extra = {**files.public, **files.private}
+        numbers = record(self.plan, self.summary(), file, self.pseudonyms)
+        if measured is not None:
+            numbers["measured"] = measured.to_dict()
+            measured.report(
+                folder / REPORT,
+                plan=self.plan,
+                checks=self.checks,
+                drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
+            )
+        beside = self.method.recipient_lines(file.name)
+        texts = {
+            PLAN: dumps(self.plan),
+            AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
+            RECIPIENT: recipient(self.plan, self.summary(), file.name, self.pseudonyms, beside),
+        }
+        for name, text in {**texts, **extra}.items():
+            write_private(folder / name, text)
 
 
 def check_to_json(check: Check) -> dict[str, Any]:
@@ -192,82 +232,3 @@ def check_to_json(check: Check) -> dict[str, Any]:
         "holds": bool(check.holds),
         "detail": check.detail,
     }
-
-
-def protect(
-    people: Any,
-    schema: Schema,
-    method: Any,
-    *,
-    pseudonym_key: bytes | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Protect a table of people by a method, and verify what comes out.
-
-    Parameters
-    ----------
-    people : path, pandas, Polars or Arrow table, DuckDB relation
-        One record per person; never changed.
-    schema : Schema
-        The roles of the columns; at least one quasi-identifier.
-    method : Method
-        An unfitted method such as ``MART(k=10)``; it is cloned, not changed.
-    pseudonym_key : bytes, optional
-        Replace the identifiers by pseudonyms under this secret key (at least 16
-        bytes) instead of leaving them out. Pseudonyms link the records of one
-        person, within this release and with others under the same key.
-    progress : callable, optional
-        Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
-        part of it that is done, or None; what it raises ends the work.
-
-    Returns
-    -------
-    Release
-
-    Raises
-    ------
-    HedgerowError
-        The table cannot be read, the schema does not fit, a parameter is out of
-        range, or the released table does not keep a promise.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> people = hr.datasets.make_people(1000, seed=1)
-    >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
-    >>> release = hr.protect(people, schema, hr.MART(k=10, max_disclosure=0.5))
-    >>> release.summary()["groups"]["smallest"] >= 10
-    True
-    """
-    step = telling(progress)
-    step("reading")
-    table = read(people)
-    schema.check(table.names)
-    if not schema.quasi:
-        raise ParameterError(
-            "the schema names no quasi-identifier, so there is nothing to protect",
-            hint="name what an intruder may know: Schema(quasi=[...])",
-        )
-    step("fitting")
-    fitted: Method = method.copy().fit_table(table, schema)
-    plan: Plan = fitted.plan_
-    step("recoding")
-    made = fitted.release_table(table)
-    replaced = dict(made.columns)
-    kept: tuple[str, ...] = ()
-    if pseudonym_key is not None:
-        kept = tuple(schema.identifiers)
-        replaced |= {name: pseudonyms(table, name, pseudonym_key) for name in kept}
-    dropped = [name for name in schema.identifiers if name not in kept]
-    release = Release(
-        plan=plan,
-        schema=schema,
-        method=fitted,
-        original=table,
-        table=table.restore(replaced, drop=dropped),
-        recoded=tuple(made.columns),
-        pseudonyms=kept,
-    )
-    step("verifying")
-    release.verify()
-    return release

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..plan import Cell, Recoded
 from ..table import Column, Table
@@ -111,3 +112,21 @@ def unchanged(name: str, original: Table, released: Table) -> bool:
         return False
     same = np.array_equal(a.values, b.values) if a.is_number else list(a.values) == list(b.values)
     return bool(same and np.array_equal(a.codes, b.codes))
+
+
+def identical(released: Table, back: Table) -> bool:
+    """Whether a file holds exactly the table that was verified, column by column."""
+    return (
+        released.names == back.names
+        and released.n_rows == back.n_rows
+        and all(
+            _plain_type(released.arrow.column(n).type) == _plain_type(back.arrow.column(n).type)
+            and unchanged(n, released, back)
+            for n in back.names
+        )
+    )
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """A column's type; for a dictionary, which files write out, that of its values."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

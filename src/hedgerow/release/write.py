@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import hedgerow
 
 from ..errors import OutputError
-from ..files import write_private
-from ..plan.codec import dumps
-from ..progress import Progress, Tell, telling
-from ..table import Table, read
-from ..table.write import write_table
-from .recipient import recipient
-from .truthfulness import unchanged
-from .verify import require
-
-if TYPE_CHECKING:
-    from .release import Release
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 
 
-def write(
-    release: Release,
-    folder: Path,
-    *,
-    force: bool,
-    escape: bool,
-    measured: Any = None,
-    progress: Progress | None = None,
-) -> Path:
-    """Write, read back, verify, and only then give the folder its name."""
+def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool = False) -> Path:
+    """Fill a hidden folder, and only then give it its name.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; its parent must exist.
+    fill : callable
+        Writes the files into the folder it is given; what it raises removes them all.
+    force : bool
+        Replace an earlier release.
+    """
     check_target(folder, force)
     try:
         hidden = Path(
@@ -46,7 +33,7 @@ def write(
     except OSError as error:
         raise _cannot(folder, error) from None
     try:
-        _fill(release, hidden, escape, measured, telling(progress))
+        fill(hidden)
         _put(hidden, folder, force)
     except OSError as error:
         raise _cannot(folder, error) from None
@@ -80,61 +67,6 @@ def check_target(folder: Path, force: bool = False) -> None:
             )
 
 
-def _fill(
-    release: Release,
-    folder: Path,
-    escape: bool,
-    measured: Any,
-    step: Tell,
-) -> None:
-    file = folder / f"release{release.original.suffix}"
-    step("writing")
-    write_table(release.released.arrow, file, like=release.original, escape=escape)
-    step("reading back")
-    # What was recoded repeats: whole columns of text need not be made to be compared.
-    back = read(file, unescape_formulas=escape, dictionaries=release.recoded)
-    checks = release.checks if _identical(release.released, back) else release.verify_table(back)
-    require(checks, where=f"the written file {file.name}")
-    files = release.method.release_files(release)
-    extra = {**files.public, **files.private}
-    numbers = audit(release, file)
-    if measured is not None:
-        numbers["measured"] = measured.to_dict()
-        measured.report(
-            folder / REPORT,
-            plan=release.plan,
-            checks=release.checks,
-            drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
-        )
-    texts = {
-        PLAN: dumps(release.plan),
-        AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
-        RECIPIENT: recipient(release, file.name),
-    }
-    for name, text in {**texts, **extra}.items():
-        write_private(folder / name, text)
-
-
-def _identical(released: Table, back: Table) -> bool:
-    """Whether the file holds exactly the table that was verified, column by column."""
-    return (
-        released.names == back.names
-        and released.n_rows == back.n_rows
-        and all(
-            _plain(released.arrow.column(n).type) == _plain(back.arrow.column(n).type)
-            and unchanged(n, released, back)
-            for n in back.names
-        )
-    )
-
-
-def _plain(kind: Any) -> Any:
-    """A column's type; for a dictionary, which files write out, that of its values."""
-    import pyarrow as pa
-
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 def _put(hidden: Path, folder: Path, force: bool) -> None:
     if not folder.exists():
         os.rename(hidden, folder)
@@ -157,34 +89,3 @@ def _cannot(folder: Path, error: OSError) -> OutputError:
         f"cannot write {folder}: {error.strerror or 'the file system refused it'}",
         hint="nothing was left behind; choose another place, or make room there",
     )
-
-
-def audit(release: Release, file: Path) -> dict[str, Any]:
-    """What ``audit.json`` says: the promises as verified, the numbers, how the release was made."""
-    with open(file, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    plan = release.plan
-    return {
-        "hedgerow_audit": 1,
-        "hedgerow": hedgerow.__version__,
-        "libraries": _versions("numpy", "pyarrow", "scikit-learn", "numba"),
-        "parameters": dict(plan.parameters),
-        "columns": {
-            role: plan.names(role) for role in ("quasi", "sensitive", "other", "identifier")
-        },
-        "pseudonyms": list(release.pseudonyms),
-        "file": {"name": file.name, "sha256": digest, "bytes": file.stat().st_size},
-        **release.summary(),
-    }
-
-
-def _versions(*names: str) -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found

@@ -1,0 +1,93 @@
+"""From a table of people to a verified release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ParameterError
+from ..methods.base import Method
+from ..plan import Plan
+from ..progress import Progress, telling
+from ..schema import Schema
+from ..table import read
+from .pseudonyms import pseudonyms
+from .release import Release
+
+
+def protect(
+    people: Any,
+    schema: Schema,
+    method: Any,
+    *,
+    pseudonym_key: bytes | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Protect a table of people by a method, and verify what comes out.
+
+    Parameters
+    ----------
+    people : path, pandas, Polars or Arrow table, DuckDB relation
+        One record per person; never changed.
+    schema : Schema
+        The roles of the columns; at least one quasi-identifier.
+    method : Method
+        An unfitted method such as ``MART(k=10)``; it is cloned, not changed.
+    pseudonym_key : bytes, optional
+        Replace the identifiers by pseudonyms under this secret key (at least 16
+        bytes) instead of leaving them out. Pseudonyms link the records of one
+        person, within this release and with others under the same key.
+    progress : callable, optional
+        Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
+        part of it that is done, or None; what it raises ends the work.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    HedgerowError
+        The table cannot be read, the schema does not fit, a parameter is out of
+        range, or the released table does not keep a promise.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> people = hr.datasets.make_people(1000, seed=1)
+    >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    >>> release = hr.protect(people, schema, hr.MART(k=10, max_disclosure=0.5))
+    >>> release.summary()["groups"]["smallest"] >= 10
+    True
+    """
+    step = telling(progress)
+    step("reading")
+    table = read(people)
+    schema.check(table.names)
+    if not schema.quasi:
+        raise ParameterError(
+            "the schema names no quasi-identifier, so there is nothing to protect",
+            hint="name what an intruder may know: Schema(quasi=[...])",
+        )
+    step("fitting")
+    fitted: Method = method.copy().fit_table(table, schema)
+    plan: Plan = fitted.plan_
+    step("recoding")
+    made = fitted.release_table(table)
+    replaced = dict(made.columns)
+    kept: tuple[str, ...] = ()
+    if pseudonym_key is not None:
+        kept = tuple(schema.identifiers)
+        replaced |= {name: pseudonyms(table, name, pseudonym_key) for name in kept}
+    dropped = [name for name in schema.identifiers if name not in kept]
+    release = Release(
+        plan=plan,
+        schema=schema,
+        method=fitted,
+        original=table,
+        table=table.restore(replaced, drop=dropped),
+        recoded=tuple(made.columns),
+        pseudonyms=kept,
+    )
+    step("verifying")
+    release.verify()
+    return release

@@ -1,0 +1,52 @@
+"""audit.json: what was promised and verified, in numbers, and how the release was made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import hedgerow
+
+from ..plan import Plan
+from ..schema import ROLES
+
+VERSION = 1
+
+
+def record(
+    plan: Plan, numbers: Mapping[str, Any], file: Path, pseudonyms: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The data of audit.json.
+
+    Parameters
+    ----------
+    plan : Plan
+    numbers : mapping
+        `Release.summary()`.
+    file : Path
+        The written table.
+    pseudonyms : sequence of str
+        Identifiers that were replaced.
+    """
+    with open(file, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {
+        "hedgerow_audit": VERSION,
+        "hedgerow": hedgerow.__version__,
+        "libraries": {n: _version(n) for n in ("numpy", "pyarrow", "scikit-learn", "numba")},
+        "parameters": dict(plan.parameters),
+        "columns": {role: plan.names(role) for role in ROLES},
+        "pseudonyms": list(pseudonyms),
+        "file": {"name": file.name, "sha256": digest, "bytes": file.stat().st_size},
+        **numbers,
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
