@@ -27,6 +27,7 @@ from .truthfulness import identical
 from .verify import classes, require, verify
 from .write import AUDIT, PLAN, RECIPIENT, REPORT, write_folder
 
+
 class Measured(Protocol):
     """What `Release.write` asks of an `Audit`."""
 
