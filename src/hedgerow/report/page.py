@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..plan import Partition, Plan
+from ..release.explain import recoding_in_words
 from . import pictures
 from .text import figure, percent, score_rows
 
@@ -136,7 +137,7 @@ def _recoding(plan: Plan | None) -> str:
     """What was done to the columns; a tree has its picture, and its rows would be too many."""
     if plan is None or isinstance(plan.recoding, Partition):
         return ""
-    return plan.recoding.explain()
+    return recoding_in_words(plan.recoding)
 
 
 def _check(check: Any) -> Mapping[str, Any]:
