@@ -144,6 +144,16 @@ def test_duckdb_relation():
     assert [str(t) for t in back.types] == ["VARCHAR", "DECIMAL(5,2)", "DATE"]
 
 
+def test_a_query_stays_a_query_and_odd_names_stay():
+    relation = duckdb.sql("""SELECT 1 "a b", 2 "x.y", 'z' "q""u" """)
+    back = read(relation).restore({"x.y": pa.array(["[1-2]"]), "new": pa.array([7])})
+    assert back.columns == ["a b", "x.y", 'q"u', "new"]
+    assert back.fetchall() == [(1, "[1-2]", "z", 7)]
+    query = read(pl.LazyFrame({"a": [1], "b": [2]})).restore({}, drop=["a"])
+    assert isinstance(query, pl.LazyFrame)
+    assert query.collect().to_dict(as_series=False) == {"b": [2]}
+
+
 def test_numpy_comes_back_as_objects():
     array = np.array([[1.0, np.nan], [2.5, 3.0]])
     table = read(array)
@@ -199,6 +209,7 @@ def test_restore_refuses_what_does_not_fit():
         (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "more than once: 'a'"),
         (pd.DataFrame([[1, 2]], columns=["a", "  "]), "without a name: number 2"),
         (pa.Table.from_arrays([pa.array([1])] * 2, names=["a", "a"]), "more than once: 'a'"),
+        (duckdb.sql("SELECT 1 a, 2 a"), "column names more than once"),
         ({"a": [1], "b": [1, 2]}, "differ in length"),
         (5, "int is not a table"),
         ([1, 2], "list is not a table"),

@@ -55,22 +55,29 @@ def wilson(successes: float, n: int, z: float = Z95) -> Rate:
     return Rate(p, low, high, n)
 
 
-def bootstrap(values: npt.NDArray[np.floating], seed: int = 0, repeats: int = 1000) -> Rate:
-    """The mean of values with a percentile bootstrap interval.
+def bootstrap(
+    values: npt.NDArray[np.floating], *, random_state: int = 0, repeats: int = 1000
+) -> Rate:
+    """The mean of values with a percentile bootstrap interval (95%).
 
     The resampling works on the sorted values, so the interval does not depend
-    on row order.
+    on row order. Fewer than two values have no interval but the value itself.
     """
-    n = len(values)
-    if n == 0:
-        return Rate(0.0, 0.0, 0.0, 0)
+    from scipy import stats
+
     ordered = np.sort(np.asarray(values, np.float64))
-    generator = np.random.default_rng(seed)
-    means = np.empty(repeats)
-    for i in range(repeats):
-        means[i] = ordered[generator.integers(0, n, n)].mean()
-    low, high = np.quantile(means, [0.025, 0.975])
-    return Rate(float(ordered.mean()), float(low), float(high), n)
+    n, mean = len(ordered), float(ordered.mean()) if len(ordered) else 0.0
+    if n < 2:
+        return Rate(mean, mean, mean, n)
+    found = stats.bootstrap(
+        (ordered,),
+        np.mean,
+        n_resamples=repeats,
+        batch=50,
+        method="percentile",
+        random_state=np.random.default_rng(random_state),
+    ).confidence_interval
+    return Rate(mean, float(found.low), float(found.high), n)
 
 
 def relative(attack: float, control: float) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -86,31 +85,6 @@ class PandasSource:
         return frame.iloc[:, keep]
 
 
-class PolarsSource:
-    """A Polars frame, eager or lazy."""
-
-    def __init__(self, frame: Any, lazy: bool) -> None:
-        self.frame, self.lazy = frame, lazy
-        polars = sys.modules["polars"]
-        odd = [name for name, kind in frame.schema.items() if kind == polars.Object]
-        texts = [
-            polars.Series(n, [None if v is None else str(v) for v in frame[n]], polars.String)
-            for n in odd
-        ]
-        self.arrow = frame.with_columns(texts).to_arrow()
-        self.categories: Mapping[str, Sequence[str]] = {}
-
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
-        """A Polars frame, lazy when it came in lazy."""
-        polars = sys.modules["polars"]
-        new = [
-            polars.Series(name, polars.from_arrow(_decoded(array)))
-            for name, array in replaced.items()
-        ]
-        frame = self.frame.with_columns(new).drop(sorted(drop))
-        return frame.lazy() if self.lazy else frame
-
-
 class NumpySource:
     """A two-dimensional array; columns x0, x1 ..."""
 
@@ -141,47 +115,58 @@ class NumpySource:
         return out
 
 
-class DuckSource(ArrowSource):
-    """A DuckDB relation."""
+class FrameSource:
+    """A frame of any other library: Polars, DuckDB, Modin, Dask ... (read through narwhals)."""
 
-    def __init__(self, relation: Any) -> None:
-        make = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-        super().__init__(_run("DuckDB relation", sys.modules["duckdb"].Error, make))
+    def __init__(self, frame: Any, prefix: str) -> None:
+        import narwhals
+
+        wrapped = narwhals.from_native(frame, allow_series=True)
+        if isinstance(wrapped, narwhals.Series):
+            wrapped = wrapped.alias(wrapped.name or f"{prefix}0").to_frame()
+        self.query = wrapped.implementation if isinstance(wrapped, narwhals.LazyFrame) else None
+        self.frame = _run(wrapped) if isinstance(wrapped, narwhals.LazyFrame) else wrapped
+        texts = [
+            narwhals.new_series(
+                name,
+                [None if value is None else str(value) for value in self.frame[name]],
+                narwhals.String,
+                backend=self.frame.implementation,
+            )
+            for name, kind in self.frame.schema.items()
+            if kind == narwhals.Object
+        ]
+        self.arrow = self.frame.with_columns(*texts).to_arrow()
+        self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str]) -> Any:
-        """A DuckDB relation on the default connection."""
-        duckdb = sys.modules["duckdb"]
-        return duckdb.from_arrow(super().restore(replaced, drop))
+        """The same kind of frame; a query becomes one on the new values (a table on Spark)."""
+        import narwhals
+
+        frame = self.frame.drop(sorted(drop))
+        if replaced:
+            columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
+            made = narwhals.from_arrow(columns, backend=frame.implementation)
+            frame = frame.with_columns(*made.iter_columns())
+        if self.query and not self.query.is_spark_like():
+            return frame.lazy(backend=self.query).to_native()
+        return frame.to_native()
 
 
-class NarwhalsSource(ArrowSource):
-    """Any other frame that narwhals understands."""
-
-    def __init__(self, frame: Any) -> None:
-        narwhals = importlib.import_module("narwhals")
-        wrapped = narwhals.from_native(frame)
-        if isinstance(wrapped, narwhals.LazyFrame):
-            wrapped, self.backend = wrapped.collect(), None
-        else:
-            self.backend = wrapped.implementation
-        super().__init__(wrapped.to_arrow())
-
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
-        """The same kind of eager frame; a pyarrow table for a lazy one."""
-        table = super().restore(replaced, drop)
-        if self.backend is None:
-            return table
-        narwhals = importlib.import_module("narwhals")
-        return narwhals.from_arrow(table, backend=self.backend).to_native()
-
-
-def _run(what: str, fault: type[Exception], query: Callable[[], Any]) -> Any:
+def _run(query: Any) -> Any:
     """The result of a query that runs only now; its own message may quote a record."""
+    from narwhals.exceptions import DuplicateError
+
     try:
-        return query()
-    except fault as error:
+        return query.collect()
+    except DuplicateError:
         raise InputError(
-            f"the {what} failed when it was run: {type(error).__name__}",
+            f"the {query.implementation} query has column names more than once",
+            hint="give every column a name of its own",
+        ) from None
+    except Exception as error:
+        raise InputError(
+            f"the {query.implementation} query failed when it was run: {type(error).__name__}",
             hint="run it by itself to see why",
         ) from None
 
@@ -197,25 +182,15 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
     if isinstance(frame, np.ndarray):
         return NumpySource(frame, prefix)
     root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
-    pandas, polars, duckdb = (sys.modules.get(m) for m in ("pandas", "polars", "duckdb"))
+    pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(frame, pandas.DataFrame):
         return PandasSource(frame)
     if pandas is not None and isinstance(frame, pandas.Series):
         return PandasSource(frame.to_frame(f"{prefix}0" if frame.name is None else frame.name))
-    if polars is not None and isinstance(frame, polars.DataFrame):
-        return PolarsSource(frame, lazy=False)
-    if polars is not None and isinstance(frame, polars.LazyFrame):
-        return PolarsSource(
-            _run("Polars query", polars.exceptions.PolarsError, frame.collect), True
-        )
-    if polars is not None and isinstance(frame, polars.Series):
-        return PolarsSource(frame.alias(frame.name or f"{prefix}0").to_frame(), lazy=False)
-    if duckdb is not None and isinstance(frame, duckdb.DuckDBPyRelation):
-        return DuckSource(frame)
     if isinstance(frame, Mapping):
         return _mapping(frame)
     try:
-        return NarwhalsSource(frame)
+        return FrameSource(frame, prefix)
     except TypeError:
         raise InputError(
             f"{root}.{kind} is not a table" if root != "builtins" else f"{kind} is not a table",

@@ -294,7 +294,7 @@ def _row(
     }
     if key != "exact":
         public = float(base["guess"].errors.mean()) or 1.0
-        error = bootstrap(members.errors, seed)
+        error = bootstrap(members.errors, random_state=seed)
         spread = float(base["guess"].squares.mean()) or 1.0
         row |= {
             "matching": {
