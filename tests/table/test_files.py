@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import traceback
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -196,6 +197,35 @@ def test_json_lines(tmp_path):
         "t": [dt.datetime(2020, 1, 1, 10), None, None],
         "x": [True, None, False],
     }
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", '"x"', "true", "null"], ["1", "x", "true", None]),
+        (["1"] * 30_000 + ["0.5"], [1.0] * 30_000 + [0.5]),
+        (["null"] * 30_000 + ['"2020-01-01"'], [None] * 30_000 + [dt.date(2020, 1, 1)]),
+        (["9007199254740993", "-1"], [2**53 + 1, -1]),
+        (["18446744073709551615", "1"], [Decimal(2**64 - 1), Decimal(1)]),
+        (["-0.0", "1", "1e3"], [-0.0, 1.0, 1000.0]),
+        (["true", "false", "null"], [True, False, None]),
+        (['"\\u00fc\\n"', '"ü\\n"', '"a\\"b"'], ["ü\n", "ü\n", 'a"b']),
+        (['"2020-01-01"', '"x"'], ["2020-01-01", "x"]),
+        (['{"b": 1}', '{"b": 2, "c": ["x"]}'], [{"b": 1, "c": None}, {"b": 2, "c": ["x"]}]),
+        (['{"b": 1}', "[2]"], ['{"b":1}', "[2]"]),
+        (["null", "null"], [None, None]),
+    ],
+)
+def test_a_json_column_has_one_type_over_all_its_records(tmp_path, values, expected):
+    content = "".join(f'{{"c": {value}}}\n' for value in values)
+    assert rows(tmp_path, content, "t.jsonl")["c"] == expected
+
+
+def test_json_keys_that_come_late_are_columns(tmp_path):
+    content = '{"a": 1}\n' * 30_000 + '{"b": "x", "a": null}\n'
+    found = rows(tmp_path, content, "t.jsonl")
+    assert list(found) == ["a", "b"]
+    assert found["b"] == [None] * 30_000 + ["x"]
 
 
 def test_a_large_json_file_keeps_its_order(tmp_path):

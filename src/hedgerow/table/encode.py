@@ -221,8 +221,10 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
         return np.full(len(array), -1), pa.array([], pa.string())
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.large_string())
-    coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-    coded = coded.unify_dictionaries() if coded.num_chunks > 1 else coded
+    if pa.types.is_dictionary(array.type):
+        coded = array.unify_dictionaries() if array.num_chunks > 1 else array
+    else:
+        coded = array.dictionary_encode()  # one dictionary for all chunks
     if not coded.num_chunks:
         return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
     parts = [c.indices.cast(pa.int32()).fill_null(-1).to_numpy() for c in coded.chunks]

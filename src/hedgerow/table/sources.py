@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .csvfile import read_csv
-from .dates import parse_iso
-from .dialect import FileFormat, find_encoding
-from .encode import indexed, is_text
+from .dialect import FileFormat
 from .escape import unescape
 from .frames import ArrowSource, source_of
+from .jsonlines import read_json_lines
 from .table import Table, check_names
 
 SUFFIXES = {
@@ -24,7 +22,7 @@ SUFFIXES = {
     ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
     ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
 }  # fmt: skip
-_KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather", ".jsonl": "JSON lines"}
+_KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather"}
 
 
 def read(
@@ -138,50 +136,4 @@ def _feather(path: Path) -> pa.Table:
         raise _not(path, ".feather") from None
 
 
-def _json_lines(path: Path) -> pa.Table:
-    import duckdb
-
-    if find_encoding(path) not in ("utf-8", "utf-8-sig"):
-        raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
-    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
-        try:
-            relation = connection.read_json(
-                str(path),
-                format="newline_delimited",
-                records="true",
-                sample_size=-1,
-                date_format="%Y-%m-%d",
-                ignore_errors=False,
-            )
-            make = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-            table = make()
-        except duckdb.Error:
-            # Its message quotes the record, so the fault is looked up again here.
-            raise _json_fault(path) from None
-    for i, field in enumerate(table.schema):
-        if is_text(field.type):  # JSON has no times of its own
-            index, entries = indexed(table.column(i))
-            times = parse_iso(entries) if len(entries) else None
-            if times is not None:
-                taken = times.take(pa.array(index, mask=index < 0))
-                table = table.set_column(i, field.name, taken)
-    return table
-
-
-def _json_fault(path: Path) -> InputError:
-    hint = "write one record a line, each an object with the same keys"
-    with open(path, encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                record = json.loads(line) if line.strip() else {}
-            except ValueError:
-                return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
-            if not isinstance(record, dict):
-                what = type(record).__name__
-                return InputError(
-                    f"{path.name}: line {number:,} is a {what}, not an object", hint=hint
-                )
-    return _not(path, ".jsonl")
-
-
-_READERS = {".feather": _feather, ".jsonl": _json_lines}
+_READERS = {".feather": _feather, ".jsonl": read_json_lines}

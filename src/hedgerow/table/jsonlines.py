@@ -1,0 +1,120 @@
+"""JSON lines: every value as it stands in the file, its type decided over the whole column."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError
+from .dates import all_match, parse_iso
+from .dialect import find_encoding
+from .encode import indexed
+
+_WHOLE = r"^-?\d+$"
+
+
+def read_json_lines(path: Path) -> pa.Table:
+    """A file of one JSON object a line as Arrow; a key that a record lacks is missing.
+
+    Numbers, booleans and ISO dates get their types where the whole column holds nothing else;
+    a column of several kinds is text.
+
+    Raises
+    ------
+    InputError
+        The file is not UTF-8, or a line is not a JSON object.
+    """
+    import duckdb
+
+    if find_encoding(path) not in ("utf-8", "utf-8-sig"):
+        raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
+    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
+        try:
+            found = connection.execute(
+                "SELECT keys FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS line "
+                "FROM read_ndjson_objects(?)) GROUP BY keys ORDER BY min(line)",
+                [str(path)],
+            ).fetchall()
+            names = list(dict.fromkeys(name for (keys,) in found for name in keys))
+            if not names or any(len(set(keys)) < len(keys) for (keys,) in found):
+                raise _fault(path)
+            relation = connection.read_json(
+                str(path), format="newline_delimited", columns=dict.fromkeys(names, "JSON")
+            )
+            make: Any = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+            texts = make()
+        except duckdb.Error:
+            # Its message quotes the record, so the fault is looked up again here.
+            raise _fault(path) from None
+    return pa.Table.from_arrays([_typed(column) for column in texts.columns], names=names)
+
+
+def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of JSON values as one type."""
+    if isinstance(texts.type, pa.BaseExtensionType):
+        texts = pa.chunked_array([c.storage for c in texts.chunks], texts.type.storage_type)
+    index, entries = indexed(texts.cast(pa.string()))
+    if not len(entries):
+        return pa.chunked_array([pa.nulls(len(texts))])
+    place = pa.array(index, mask=index < 0)
+    return pa.chunked_array([_values(entries).take(place)])
+
+
+def _values(entries: pa.Array) -> pa.Array:
+    """Distinct JSON values as the narrowest type that holds them all."""
+    starts = set(pc.utf8_slice_codeunits(entries, 0, 1).unique().to_pylist())
+    if starts == {'"'}:
+        texts = _unquoted(entries)
+        return parsed if (parsed := parse_iso(texts)) is not None else texts
+    if starts <= {"t", "f"}:
+        return pc.equal(entries, "true")
+    if starts <= {"{", "["}:
+        try:
+            return pa.array([json.loads(text) for text in entries.to_pylist()])
+        except (pa.ArrowException, ValueError):
+            return entries
+    if not starts & set('"tf{['):
+        return _numbers(entries)
+    return pc.if_else(pc.starts_with(entries, '"'), _unquoted(entries), entries)
+
+
+def _numbers(entries: pa.Array) -> pa.Array:
+    for kind in (pa.int64(), pa.decimal128(38, 0)) if all_match(entries, _WHOLE) else ():
+        try:
+            return entries.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return entries.cast(pa.float64())
+
+
+def _unquoted(entries: pa.Array) -> pa.Array:
+    """JSON strings as text; whatever else is among them is not looked at."""
+    plain = pc.utf8_slice_codeunits(entries, 1, -1)
+    escaped = pc.and_(pc.match_substring(entries, "\\"), pc.starts_with(entries, '"'))
+    if not pc.any(escaped).as_py():
+        return plain
+    texts = [json.loads(text) for text in entries.filter(escaped).to_pylist()]
+    return pc.replace_with_mask(plain, escaped, pa.array(texts, plain.type))
+
+
+def _fault(path: Path) -> InputError:
+    hint = "write one record a line, each an object with the same keys"
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line) if line.strip() else {}
+            except ValueError:
+                return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
+            if not isinstance(record, dict):
+                what = type(record).__name__
+                return InputError(
+                    f"{path.name}: line {number:,} is a {what}, not an object", hint=hint
+                )
+    return InputError(
+        f"{path.name} is not a JSON lines file, or it is damaged",
+        hint="check the ending of its name, or write it again",
+    )
