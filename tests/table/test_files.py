@@ -161,6 +161,28 @@ def test_binary_files_keep_their_types(tmp_path, suffix):
     assert isinstance(found.restore({}), pa.Table)
 
 
+def test_parquet_text_that_repeats_is_not_written_out(tmp_path):
+    n = 5000
+    table = pa.table(
+        {
+            "repeats": pa.array([None, "a b", "ü"] * n),
+            "differs": [f"person {i}" for i in range(3 * n)],
+            "nested": [["a"]] * (3 * n),
+            "struct": [{"repeats": "a"}] * (3 * n),
+            "a.b": ["x"] * (3 * n),
+            "binary": [b"x"] * (3 * n),
+            "number": [1] * (3 * n),
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=4000)
+    found = read(tmp_path / "t.parquet")
+    coded = [n for n in found.names if pa.types.is_dictionary(found.arrow.schema.field(n).type)]
+    assert coded == ["repeats", "a.b"]
+    assert found.arrow.to_pydict() == table.to_pydict()
+    assert found.column("repeats").values == ["a b", "ü"]
+    assert found.column("repeats").counts().tolist() == [n, n, n]
+
+
 def test_a_folder_name_adds_no_column(tmp_path):
     folder = tmp_path / "year=2020"
     folder.mkdir()

@@ -143,7 +143,8 @@ def _describe(table: Table, name: str) -> ColumnProfile:
 
 def _are_dates(table: Table, name: str) -> bool:
     array = table.arrow.column(name)
-    if not is_text(array.type):
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not is_text(kind):
         return False
     entries = indexed(array)[1].drop_null()
     return bool(len(entries)) and parse_dates(entries) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ def read(
     *,
     prefix: str = "x",
     unescape_formulas: bool = False,
-    dictionaries: Collection[str] = (),
 ) -> Table:
     """Read a table of people.
 
@@ -44,8 +42,6 @@ def read(
     unescape_formulas : bool
         Take away the apostrophe that `write_table` puts before cells which a spreadsheet
         would run (CSV only).
-    dictionaries : collection of str
-        Text columns to read as dictionaries, which is faster where values repeat (Parquet only).
 
     Returns
     -------
@@ -74,8 +70,6 @@ def read(
             arrow, dialect = read_csv(path)
             layout = FileFormat(".csv", dialect)
             arrow = unescape(arrow) if unescape_formulas else arrow
-        elif layout.suffix == ".parquet":
-            arrow = _parquet(path, dictionaries)
         else:
             arrow = _READERS[layout.suffix](path)
     except OSError as error:
@@ -110,17 +104,34 @@ def _not(path: Path, suffix: str) -> InputError:
     )
 
 
-def _parquet(path: Path, dictionaries: Collection[str] = ()) -> pa.Table:
+def _parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     try:
+        about = pq.read_metadata(path)
         # Not pq.read_table: that adds columns from folder names such as year=2020.
-        with pq.ParquetFile(path, read_dictionary=list(dictionaries)) as file:
+        with pq.ParquetFile(path, metadata=about, read_dictionary=_repeating(about)) as file:
             return file.read()
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
         raise _not(path, ".parquet") from None
+
+
+def _repeating(about: Any) -> list[str]:
+    """Text columns of a Parquet file that repeat: as dictionaries they are not hashed once more.
+
+    Text that is written out takes four bytes a value for its length alone.
+    """
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    found = []
+    for i in range(about.num_columns):
+        column = about.schema.column(i)
+        size = sum(group.column(i).total_uncompressed_size for group in groups)
+        flat = column.path == column.name
+        if flat and column.logical_type.type == "STRING" and size <= 4 * about.num_rows:
+            found.append(column.name)
+    return found
 
 
 def _feather(path: Path) -> pa.Table:
@@ -136,4 +147,4 @@ def _feather(path: Path) -> pa.Table:
         raise _not(path, ".feather") from None
 
 
-_READERS = {".feather": _feather, ".jsonl": read_json_lines}
+_READERS = {".parquet": _parquet, ".feather": _feather, ".jsonl": read_json_lines}

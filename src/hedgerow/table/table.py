@@ -199,7 +199,8 @@ class Table:
         -------
         the kind of frame that was read
             Same column order; other columns keep type, index and values. A path gives a
-            pyarrow table, a numpy array an object array. What came in is never changed.
+            pyarrow table (text that repeats in Parquet as dictionaries), a numpy array an
+            object array. What came in is never changed.
         """
         return self._source.restore(dict(replaced), self._check_change(replaced, drop))
 
