@@ -17,8 +17,8 @@ import pytest
 
 import hedgerow
 from hedgerow import __version__
-from hedgerow.cli.options import split
 from hedgerow.cli.run import run
+from hedgerow.session.options import split
 
 SECRET = "Zweifelhaft"
 FLAGS = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name", "-k", "5"]
@@ -90,11 +90,15 @@ def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_inspect_proposes_a_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["inspect", "people.csv", "--save", "schema.toml"]) == 0
+    assert run(["inspect", "people.csv"]) == 0
     out = capsys.readouterr().out
     assert "300 records, 5 columns" in out
-    assert "hedgerow protect people.csv --quasi" in out
+    assert "hedgerow protect people.csv --quasi age,job,town --sensitive income" in out
     assert SECRET not in out
+    assert run(["inspect", "people.csv", "--save", "schema.toml"]) == 0
+    assert "hedgerow protect people.csv --schema schema.toml" in capsys.readouterr().out
+    assert run(["inspect", "people.csv", "--save", "schema.toml"]) == 2
+    assert "schema.toml exists already" in capsys.readouterr().err
     assert run(["inspect", "people.csv", "--json"]) == 0
     told = {c["column"]: c for c in json.loads(capsys.readouterr().out)["columns"]}
     assert told["name"]["role"] == "identifier"

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.cli.methods import METHODS, make
 from hedgerow.cli.run import run
+from hedgerow.session.methods import METHODS, make
 
 
 @pytest.fixture

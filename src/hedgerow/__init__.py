@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .audit.result import Audit as Audit
     from .audit.run import audit as audit
     from .audit.scores import score as score
+    from .errors import HedgerowError as HedgerowError
     from .explode import explode as explode
     from .hierarchy import Hierarchy as Hierarchy
     from .key import Key as Key
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from .release import Release as Release
     from .release import protect as protect
     from .schema import Schema as Schema
+    from .session.inspection import inspect as inspect
+    from .session.steps import Session as Session
 
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
@@ -56,7 +59,10 @@ _HOMES = {
     "LocalSuppression": "methods.suppression",
     "Audit": "audit.result",
     "Key": "key",
+    "HedgerowError": "errors",
     "Hierarchy": "hierarchy",
+    "Session": "session.steps",
+    "inspect": "session.inspection",
     "reconstruct": "reconstruct",
     "Incognito": "methods.full_domain",
     "Datafly": "methods.full_domain",
@@ -89,6 +95,7 @@ __all__ = [
     "Anatomy",
     "Audit",
     "Datafly",
+    "HedgerowError",
     "Hierarchy",
     "Incognito",
     "Key",
@@ -103,6 +110,7 @@ __all__ = [
     "RankSwapping",
     "Release",
     "Schema",
+    "Session",
     "TopBottomCoding",
     "TreePatternPreserving",
     "__version__",
@@ -111,6 +119,7 @@ __all__ = [
     "errors",
     "explode",
     "frontier",
+    "inspect",
     "protect",
     "reconstruct",
     "score",

@@ -5,6 +5,21 @@ A message names files, columns and counts; it never holds a value of a person.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """The name that was probably meant, as the end of a message; empty when none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("agee", ["age", "job"])
+    " (did you mean 'age'?)"
+    """
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
 
 class HedgerowError(Exception):
     """Base of every error that Hedgerow raises on purpose.

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InfeasibleError, ParameterError
 from ..methods.masking import fingerprint
 from ..progress import Progress, telling
+from ..release import protect
 from ..schema import Schema
 from ..table import Table, read
 from .grouping import count
@@ -213,9 +214,11 @@ class Frontier:
 
     def release(self, point: Point) -> Any:
         """Protect the people by a point's settings; a verified `Release`."""
-        from ..release import protect
+        return protect(self.people, self.schema, self.method(point))
 
-        return protect(self.people, self.schema, _set(self.methods[point.method], point.parameters))
+    def method(self, point: Point) -> Any:
+        """The unfitted method of a point, with its settings."""
+        return _set(self.methods[point.method], point.parameters)
 
     def __str__(self) -> str:
         head = (

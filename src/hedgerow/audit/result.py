@@ -108,6 +108,28 @@ class Audit:
             render(self.to_dict(), audience=audience, plan=plan, checks=checks, drawings=drawings),
         )
 
+    def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
+        """What a release does not reach of what is asked of it, a sentence each.
+
+        Parameters
+        ----------
+        k : int, optional
+            Fewest records of a class.
+        max_disclosure : float, in (0, 1], optional
+            Most that a class may give away of any sensitive column.
+        """
+        release, lines = self.risk["release"], []
+        smallest = release["classes"]["k"]
+        if k is not None and smallest < k:
+            lines.append(f"the smallest class has {smallest} records, fewer than {k}")
+        for name, column in release["sensitive"].items():
+            worst = column["disclosure"]["worst"]
+            if max_disclosure is not None and worst > max_disclosure + 1e-9:
+                lines.append(
+                    f"a class gives away {worst:.3f} of {name!r}, more than {max_disclosure}"
+                )
+        return lines
+
     def __str__(self) -> str:
         from ..report.text import summary
 

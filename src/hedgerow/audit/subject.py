@@ -91,8 +91,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
     if isinstance(released, (str, Path)) and Path(released).is_dir():
         folder = Path(released)
         table = released_table(folder)
-        if plan is None and (folder / PLAN).exists():
-            plan = Plan.load(folder / PLAN)
+        plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
             if not (folder / beside).exists():
@@ -115,6 +114,15 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
             )
         schema = roles(plan)
     return Subject(table, schema, plan, second)
+
+
+def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
+    """The plan that was named, or that of a release folder."""
+    if path is None and isinstance(released, (str, Path)):
+        path = Path(released) / PLAN
+        if not path.exists():
+            return None
+    return Plan.load(path) if path is not None else None
 
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import OutputError, ParameterError
+from ..errors import ParameterError
+from ..session.options import Option
 from .console import as_json, say, warn, working
-from .options import Option, command, merged
+from .options import ConfigFile, command, merged
+from .outputs import new_file
 
 OPTIONS = (
     Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
@@ -38,10 +40,7 @@ def apply(
     source: Annotated[
         str, typer.Argument(metavar="FILE", show_default=False, help="The people to recode.")
     ],
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", show_default=False, help="TOML file with these options."),
-    ] = None,
+    config: ConfigFile = None,
     **given: Any,
 ) -> None:
     """Recode other people by the plan of an earlier release.
@@ -58,13 +57,11 @@ def apply(
     options = merged(given, config, OPTIONS)
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
-    out = Path(options["out"])
-    if out.is_dir():
-        raise OutputError(f"{out} is a folder", hint="name a file: --out recoded.csv")
-    if out.exists() and not options.get("force"):
-        raise OutputError(
-            f"{out} exists already", hint="choose another name, or replace it with --force"
-        )
+    out = new_file(
+        options["out"],
+        force=bool(options.get("force")),
+        hint="choose another name, or replace it with --force",
+    )
     made = Plan.load(plan)
     key = Key.file(options["key_file"]) if options.get("key_file") else None
     with working("recoding"), warnings.catch_warnings(record=True) as caught:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import OutputError, ParameterError
+from ..errors import ParameterError
+from ..session.options import Option
 from .console import as_json, note, say, working
-from .options import ConfigFile, Option, command, merged
-from .protect import SCHEMA, TABLES, schema_of
+from .options import ConfigFile, command, merged
+from .outputs import new_file
+from .schema import SCHEMA, TABLES, said, schema_of
 
 if TYPE_CHECKING:
     from ..audit import Audit
 
 OPTIONS = (
     *SCHEMA,
-    Option(
-        "original", str, "The original table, in place of the argument ORIGINAL (for TOML files)."
-    ),
-    Option(
-        "released", str, "The released table, in place of the argument RELEASED (for TOML files)."
-    ),
+    Option("original", str, "The table before, in place of the argument (for TOML files)."),
+    Option("released", str, "The table after, in place of the argument (for TOML files)."),
     Option(
         "key",
         str,
@@ -53,13 +50,13 @@ OPTIONS = (
         "Accept released cells that miss their row's original value.",
         switch="--allow-outside",
     ),
-    Option("plan", str, "The plan.json of the release, for the report."),
+    Option("plan", str, "The plan.json of the release; a release folder has it."),
     Option("report", str, "Write the report to this HTML file."),
     Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
     Option("save", str, "Write the numbers to this JSON file."),
     Option("json", bool, "Print the numbers as JSON.", switch="--json"),
 )
-_PASSED = (
+PASSED = (
     "key",
     "k",
     "attacks",
@@ -72,6 +69,7 @@ _PASSED = (
     "random_state",
     "allow_outside",
 )
+"""Options that `hedgerow.audit` takes under the same names."""
 
 
 def add(app: typer.Typer) -> None:
@@ -82,14 +80,14 @@ def add(app: typer.Typer) -> None:
 def audit(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="ORIGINAL", show_default=False, help="The table before it was protected."
-        ),
+        typer.Argument(metavar="ORIGINAL", show_default=False, help="The table before."),
     ] = None,
     release: Annotated[
         str | None,
         typer.Argument(
-            metavar="RELEASED", show_default=False, help="The table after, whoever made it."
+            metavar="RELEASED",
+            show_default=False,
+            help="The table after, whoever made it, or a release folder, which knows its plan.",
         ),
     ] = None,
     config: ConfigFile = None,
@@ -97,7 +95,8 @@ def audit(
 ) -> int:
     """Measure a released file against the original: risk, attacks, utility.
 
-    Roles are given as for protect. Rows must be in the same order, or share a key column.
+    Roles are given as for protect; a release folder knows its own. Rows must be in the
+    same order, or share a key column.
     """
     options = merged(given, config, OPTIONS, TABLES)
     original, released = source or options.get("original"), release or options.get("released")
@@ -110,17 +109,23 @@ def audit(
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
         raise ParameterError("--audience is steward or recipient")
-    targets = [Path(options[name]) for name in ("report", "save") if options.get(name)]
-    for target in targets:
-        _check_target(target)
-    schema = schema_of(options, config.parent if config is not None else Path())
+    targets = [
+        new_file(options[name], force=True) for name in ("report", "save") if options.get(name)
+    ]
     from ..audit.run import audit as measure
-    from ..plan import Plan
+    from ..audit.subject import plan_of
 
-    plan = Plan.load(options["plan"]) if options.get("plan") else None
-    with working("auditing"):
+    plan = plan_of(released, options.get("plan"))
+    # a plan knows the roles where nobody says them
+    schema = schema_of(options, config) if plan is None else said(options, config)
+    with working("auditing") as progress:
         found = measure(
-            original, released, schema, **{n: options[n] for n in _PASSED if n in options}
+            original,
+            released,
+            schema if schema.quasi else None,
+            plan=plan,
+            progress=progress,
+            **{name: options[name] for name in PASSED if name in options},
         )
     if options.get("report"):
         with working("writing the report"):
@@ -136,24 +141,9 @@ def audit(
     return _verdict(found, options.get("k"), limit)
 
 
-def _check_target(path: Path) -> None:
-    if path.is_dir() or not path.parent.is_dir():
-        raise OutputError(
-            f"cannot write {path}: "
-            + ("it is a folder" if path.is_dir() else "its folder does not exist")
-        )
-
-
 def _verdict(found: Audit, k: int | None, limit: float | None) -> int:
     """0, or 1 when the release does not reach what was asked."""
-    release, broken = found.risk["release"], 0
-    if k is not None and release["classes"]["k"] < k:
-        note(f"the smallest class has {release['classes']['k']} records, fewer than {k}")
-        broken = 1
-    for name, column in release["sensitive"].items():
-        if limit is not None and column["disclosure"]["worst"] > limit + 1e-9:
-            note(
-                f"a class gives away {column['disclosure']['worst']:.3f} of {name!r}, more than {limit}"
-            )
-            broken = 1
-    return broken
+    broken = found.broken(k=k, max_disclosure=limit)
+    for line in broken:
+        note(line)
+    return 1 if broken else 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+from ..progress import Progress
 
 
 def say(text: str = "") -> None:
@@ -37,22 +39,32 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """A spinner with the time gone by, on a terminal; nothing elsewhere."""
+def working(text: str) -> Iterator[Progress]:
+    """What is being done and the time gone by, with a bar where the share that is done is known.
+
+    On a terminal only; elsewhere nothing is shown.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda step, fraction: None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(text, total=None)
-        yield
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=None)
+
+        def tell(step: str, fraction: float | None) -> None:
+            total = None if fraction is None else 1.0
+            bar.update(task, description=step, completed=fraction or 0.0, total=total)
+
+        yield tell
 
 
-def table(rows: list[tuple[str, ...]], head: tuple[str, ...]) -> None:
+def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
     """Aligned columns of text."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    for row in [head, tuple("-" * w for w in widths), *rows]:
-        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    from ..report.text import aligned
+
+    for line in aligned([tuple(row) for row in rows], head):
+        say(line)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ..errors import ParameterError
-from . import methods
-from .console import as_json, say, working
-from .options import ConfigFile, Option, command, merged
-from .protect import SCHEMA, TABLES, schema_of
+from ..session import methods
+from ..session.options import Option
+from .console import as_json, say, warn, working
+from .options import ConfigFile, TableFile, command, merged
+from .schema import SCHEMA, TABLES, schema_of
 
 OWN = (
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
@@ -53,16 +51,7 @@ def add(app: typer.Typer) -> None:
     app.command(name="frontier")(command(frontier, OPTIONS))
 
 
-def frontier(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather or JSON lines."
-        ),
-    ] = None,
-    config: ConfigFile = None,
-    **given: Any,
-) -> None:
+def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
     """Try many settings and show what each gives away and keeps.
 
     With a --target the best release is picked, and written when --out is given.
@@ -82,42 +71,39 @@ def frontier(
         from ..release.write import check_target
 
         check_target(Path(options["out"]), False)
-    schema = schema_of(options, config.parent if config is not None else Path())
-    k = _numbers(options.get("k", ["5", "10", "20", "50"]), int, "k")
-    limits = _numbers(options.get("max_disclosure", ["0.2", "0.4", "0.6"]), float, "max-disclosure")
+    schema = schema_of(options, config)
+    axes: dict[str, Any] = {
+        n: options[n] for n in ("utility", "disclosure", "random_state") if n in options
+    }
+    axes["k"] = _numbers(options.get("k", ["5", "10", "20", "50"]), int, "k")
+    limits = options.get("max_disclosure", ["0.2", "0.4", "0.6"])
+    axes["max_disclosure"] = _numbers(limits, float, "max-disclosure")
     chosen = {name: _make(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
-    from ..audit.frontier import frontier as explore
-    from ..table import read
+    from ..session.steps import Session
 
     with working("reading"):
-        table = read(path)
-    with _bar() as progress:
-        found = explore(
-            table,
-            schema,
-            methods=chosen,
-            k=k,
-            max_disclosure=limits,
-            progress=progress,
-            **{n: options[n] for n in ("utility", "disclosure", "random_state") if n in options},
-        )
+        session = Session(path)
+    with working("trying settings") as progress:
+        found = session.frontier(chosen, schema=schema, progress=progress, **axes)
+    for text in session.cautions:
+        warn(text)
     best = found.best(**targets) if targets else None
     if options.get("picture"):
         found.save_picture(options["picture"])
     if best is not None and options.get("out"):
-        with working("writing and verifying"):
-            found.release(best).write(options["out"])
+        with working("writing and verifying") as progress:
+            session.take(best)
+            session.protect(progress=progress)
+            session.write(options["out"], progress=progress)
     if options.get("json"):
         as_json(found.to_dict() | {"best": asdict(best) if best is not None else None})
         return
     say(str(found))
     if best is not None:
-        asked = " ".join(
-            f"--{n.replace('_', '-') if n != 'k' else 'k'} {v}" for n, v in best.parameters.items()
-        )
+        settings = " ".join(methods.words(found.method(best)))
         say()
         say(
-            f"best: --method {best.method} {asked.replace('--k', '-k')} (disclosure {best.disclosure:.3f}, utility "
+            f"best: --method {settings} (disclosure {best.disclosure:.3f}, utility "
             f"{best.utility:.3f})"
         )
     if best is not None and options.get("out"):
@@ -138,18 +124,3 @@ def _make(name: str, options: dict[str, Any]) -> Any:
     return methods.make(
         name, {o.name: options[o.name] for o in METHOD if o.name in options and o.name in own}
     )
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[str, float | None], None] | None]:
-    """A progress bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("releases"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("releases", total=None)
-        yield lambda step, share: progress.update(task, completed=share, total=1)

@@ -1,19 +1,17 @@
-"""Options as data: the command line and the TOML file take the same, under the same names."""
+"""Options on the command line and in the TOML file: the same, under the same names."""
 
 from __future__ import annotations
 
-import csv
-import difflib
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import ParameterError
+from ..errors import ParameterError, did_you_mean
+from ..session.options import Option, fits, split
 
 ConfigFile = Annotated[
     Path | None,
@@ -25,42 +23,28 @@ ConfigFile = Annotated[
 ]
 """The option that every command with many options takes."""
 
+TableFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FILE",
+        show_default=False,
+        help="CSV, Parquet, Arrow/Feather or JSON lines: one record per person.",
+    ),
+]
+"""The table that a command is about; it may stand in the TOML file instead."""
 
-@dataclass(frozen=True)
-class Option:
-    """One option of a command.
 
-    Parameters
-    ----------
-    name : str
-        Its name in the TOML file; on the command line ``--name`` with dashes.
-    type : type
-        str, int, float, bool, or list (text that may be repeated or joined by commas).
-    help : str
-    flags : tuple of str
-        Further flags, such as ``-k``.
-    switch : str
-        For bool: the flags in full, such as ``--escape/--no-escape``.
-    """
-
-    name: str
-    type: type
-    help: str
-    flags: tuple[str, ...] = ()
-    switch: str = ""
-
-    @property
-    def parameter(self) -> inspect.Parameter:
-        """The option as typer wants it; its default is None, for "not given"."""
-        flag = self.switch or "--" + self.name.replace("_", "-")
-        kind: Any = list[str] if self.type is list else self.type
-        show = typer.Option(*self.flags, flag, help=self.help, show_default=False)
-        return inspect.Parameter(
-            self.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[kind | None, show],
-        )
+def parameter(option: Option) -> inspect.Parameter:
+    """The option as typer wants it; its default is None, for "not given"."""
+    flag = option.switch or option.long
+    kind: Any = list[str] if option.type is list else option.type
+    show = typer.Option(*option.flags, flag, help=option.help, show_default=False)
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind | None, show],
+    )
 
 
 def command(function: Callable[..., Any], options: Sequence[Option]) -> Callable[..., Any]:
@@ -70,7 +54,7 @@ def command(function: Callable[..., Any], options: Sequence[Option]) -> Callable
         for p in inspect.signature(function, eval_str=True).parameters.values()
         if p.kind is not inspect.Parameter.VAR_KEYWORD
     ]
-    parameters = [*own, *(option.parameter for option in options)]
+    parameters = [*own, *map(parameter, options)]
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__annotations__ = {p.name: p.annotation for p in parameters}
     return function
@@ -117,9 +101,8 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
     for key, value in data.items():
         name = key.replace("-", "_")
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            faults.append(f"{key!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
-        elif name in known and not _fits(value, known[name].type):
+            faults.append(f"{key!r}{did_you_mean(name, names)}")
+        elif name in known and not fits(value, known[name].type):
             faults.append(f"{key!r} must be {_words(known[name].type)}")
         else:
             values[name] = value
@@ -131,16 +114,6 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
     return values
 
 
-def _fits(value: Any, kind: type) -> bool:
-    if kind is list:
-        return isinstance(value, str) or (
-            isinstance(value, list) and all(isinstance(v, str) for v in value)
-        )
-    if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-
-
 def _words(kind: type) -> str:
     return {
         list: "a list of text",
@@ -148,19 +121,3 @@ def _words(kind: type) -> str:
         int: "a whole number",
         bool: "true or false",
     }.get(kind, "text")
-
-
-def split(value: str | Sequence[str]) -> list[str]:
-    """Names from repeated and comma-separated text; a name with a comma stands in quotes.
-
-    Examples
-    --------
-    >>> split(["age,job", '"income, yearly"'])
-    ['age', 'job', 'income, yearly']
-    """
-    if not isinstance(value, str) and not any('"' in text or "," in text for text in value):
-        return list(value)
-    names: list[str] = []
-    for text in [value] if isinstance(value, str) else value:
-        names += (name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
-    return [name for name in names if name]

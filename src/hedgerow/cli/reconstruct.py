@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import OutputError, ParameterError
+from ..session.options import Option
 from .console import as_json, say, table, working
-from .options import Option, command, merged
+from .options import ConfigFile, command, merged
+from .outputs import new_file
 
 OPTIONS = (
     Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
@@ -35,19 +37,14 @@ def reconstruct(
             metavar="SOURCE", show_default=False, help="A release folder, or its table."
         ),
     ],
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", show_default=False, help="TOML file with these options."),
-    ] = None,
+    config: ConfigFile = None,
     **given: Any,
 ) -> None:
     """Estimate counts of the original table from a release made by randomized response."""
     from ..reconstruct import reconstruct as estimate
 
     options = merged(given, config, OPTIONS)
-    out = Path(options["out"]) if options.get("out") else None
-    if out is not None and out.exists():
-        raise OutputError(f"{out} exists already", hint="choose another name")
+    out = new_file(options["out"]) if options.get("out") else None
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise ParameterError("--out names a .csv or a .parquet file")
     level, by = options.get("level", 0.95), options.get("by")

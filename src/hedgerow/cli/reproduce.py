@@ -7,7 +7,6 @@ An experiment is a function in `papers/` that returns plain data, and one row of
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import OutputError, ParameterError
+from ..errors import OutputError, ParameterError, did_you_mean
 from .console import as_json, say, table, working
 
 # name on the command line: (module, function)
@@ -56,9 +55,8 @@ def reproduce(
             say(each)
         return
     if name not in EXPERIMENTS:
-        near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
         raise ParameterError(
-            f"unknown experiment {name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""),
+            f"unknown experiment {name!r}{did_you_mean(name, EXPERIMENTS)}",
             hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
     module, function = EXPERIMENTS[name]

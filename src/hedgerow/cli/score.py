@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ..session.options import Option
 from .console import as_json, say, table, working
-from .options import Option, command, merged
+from .options import ConfigFile, command, merged
 
 OPTIONS = (
     Option("columns", list, "Columns to compare, in the order in which an intruder learns them."),
@@ -27,10 +27,7 @@ def add(app: typer.Typer) -> None:
 def score(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", show_default=False)],
     masked: Annotated[str, typer.Argument(metavar="MASKED", show_default=False)],
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", show_default=False, help="TOML file with these options."),
-    ] = None,
+    config: ConfigFile = None,
     **given: Any,
 ) -> None:
     """Judge a masked file against its original: information loss, disclosure risk, score.

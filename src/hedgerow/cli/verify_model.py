@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ..session.options import Option
 from .console import as_json, say, working
-from .options import Option, command, merged
+from .options import command, merged
 
 OPTIONS = (Option("json", bool, "Print the result as JSON.", switch="--json"),)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -14,6 +14,25 @@ def percent(value: float | None) -> str:
 def figure(value: float | None) -> str:
     """A number as short text."""
     return "-" if value is None else f"{value:.3g}"
+
+
+def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]:
+    """A table as lines of text, its columns aligned.
+
+    Examples
+    --------
+    >>> for line in aligned([("age", "quasi"), ("pay", "sensitive")], ("column", "role")):
+    ...     print(line)
+    column  role
+    ------  ---------
+    age     quasi
+    pay     sensitive
+    """
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [head, tuple("-" * w for w in widths), *rows]
+    ]
 
 
 def summary(audit: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -87,7 +87,11 @@ class ColumnProfile:
 def guess_schema(source: Any) -> Schema:
     """Propose a schema; see `Schema.guess`."""
     table = read(source)
-    found = profile(table)
+    return proposal(table, profile(table))
+
+
+def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
+    """The schema that the profiles of a table's columns speak for."""
     names = {role: [p.name for p in found if p.role == role]
              for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
     return Schema(

@@ -1,0 +1,19 @@
+"""Files that a command is asked to write: told at once where that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import OutputError
+
+
+def new_file(path: str | Path, *, force: bool = False, hint: str = "choose another name") -> Path:
+    """A file to write; OutputError where it exists (unless forced) or cannot stand."""
+    target = Path(path)
+    if target.is_dir():
+        raise OutputError(f"cannot write {target}: it is a folder", hint="name a file")
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write {target}: its folder does not exist")
+    if target.exists() and not force:
+        raise OutputError(f"{target} exists already", hint=hint)
+    return target

@@ -1,0 +1,68 @@
+"""The schema of a command line: its options, and what they amount to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import SchemaError
+from ..hierarchy import Hierarchy
+from ..schema import Schema
+from ..session.options import Option
+
+SCHEMA = (
+    Option(
+        "schema", str, "TOML file with the roles, kinds, categories and hierarchies of the columns."
+    ),
+    Option(
+        "quasi",
+        list,
+        "Columns an intruder may know; these are recoded. Joined by commas, or repeated.",
+    ),
+    Option("sensitive", list, "Columns that must not be inferred; released unchanged."),
+    Option("identifiers", list, "Columns that name a person; left out."),
+    Option("other", list, "Columns that are none of these; released unchanged."),
+    Option(
+        "hierarchy",
+        list,
+        "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'.",
+    ),
+)
+TABLES = ("kinds", "categories", "hierarchies")
+"""Keys of a TOML file that say something for each column they name."""
+
+
+def schema_of(options: dict[str, Any], config: Path | None) -> Schema:
+    """What `said` finds; SchemaError when it names no quasi-identifier."""
+    schema = said(options, config)
+    if not schema.quasi:
+        raise SchemaError(
+            "no quasi-identifiers given, so there is nothing to protect",
+            hint="name what an intruder may know: --quasi age,education (hedgerow inspect "
+            "proposes some)",
+        )
+    return schema
+
+
+def said(options: dict[str, Any], config: Path | None) -> Schema:
+    """The schema file, then the tables of the config, then the flags."""
+    folder = config.parent if config is not None else Path()
+    base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
+    fields: dict[str, Any] = {
+        name: options[name]
+        for name in ("quasi", "sensitive", "identifiers", "other")
+        if name in options
+    }
+    tables = {name: options[name] for name in TABLES if name in options}
+    if tables:
+        more = Schema.from_mapping(tables, folder)
+        fields |= {name: {**getattr(base, name), **getattr(more, name)} for name in TABLES}
+    hierarchies = {**fields.get("hierarchies", base.hierarchies)}
+    for entry in options.get("hierarchy", ()):
+        column, equals, path = entry.partition("=")
+        if not equals or not column or not path:
+            raise SchemaError(
+                "--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv"
+            )
+        hierarchies[column] = Hierarchy.from_csv(path)
+    return base.replace(**{**fields, "hierarchies": hierarchies})

@@ -1,0 +1,116 @@
+"""A first look at a table: its columns, a proposed schema, and what to be wary of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..report.text import aligned
+from ..schema import Schema
+from ..table import read
+from ..table.profile import ColumnProfile, profile, proposal
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a table looks like; counts only, never one of its values.
+
+    Parameters
+    ----------
+    rows : int
+        Records.
+    columns : tuple of ColumnProfile
+        Name, kind, proposed role with its reason, distinct and missing values.
+    schema : Schema
+        The proposal, for a person to correct: only they know what an intruder may know.
+    warnings : tuple of str
+        What to look at before the table is protected.
+    """
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    schema: Schema
+    warnings: tuple[str, ...]
+
+    def suspects(self, schema: Schema) -> list[str]:
+        """Columns like an identifier that a schema would release without saying so."""
+        return [
+            c.name
+            for c in self.columns
+            if c.role == "identifier"
+            and schema.role(c.name) == "other"
+            and c.name not in schema.other
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rows": self.rows,
+            "columns": [
+                {
+                    "column": c.name,
+                    "role": c.role,
+                    "kind": c.kind,
+                    "distinct": c.n_distinct,
+                    "missing": c.n_missing,
+                    "reason": c.reason,
+                }
+                for c in self.columns
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        head = ("column", "role", "kind", "distinct", "missing", "why")
+        rows = [
+            (c.name, c.role, c.kind, f"{c.n_distinct:,}", f"{c.n_missing:,}", c.reason)
+            for c in self.columns
+        ]
+        lines = [
+            f"{self.rows:,} records, {len(rows)} columns. Proposed roles, to correct:",
+            "",
+            *aligned(rows, head),
+        ]
+        return "\n".join(lines + [f"\nwarning: {text}" for text in self.warnings])
+
+
+def inspect(table: Any) -> Inspection:
+    """Look at a table: its columns, a proposed schema, and what to be wary of.
+
+    Parameters
+    ----------
+    table : path, pandas, Polars or Arrow table, DuckDB relation
+        What to look at; never changed.
+
+    Returns
+    -------
+    Inspection
+        Printing it shows the columns; `.schema` is the proposal, with its reasons.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hedgerow as hr
+    >>> seen = hr.inspect(pd.DataFrame({"age": [31, 44], "income": [2100.5, 3200.75]}))
+    >>> seen.schema.quasi, seen.schema.sensitive
+    (('age',), ('income',))
+    """
+    people = read(table)
+    columns = tuple(profile(people))
+    schema = proposal(people, columns)
+    return Inspection(people.n_rows, columns, schema, tuple(_warnings(people.n_rows, columns)))
+
+
+def _warnings(rows: int, columns: Sequence[ColumnProfile]) -> Iterator[str]:
+    for words, chosen in (
+        ("hold no value at all", [c for c in columns if not c.n_distinct]),
+        ("hold one value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
+    ):
+        if chosen:
+            yield f"{words}, so they can be left out: {', '.join(c.name for c in chosen)}"
+    roles = {c.role for c in columns}
+    if "sensitive" not in roles:
+        yield "no column looks sensitive; say which must not be inferred"
+    if "quasi" not in roles:
+        yield "no column looks like one that others may know; say which an intruder may know"

@@ -1,0 +1,240 @@
+"""What was chosen, as a command line and as Python that repeat it exactly."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UnsupportedError
+from ..hierarchy import Hierarchy
+from ..schema import Schema
+from .methods import changed, name_of
+from .methods import words as method_words
+
+ROLES = ("quasi", "sensitive", "identifiers", "other")
+_PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
+"""Names that stand in a list on the command line as they are."""
+_END = "END_OF_SCHEMA"
+_DRAWN = "# every run draws anew: a key file (--key-file, key=) makes draws that can be repeated"
+
+
+def command_line(
+    path: Path | None,
+    schema: Schema,
+    method: Any,
+    *,
+    pseudonym_key: Any = None,
+    out: Path | None = None,
+    escape: bool = True,
+    measured: Mapping[str, Any] | None = None,
+    schema_file: str | Path | None = None,
+) -> str:
+    """The shell command that makes a release again.
+
+    Parameters
+    ----------
+    path : Path or None
+        The table's file; None for tables that came in as an object.
+    schema, method, pseudonym_key
+        What was chosen.
+    out : Path, optional
+        The release folder; ``release/`` by default.
+    escape : bool
+        Whether cells that a spreadsheet would run get an apostrophe.
+    measured : mapping, optional
+        What the report was asked to measure; None for no report.
+    schema_file : path, optional
+        A file that holds the schema. Without one the roles stand in the command, and
+        what these cannot say in lines before it that write such a file.
+
+    Raises
+    ------
+    UnsupportedError
+        The table or a key is an object and no file, or a parameter has no option.
+    """
+    if path is None:
+        raise UnsupportedError(
+            "the command line reads files, and this table came as an object",
+            hint="write it to a file first, or use the Python code",
+        )
+    before: list[str] = []
+    words = ["hedgerow", "protect", _file(path)]
+    if schema_file is None and not _sayable(schema):
+        schema_file = f"{path.stem}.schema.toml"
+        before = [f"cat > {shlex.quote(schema_file)} <<'{_END}'\n{schema.to_toml()}{_END}"]
+    if schema_file is not None:
+        words += ["--schema", _file(schema_file)]
+    else:
+        for role in ROLES:
+            if getattr(schema, role):
+                words += [f"--{role}", ",".join(getattr(schema, role))]
+    words += ["--method", *method_words(method)]
+    words += _key(method, pseudonym_key)
+    words += _report(measured)
+    words += [] if escape else ["--no-escape"]
+    words += ["--out", _folder(out)]
+    notes = [_DRAWN] if draws_anew(method) else []
+    return "\n".join([*notes, *before, " ".join(map(shlex.quote, words))])
+
+
+def _sayable(schema: Schema) -> bool:
+    """Whether flags say all of a schema: plain names, and nothing but roles."""
+    if schema.kinds or schema.categories or schema.hierarchies:
+        return False
+    return all(_PLAIN_NAME.match(name) for role in ROLES for name in getattr(schema, role))
+
+
+def _file(path: str | Path) -> str:
+    text = str(path)
+    return f"./{text}" if text.startswith("-") else text
+
+
+def _folder(out: Path | None) -> str:
+    return "release/" if out is None else f"{_file(out)}/"
+
+
+def _key(method: Any, pseudonym_key: Any) -> list[str]:
+    """The flags of the secrets: one key file serves both."""
+    drawn = method.get_params(deep=False).get("key")
+    secrets = [key for key in (drawn, pseudonym_key) if key is not None]
+    if any(not isinstance(key, (str, Path)) for key in secrets):
+        raise UnsupportedError(
+            "a key that is no file cannot stand in a command",
+            hint="keep the key in a file and give its path",
+        )
+    if len({str(key) for key in secrets}) > 1:
+        raise UnsupportedError(
+            "the command line takes one key file, and two were given",
+            hint="use the Python code instead",
+        )
+    words = ["--pseudonyms"] if pseudonym_key is not None else []
+    return words + (["--key-file", _file(secrets[0])] if secrets else [])
+
+
+def _report(measured: Mapping[str, Any] | None) -> list[str]:
+    if measured is None:
+        return ["--no-report"]
+    more = [name for name in measured if name not in ("attacks", "learning")]
+    if more:
+        raise UnsupportedError(
+            f"hedgerow protect cannot measure with {', '.join(more)}",
+            hint="use hedgerow audit on the release, or the Python code",
+        )
+    attacks, learning = bool(measured["attacks"]), bool(measured["learning"])
+    words = ["--attacks"] if attacks else []
+    if learning != attacks:  # by default learning goes with the attacks
+        words.append("--learning" if learning else "--no-learning")
+    return words
+
+
+def draws_anew(method: Any) -> bool:
+    """Whether a method draws and nobody fixed its draws, so that no run repeats another."""
+    given = method.get_params(deep=False)
+    fixing = [given[name] for name in ("key", "random_state") if name in given]
+    return bool(fixing) and all(value is None for value in fixing)
+
+
+def python(
+    path: Path | None,
+    schema: Schema,
+    method: Any,
+    *,
+    pseudonym_key: Any = None,
+    out: Path | None = None,
+    escape: bool = True,
+    measured: Mapping[str, Any] | None = None,
+) -> str:
+    """Python that makes a release again; a table that is no file is called ``people``.
+
+    Parameters are those of `command_line`.
+
+    Raises
+    ------
+    UnsupportedError
+        A parameter or a key is an object that no code can spell out.
+    """
+    needed: set[str] = set()
+    lines = [f"people = {_literal(str(path), needed)}"] if path is not None else []
+    lines += ["schema = " + _schema(schema, needed)]
+    given = [f"people, schema, hr.{_method(method, needed)}"]
+    if pseudonym_key is not None:
+        if not isinstance(pseudonym_key, (str, Path)):
+            raise UnsupportedError(
+                "a key that is no file cannot stand in code",
+                hint="keep the key in a file and give its path",
+            )
+        needed.add("from pathlib import Path")
+        given.append(f"pseudonym_key=Path({str(pseudonym_key)!r}).read_bytes()")
+    lines.append(f"release = hr.protect({', '.join(given)})")
+    how = [repr(_folder(out))]
+    if measured is not None:
+        asked = (f"{name}={_literal(value, needed)}" for name, value in measured.items())
+        lines.append(f"measured = hr.audit(people, release, {', '.join(asked)})")
+        how.append("measured=measured")
+    if not escape:
+        how.append("escape=False")
+    lines.append(f"release.write({', '.join(how)})")
+    notes = [_DRAWN] if draws_anew(method) else []
+    # the standard library, this package and its parts, in the order that linters keep
+    heads = sorted(needed | {"import hedgerow as hr"}, key=lambda line: ("hedgerow" in line, line))
+    return "\n".join([*notes, *heads, "", *lines]) + "\n"
+
+
+def _method(method: Any, needed: set[str]) -> str:
+    name_of(method)  # only methods that hedgerow itself has
+    given = (f"{name}={_literal(value, needed)}" for name, value in changed(method).items())
+    return f"{type(method).__name__}({', '.join(given)})"
+
+
+def _schema(schema: Schema, needed: set[str]) -> str:
+    parts = [
+        f"    {field.name}={_literal(getattr(schema, field.name), needed)},"
+        for field in fields(schema)
+        if field.name != "reasons" and getattr(schema, field.name)
+    ]
+    return "\n".join(["hr.Schema(", *parts, ")"])
+
+
+def _literal(value: Any, needed: set[str]) -> str:
+    """A value as code; what the code needs to import is added to `needed`."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, Path):
+        return repr(str(value))
+    if isinstance(value, Mapping):
+        pairs = (f"{_literal(k, needed)}: {_literal(v, needed)}" for k, v in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, (list, tuple)):
+        return _sequence(value, needed)
+    if isinstance(value, Hierarchy):
+        return f"hr.Hierarchy({_literal(value.paths, needed)})"
+    if type(value).__module__.startswith("numpy") and hasattr(value, "tolist"):
+        return _literal(value.tolist(), needed)
+    if is_dataclass(value) and type(value).__module__.startswith("hedgerow."):
+        return _record(value, needed)
+    raise UnsupportedError(
+        f"a {type(value).__name__} cannot be spelled out in code",
+        hint="keep the object and the code that made it",
+    )
+
+
+def _sequence(value: Sequence[Any], needed: set[str]) -> str:
+    inner = ", ".join(_literal(each, needed) for each in value)
+    if isinstance(value, list):
+        return f"[{inner}]"
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+
+
+def _record(value: Any, needed: set[str]) -> str:
+    """A record of the package, such as the settings of a tree."""
+    cls = type(value)
+    needed.add(f"from {cls.__module__} import {cls.__name__}")
+    given = (f"{f.name}={_literal(getattr(value, f.name), needed)}" for f in fields(value))
+    return f"{cls.__name__}({', '.join(given)})"

@@ -1,0 +1,402 @@
+"""The steps of a release as a service: inspect, choose, protect, measure, write, repeat."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..audit.frontier import Frontier, Point, frontier
+from ..audit.result import Audit
+from ..audit.run import audit
+from ..errors import Cancelled, ParameterError
+from ..progress import Progress
+from ..release import Release, protect
+from ..schema import Schema
+from ..table import Table, read
+from . import repeat
+from .inspection import Inspection, inspect
+from .methods import canonical
+
+STEPS = ("open", "inspect", "choose", "frontier", "protect", "measure", "write")
+"""The steps of a release in their order."""
+
+_AFTER = {
+    "open": ("inspect", "choose", "frontier", "protect", "measure", "write"),
+    "choose": ("protect", "measure", "write"),
+    "protect": ("measure", "write"),
+    "measure": ("write",),
+}
+"""What a step that is done again makes out of date."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be done with a table.
+
+    Parameters
+    ----------
+    schema : Schema
+    method : Method
+        Unfitted.
+    pseudonym_key : path or bytes, optional
+        Secret of the pseudonyms in place of the identifiers; None leaves these out.
+    """
+
+    schema: Schema
+    method: Any
+    pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
+
+    def secret(self) -> bytes | None:
+        """The pseudonyms' key itself."""
+        if self.pseudonym_key is None or isinstance(self.pseudonym_key, bytes):
+            return self.pseudonym_key
+        try:
+            return Path(self.pseudonym_key).read_bytes()
+        except OSError as error:
+            raise ParameterError(
+                f"cannot read the key file {self.pseudonym_key}: {error.strerror}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Written:
+    """A release folder and how it was written."""
+
+    folder: Path
+    escape: bool = True
+
+
+class Session:
+    """From a table to a release, step by step, free to go back.
+
+    Each step gives its result and keeps it; a step that is done again makes the steps after it
+    undone. Nothing is printed, and neither the text of a session nor its messages hold a value
+    of a person. A long step calls `progress` with what is being done and the share that is done
+    (None where that is not known); what `progress` raises stops it, and so does `cancel` from
+    another thread. A step that was stopped leaves everything as it was before.
+
+    Parameters
+    ----------
+    source : path, pandas, Polars or Arrow table, DuckDB relation
+        The table; never changed.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file that the table came from.
+    cautions : list of str
+        What the last long step warned of.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> session = hr.Session(hr.datasets.make_people(1000, seed=1))
+    >>> session.inspect().schema.role("income")
+    'sensitive'
+    >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    >>> session.choose(schema, hr.MART(k=10, max_disclosure=0.5)).schema.quasi
+    ('age', 'education')
+    >>> session.protect().summary()["groups"]["smallest"] >= 10
+    True
+    >>> session
+    Session(a table of 1,000 records; done: open, inspect, choose, protect)
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._cancelled = threading.Event()
+        self._results: dict[str, Any] = {}
+        self._asked: dict[str, Any] = {}
+        self.cautions: list[str] = []
+        self.open(source)
+
+    def __repr__(self) -> str:
+        return (
+            f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})"
+        )
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The steps that are done, in their order."""
+        return tuple(step for step in STEPS if step in self._results)
+
+    def result(self, step: str) -> Any:
+        """What a step gave; None when it is not done, or no longer holds."""
+        if step not in STEPS:
+            raise ParameterError(f"unknown step {step!r}", hint=f"the steps are {', '.join(STEPS)}")
+        return self._results.get(step)
+
+    @property
+    def name(self) -> str:
+        """What the table is called: the name of its file."""
+        return self.path.name if self.path is not None else "a table"
+
+    @property
+    def table(self) -> Table:
+        """The table as read."""
+        return self._results["open"]
+
+    @property
+    def choice(self) -> Choice:
+        """What was chosen; ParameterError before."""
+        return self._needs("choose", "choose(schema, method)")
+
+    @property
+    def release(self) -> Release:
+        """The verified release; ParameterError before."""
+        return self._needs("protect", "protect()")
+
+    def _needs(self, step: str, call: str) -> Any:
+        found = self._results.get(step)
+        if found is None:
+            raise ParameterError(f"the step {step!r} is not done yet", hint=f"call {call} first")
+        return found
+
+    def _finish(self, step: str, result: Any) -> Any:
+        """Keep the result of a step; what was made from an earlier one is out of date."""
+        for later in _AFTER.get(step, ()):
+            self._results.pop(later, None)
+        self._results[step] = result
+        return result
+
+    def cancel(self) -> None:
+        """Stop the step that is running, from another thread, as soon as it tells its progress."""
+        self._cancelled.set()
+
+    @contextmanager
+    def _running(self, progress: Progress | None) -> Iterator[Progress]:
+        """What a long step tells its progress to; its warnings become `cautions`."""
+        self._cancelled.clear()
+
+        def tell(step: str, fraction: float | None) -> None:
+            if self._cancelled.is_set():
+                raise Cancelled("stopped; nothing was changed or written")
+            if progress is not None:
+                progress(step, fraction)
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            yield tell
+        told = (str(w.message) for w in caught if w.category is UserWarning)
+        self.cautions = list(dict.fromkeys(told))
+
+    def open(self, source: Any) -> Table:
+        """Read another table; every step begins anew.
+
+        Raises
+        ------
+        InputError
+            There is no such file, or it cannot be read as a table.
+        """
+        table = read(source)
+        self.path = Path(source) if isinstance(source, (str, Path)) else None
+        self.cautions = []
+        return self._finish("open", table)
+
+    def inspect(self) -> Inspection:
+        """Look at the columns and propose a schema; see `hedgerow.inspect`."""
+        if "inspect" not in self._results:
+            self._finish("inspect", inspect(self.table))
+        return self._results["inspect"]
+
+    def choose(
+        self, schema: Schema, method: Any, *, pseudonym_key: str | Path | bytes | None = None
+    ) -> Choice:
+        """Choose the roles of the columns and what protects them.
+
+        Parameters
+        ----------
+        schema : Schema
+            The roles; at least one quasi-identifier.
+        method : Method
+            An unfitted method such as ``MART(k=10)``; it is copied, not changed.
+        pseudonym_key : path or bytes, optional
+            Replace the identifiers by pseudonyms under this secret (a file of 16 bytes or
+            more) instead of leaving them out.
+
+        Raises
+        ------
+        SchemaError
+            The schema names columns that the table does not have.
+        ParameterError
+            There is no quasi-identifier, or the key cannot be read.
+        """
+        schema.check(self.table.names)
+        if not schema.quasi:
+            raise ParameterError(
+                "the schema names no quasi-identifier, so there is nothing to protect",
+                hint="name what an intruder may know: Schema(quasi=[...])",
+            )
+        made = Choice(schema, canonical(method), pseudonym_key)
+        made.secret()  # an unreadable key is told now, not after the work
+        tried: Frontier | None = self._results.get("frontier")
+        if tried is not None and tried.schema != schema:
+            self._results.pop("frontier")
+        return self._finish("choose", made)
+
+    def suspects(self) -> list[str]:
+        """Columns like an identifier that would be released, and that nobody called harmless."""
+        return self.inspect().suspects(self.choice.schema)
+
+    def frontier(
+        self,
+        methods: Any = None,
+        *,
+        schema: Schema | None = None,
+        progress: Progress | None = None,
+        **axes: Any,
+    ) -> Frontier:
+        """Try many settings before choosing one; see `hedgerow.frontier`.
+
+        Parameters
+        ----------
+        methods : Method, sequence or mapping of Method, optional
+            What to try; by default the chosen method.
+        schema : Schema, optional
+            By default the chosen one.
+        progress : callable, optional
+        **axes
+            ``k``, ``max_disclosure``, ``utility``, ``disclosure``, ``random_state``, ``threads``.
+        """
+        if methods is None:
+            methods = self.choice.method
+        if not isinstance(methods, (Mapping, list, tuple)):
+            methods = [methods]
+        with self._running(progress) as tell:
+            found = frontier(
+                self.table,
+                schema or self.choice.schema,
+                methods=methods,
+                progress=tell,
+                **axes,
+            )
+        return self._finish("frontier", found)
+
+    def take(self, point: Point) -> Choice:
+        """Choose the settings of one point of the frontier."""
+        found: Frontier = self._needs("frontier", "frontier()")
+        before: Choice | None = self._results.get("choose")
+        return self.choose(
+            found.schema,
+            found.method(point),
+            pseudonym_key=before.pseudonym_key if before is not None else None,
+        )
+
+    def protect(self, *, progress: Progress | None = None) -> Release:
+        """Protect the table as chosen, and verify every promise on what comes out.
+
+        Raises
+        ------
+        HedgerowError
+            As `hedgerow.protect`.
+        Cancelled
+            Somebody called `cancel`.
+        """
+        choice = self.choice
+        with self._running(progress) as tell:
+            release = protect(
+                self.table,
+                choice.schema,
+                choice.method,
+                pseudonym_key=choice.secret(),
+                progress=tell,
+            )
+        return self._finish("protect", release)
+
+    def measure(
+        self,
+        *,
+        attacks: bool = False,
+        learning: bool = False,
+        progress: Progress | None = None,
+        **more: Any,
+    ) -> Audit:
+        """Measure what the release gives away and what it is still good for.
+
+        Parameters
+        ----------
+        attacks, learning : bool
+            Try the attacks, compare learning; both take longer than protecting.
+        progress : callable, optional
+        **more
+            As `hedgerow.audit` takes them: ``control``, ``people``, ``population`` ...
+        """
+        release, asked = self.release, {"attacks": attacks, "learning": learning, **more}
+        with self._running(progress) as tell:
+            made = audit(self.table, release, progress=tell, **asked)
+        self._asked = asked
+        return self._finish("measure", made)
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        force: bool = False,
+        escape: bool = True,
+        progress: Progress | None = None,
+    ) -> Path:
+        """Write the release as a folder that appears whole or not at all.
+
+        What was measured goes into its report and ``audit.json``; without `measure` there
+        is no report. See `Release.write`.
+        """
+        release = self.release
+        with self._running(progress) as tell:
+            made = release.write(
+                folder,
+                force=force,
+                escape=escape,
+                measured=self._results.get("measure"),
+                progress=tell,
+            )
+        self._finish("write", Written(made, escape))
+        return made
+
+    def command_line(self, *, schema_file: str | Path | None = None) -> str:
+        """The shell command that repeats what was chosen, byte for byte.
+
+        Parameters
+        ----------
+        schema_file : path, optional
+            A file that holds the schema. Without one the roles stand in the command, and
+            what these cannot say (kinds, orders, hierarchies, odd names) in lines before
+            it that write such a file.
+
+        Raises
+        ------
+        UnsupportedError
+            The table or a key is an object and no file, or a parameter has no option.
+        """
+        return repeat.command_line(**self._chosen(), schema_file=schema_file)
+
+    def python(self) -> str:
+        """Python that repeats what was chosen; a table that is no file is called ``people``.
+
+        Raises
+        ------
+        UnsupportedError
+            A parameter or a key is an object that no code can spell out.
+        """
+        return repeat.python(**self._chosen())
+
+    def _chosen(self) -> dict[str, Any]:
+        choice, written = self.choice, self.result("write")
+        return {
+            "path": self.path,
+            "schema": choice.schema,
+            "method": choice.method,
+            "pseudonym_key": choice.pseudonym_key,
+            "out": written.folder if written else None,
+            "escape": written.escape if written else True,
+            # before anything was measured: as the command line does by default
+            "measured": self._measured_as(),
+        }
+
+    def _measured_as(self) -> Mapping[str, Any] | None:
+        if "measure" in self._results:
+            return self._asked
+        return None if "write" in self._results else {"attacks": False, "learning": False}

@@ -1,0 +1,48 @@
+"""What a release reached, in sentences for the person who made it."""
+
+from __future__ import annotations
+
+from ..audit.result import Audit
+from ..release import Release
+
+
+def outcome(release: Release, measured: Audit | None = None) -> list[str]:
+    """What was promised and reached, by the yardstick that judges the release.
+
+    Parameters
+    ----------
+    release : Release
+    measured : Audit, optional
+        For releases whose values were altered: what linkage found.
+    """
+    recoding, numbers = release.plan.recoding, release.summary()
+    groups, told = numbers["groups"], numbers["disclosure"]
+    records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
+    if recoding.yardstick == "linkage" or recoding.beside:
+        # classes of equal cells say nothing here: the recoding tells what was done
+        lines = [f"{records}; {checks} on the written file.", recoding.explain()]
+        return lines + _linked(measured)
+    lines = [
+        f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}; {checks} on "
+        "the written file."
+    ]
+    if told is not None:
+        lines.append(
+            "Error left to an intruder who guesses from a group: "
+            f"{told['mean_over_groups']:.3f} on average over "
+            f"groups, {told['mean_over_records']:.3f} over records, {told['worst']:.3f} in "
+            "the worst group (1 is all)."
+        )
+    return lines
+
+
+def _linked(measured: Audit | None) -> list[str]:
+    linkage = measured.risk.get("linkage") if measured else None
+    if linkage is None:
+        return []
+    best = max(linkage["attacks"], key=lambda attack: attack["success"])
+    return [
+        f"Linked with their record by somebody who knows all quasi-identifiers: "
+        f"{best['success']:.1%} of the people ({best['original']:.1%} before, "
+        f"{best['public_best']:.1%} by chance)."
+    ]

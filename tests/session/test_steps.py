@@ -1,0 +1,169 @@
+"""A session keeps what was done, forgets what no longer holds, and can be stopped."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import Cancelled, ParameterError, SchemaError
+
+from .conftest import ROLES
+
+
+@pytest.fixture
+def session(here: Path) -> hr.Session:
+    session = hr.Session("people.csv")
+    session.choose(ROLES, hr.MART(k=10))
+    return session
+
+
+def test_every_step_gives_and_keeps_its_result(session: hr.Session) -> None:
+    seen = session.inspect()
+    assert seen is session.inspect()
+    release = session.protect()
+    audit = session.measure()
+    folder = session.write("release")
+    assert session.done == ("open", "inspect", "choose", "protect", "measure", "write")
+    assert session.result("protect") is release is session.release
+    assert session.result("measure") is audit
+    assert session.result("write").folder == folder
+    assert session.result("frontier") is None
+    assert {"release.csv", "report.html"} <= {file.name for file in folder.iterdir()}
+
+
+def test_going_back_makes_what_follows_undone(session: hr.Session) -> None:
+    session.frontier(k=[10], max_disclosure=[0.5])
+    session.protect()
+    session.measure()
+    session.write("release")
+    session.measure(learning=True)
+    assert session.done == ("open", "choose", "frontier", "protect", "measure")
+    session.protect()
+    assert session.done == ("open", "choose", "frontier", "protect")
+    session.choose(ROLES, hr.Mondrian(k=5))
+    assert session.done == ("open", "choose", "frontier")
+    session.choose(ROLES.replace(quasi=["age"]), hr.Mondrian(k=5))
+    assert session.done == ("open", "choose")
+    session.inspect()
+    session.open("people.csv")
+    assert session.done == ("open",)
+
+
+def test_a_point_of_the_frontier_can_be_taken(session: hr.Session) -> None:
+    found = session.frontier([hr.MART(), hr.Mondrian()], k=[5, 20], max_disclosure=[0.4])
+    best = found.best(target_k=20)
+    choice = session.take(best)
+    assert choice.method.k == 20
+    assert session.protect().summary()["groups"]["smallest"] == best.k
+
+
+@pytest.mark.parametrize("step", ["protect", "measure", "write", "take", "command_line"])
+def test_a_step_too_early_says_which_comes_first(here: Path, step: str) -> None:
+    session = hr.Session("people.csv")
+    given = {"write": ["release"], "take": [None]}.get(step, [])
+    with pytest.raises(ParameterError, match="is not done yet"):
+        getattr(session, step)(*given)
+    with pytest.raises(ParameterError, match="unknown step"):
+        session.result("publish")
+
+
+def test_a_wrong_choice_is_told_at_once_and_changes_nothing(session: hr.Session) -> None:
+    release = session.protect()
+    with pytest.raises(SchemaError, match="agee"):
+        session.choose(hr.Schema(quasi=["agee"]), hr.MART())
+    with pytest.raises(ParameterError, match="nothing to protect"):
+        session.choose(hr.Schema(sensitive=["income"]), hr.MART())
+    with pytest.raises(ParameterError, match=r"cannot read the key file none\.bin"):
+        session.choose(ROLES, hr.MART(), pseudonym_key="none.bin")
+    assert session.release is release
+
+
+def test_progress_is_told_and_whatever_it_raises_stops_the_step(session: hr.Session) -> None:
+    told: list[tuple[str, float | None]] = []
+    session.protect(progress=lambda step, share: told.append((step, share)))
+    assert [step for step, _ in told] == ["reading", "fitting", "recoding", "verifying"]
+    release = session.release
+
+    def stop(step: str, share: float | None) -> None:
+        raise Cancelled("enough")
+
+    for again in (session.protect, session.measure, session.frontier):
+        with pytest.raises(Cancelled):
+            again(progress=stop)
+    with pytest.raises(Cancelled):
+        session.write("release", progress=stop)
+    assert session.release is release
+    assert session.done == ("open", "choose", "protect")
+    assert not Path("release").exists()
+    assert not [file for file in Path().iterdir() if file.name.startswith(".")]
+
+
+def test_another_thread_can_cancel(session: hr.Session) -> None:
+    started, go = threading.Event(), threading.Event()
+
+    def wait(step: str, share: float | None) -> None:
+        started.set()
+        go.wait(30)
+
+    caught: list[Exception] = []
+
+    def work() -> None:
+        try:
+            session.protect(progress=wait)
+        except Exception as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert started.wait(30)
+    session.cancel()
+    go.set()
+    thread.join(60)
+    assert [type(error) for error in caught] == [Cancelled]
+    assert session.result("protect") is None
+    # what was cancelled was that step; the next one runs
+    assert session.protect().checks
+
+
+def test_warnings_of_a_step_are_kept_and_not_printed(here: Path) -> None:
+    session = hr.Session("people.csv")
+    roles = hr.Schema(quasi=["sex", "job"], sensitive=["smoker"])
+    session.choose(roles, hr.RandomizedResponse(l=1.2, key="k"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.protect()
+    assert any("sensitive columns are released as they are" in text for text in session.cautions)
+    assert session.suspects() == ["person_id"]
+    session.choose(roles.replace(other=["person_id"]), hr.MART())
+    assert session.suspects() == []
+
+
+def test_it_shows_no_value_of_a_person(session: hr.Session) -> None:
+    session.inspect()
+    session.protect()
+    session.measure()
+    shown = repr(session) + repr(session.inspect()) + str(session.inspect()) + repr(session.choice)
+    shown += str(session.inspect().to_dict())
+    people = pd.read_csv("people.csv")
+    for values in (people["person_id"], people["assets"][people["assets"] > 1000]):
+        assert not any(str(value) in shown for value in values)
+    secret = hr.Session("people.csv")
+    secret.choose(ROLES, hr.MART(), pseudonym_key=b"a secret of 16 b")
+    assert "a secret" not in repr(secret) + repr(secret.choice)
+
+
+def test_inspect_says_what_to_be_wary_of() -> None:
+    table = pd.DataFrame({"age": [31, 40, 52], "note": ["x", "x", "x"], "gone": [None] * 3})
+    seen = hr.inspect(table)
+    assert seen.rows == 3
+    assert seen.schema == hr.Schema.guess(table)
+    told = "\n".join(seen.warnings)
+    for words in ("hold no value at all", "gone", "hold one value", "note", "no column looks sens"):
+        assert words in told
+    assert "warning: no column looks sensitive" in str(seen)
+    assert hr.inspect(pd.DataFrame({"income": [1.5, 2.5]})).warnings[-1].startswith("no column")
