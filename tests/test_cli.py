@@ -254,10 +254,10 @@ def test_bad_input_is_told_clearly_and_writes_nothing(
 def test_a_broken_promise_exits_with_1(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hedgerow.release import write
+    from hedgerow.release import release as module
 
-    real = write.write_table
-    monkeypatch.setattr(write, "write_table", lambda table, *a, **k: real(table.slice(1), *a, **k))
+    real = module.write_table
+    monkeypatch.setattr(module, "write_table", lambda table, *a, **k: real(table.slice(1), *a, **k))
     assert run(["protect", "people.csv", *FLAGS, "--out", "release"]) == 1
     assert "does not keep" in capsys.readouterr().err
     assert left(here) == set()
@@ -280,12 +280,12 @@ def test_other_failures_are_told_without_values(
     words: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from hedgerow.release import write
+    from hedgerow.release import release as module
 
     def fail(*_: Any, **__: Any) -> None:
         raise failure
 
-    monkeypatch.setattr(write, "write_table", fail)
+    monkeypatch.setattr(module, "write_table", fail)
     assert run(["protect", "people.csv", *FLAGS, "--out", "release"]) == code
     told = capsys.readouterr().err
     assert words in told
@@ -336,10 +336,10 @@ def test_a_real_process_says_errors_in_one_line_and_leaves_by_code(here: Path) -
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
     code = (
-        "import sys, time\nfrom hedgerow.release import write\nreal = write.write_table\n"
+        "import sys, time\nfrom hedgerow.release import release as module\nreal = module.write_table\n"
         "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    "
         "time.sleep(60)\n"
-        "write.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
+        "module.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "protect", "people.csv", *FLAGS, "--out", "release"],

@@ -424,3 +424,12 @@ def test_the_plan_as_sql_gives_the_release_in_a_database() -> None:
     assert table.column_names == ours.column_names
     for name in table.column_names:
         assert table.column(name).to_pylist() == ours.column(name).to_pylist()
+
+
+def test_identifiers_that_are_numbers_become_pseudonyms() -> None:
+    people = hr.datasets.make_people(200, seed=1)
+    people = people.append_column("number", pa.array(range(200)))
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["income"], identifiers=["number"])
+    release = hr.protect(people, schema, hr.Mondrian(k=5), pseudonym_key=bytes(range(16)))
+    assert len(set(release.table.column("number").to_pylist())) == 200
+    assert not {str(n) for n in range(200)} & set(release.table.column("number").to_pylist())

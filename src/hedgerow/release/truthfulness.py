@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..errors import SchemaError
 from ..plan import Cell, Recoded
 from ..table import Column, Table
 
@@ -107,7 +108,10 @@ def unchanged(name: str, original: Table, released: Table) -> bool:
     kind = original.kind(name)
     order = original.declared(name) or None  # files may forget a declared order
     a = original.column(name, kind=kind, categories=order)
-    b = released.column(name, kind=kind, categories=order)
+    try:
+        b = released.column(name, kind=kind, categories=order)
+    except SchemaError:  # numbers became text
+        return False
     if a.codes.shape != b.codes.shape or len(a.values) != len(b.values):
         return False
     same = np.array_equal(a.values, b.values) if a.is_number else list(a.values) == list(b.values)

@@ -20,7 +20,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if recoding.yardstick == "linkage" or recoding.beside:
         # classes of equal cells say nothing here: the recoding tells what was done
-        lines = [f"{records}; {checks} on the written file.", recoding.explain()]
+        lines = [f"{records}; {checks} on the written file.", release.recoding_in_words()]
         return lines + _linked(measured)
     lines = [
         f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}; {checks} on "
