@@ -114,3 +114,12 @@ def test_a_large_whole_number_keeps_its_own_text():
     column = read(pa.table({"c": pa.array(values, pa.int64())})).column("c", kind="categorical")
     assert column.values == [str(2**53), str(2**53 + 1)]
     assert np.bincount(column.codes).tolist() == [1, 1, 1]
+
+
+def test_the_numbers_of_a_column_and_its_codes_in_another():
+    table = read(pa.table({"n": [2.5, None, 1.0], "t": ["b", "a", None]}))
+    other = read(pa.table({"n": [1.0, 3.0, 2.5], "t": ["c", "b", "b"]}))
+    np.testing.assert_array_equal(table.column("n").by_code, [1.0, 2.5, np.nan])
+    np.testing.assert_array_equal(table.column("n").numbers, [2.5, np.nan, 1.0])
+    assert table.column("n").codes_in(other.column("n"), unknown=-1).tolist() == [1, 3, 0]
+    assert table.column("t").codes_in(other.column("t"), unknown=-1).tolist() == [0, -1, 2]

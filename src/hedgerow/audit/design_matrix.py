@@ -42,11 +42,11 @@ def known_rows(extents: Sequence[Extent], rows: IntArray) -> Known:
     """The true values of people in the table."""
     out: list[npt.NDArray[Any]] = []
     for extent in extents:
-        codes = extent.domain.codes[rows]
+        domain = extent.domain
         out.append(
-            np.append(extent.domain.values, np.nan)[codes]
-            if extent.is_number
-            else codes.astype(np.int64)
+            domain.by_code[domain.codes[rows]]
+            if domain.is_number
+            else domain.codes[rows].astype(np.int64)
         )
     return Known(tuple(out))
 
@@ -58,7 +58,7 @@ def known_table(extents: Sequence[Extent], table: Table) -> Known:
         domain = extent.domain
         if domain.is_number:
             column = table.column(domain.name, kind=domain.kind, unit=domain.unit or None)
-            out.append(np.append(column.values, np.nan)[column.codes])
+            out.append(column.numbers)
         else:
             out.append(codes_in(domain, table))
     return Known(tuple(out))
@@ -67,9 +67,7 @@ def known_table(extents: Sequence[Extent], table: Table) -> Known:
 def codes_in(domain: Column, table: Table) -> IntArray:
     """A column of another table in the codes of `domain`; unknown categories become missing."""
     column = table.column(domain.name, kind=domain.kind, categories=tuple(domain.values))
-    index = {name: code for code, name in enumerate(domain.values)}
-    place = [index.get(name, domain.n_values) for name in column.values]
-    return np.array([*place, domain.n_values], np.int64)[column.codes]
+    return column.codes_in(domain, unknown=domain.n_values)
 
 
 def design_released(extents: Sequence[Extent], rows: IntArray) -> FloatArray:
@@ -169,8 +167,3 @@ def distances(
         away = np.where(extent.anything[cells], 0.0, away)
         out.append(away.astype(np.float32))
     return out
-
-
-def target(column: Column) -> FloatArray:
-    """The numbers behind a numeric column's rows, NaN for missing."""
-    return np.append(np.asarray(column.values, np.float64), np.nan)[column.codes]

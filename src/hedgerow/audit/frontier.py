@@ -483,7 +483,7 @@ def _told(pair: Pair) -> list[dict[str, float]]:
     for column in pair.released_sensitive:
         counts = count(pair.told, column.codes, column.n_values + column.has_missing)
         ratio = (
-            numeric.rsd(counts, np.append(column.values, np.nan)[: counts.n_values])
+            numeric.rsd(counts, column.by_code[: counts.n_values])
             if column.is_number
             else categorical.brier(counts.known(column.n_values))
         )

@@ -75,13 +75,8 @@ def _in_codes(own: Column, second: Table) -> IntArray:
         categories=None if own.is_number else tuple(own.values),
         unit=own.unit or None,
     )
-    if own.is_number:
-        at = np.minimum(np.searchsorted(own.values, shown.values), max(own.n_values - 1, 0))
-        place = np.where(np.asarray(own.values)[at] == shown.values, at, -1)
-    else:
-        known = {name: code for code, name in enumerate(own.values)}
-        place = np.array([known.get(name, -1) for name in shown.values], np.int64)
-    return np.append(place, own.n_values if own.has_missing else -1)[shown.codes].astype(np.int64)
+    codes = shown.codes_in(own, unknown=-1)
+    return codes if own.has_missing else np.where(codes == own.n_values, -1, codes)
 
 
 def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InputError, SchemaError
-from ..plan import Plan
 from ..schema import Schema
 from ..table import Column, Table, read
 from .grouping import Grouping, IntArray, group
@@ -241,8 +239,7 @@ def _pair(
                 f"the key column {key!r} of the {where} table is no key: {gone} rows "
                 f"without a value, {twice} rows share one"
             )
-    place = {name: i for i, name in enumerate(left.values)}
-    found = np.array([place.get(name, -1) for name in right.values], np.int64)[right.codes]
+    found = right.codes_in(left, unknown=-1)
     unknown = int((found < 0).sum())
     if unknown:
         raise InputError(
@@ -376,28 +373,10 @@ def _notes(
     return notes
 
 
-def recoded(plan: Plan, table: Table) -> Table:
-    """A table with its quasi-identifiers as a plan releases them; nothing is said of what falls outside."""
-    from ..engines import transform
-
-    arrow = table.arrow
-    for name, column in transform(plan, table).columns.items():
-        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
-    return Table(arrow)
-
-
 def same(a: Column, b: Column) -> bool:
     """Whether two columns hold the same values in the same rows."""
     if len(a.codes) != len(b.codes):
         return False
     if a.is_number:
-        left, right = np.append(a.values, np.nan)[a.codes], np.append(b.values, np.nan)[b.codes]
-        return bool(np.array_equal(left, right, equal_nan=True))
-    names = {name: i for i, name in enumerate(a.values)}
-    place = np.array([*(names.get(n, -2) for n in b.values), len(a.values)], np.int64)
-    return bool((place[b.codes] == a.codes).all())
-
-
-def numbers(column: Column) -> npt.NDArray[np.float64]:
-    """The values behind a numeric column's codes, NaN for missing."""
-    return np.append(np.asarray(column.values, np.float64), np.nan)
+        return bool(np.array_equal(a.numbers, b.numbers, equal_nan=True))
+    return bool((b.codes_in(a, unknown=-1) == a.codes).all())

@@ -127,7 +127,7 @@ class Extent:
         values, cells = np.asarray(values, np.int64), np.asarray(cells, np.int64)
         gone = values == m
         if self.is_number:
-            y = np.append(self.domain.values, np.nan)[values]
+            y = self.domain.by_code[values]
             inside = (self.lo[cells] <= y) & (y <= self.hi[cells])
         else:
             keys = cells * m + np.minimum(values, max(m - 1, 0))

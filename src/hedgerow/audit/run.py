@@ -250,7 +250,7 @@ def _risk(
         counts = count(told, column.codes, column.n_values + column.has_missing)
         columns[column.name] = _sensitive(pair, column, counts)
         if column.is_number:
-            numbers.append(np.append(column.values, np.nan)[column.codes])
+            numbers.append(column.numbers)
     return {
         "classes": classes.sizes_summary(grouping),
         "reidentification": classes.attackers(grouping.sizes, population, threshold)
@@ -266,7 +266,7 @@ def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": column.kind}
     out |= disclosure.diversity_summary(counts, column.kind, names, hierarchy)
     if column.is_number:
-        values = np.append(column.values, np.nan)[: counts.n_values]
+        values = column.by_code[: counts.n_values]
         ratio = numeric.rsd(counts, values)
         out["matching"] = numeric.matching(counts, values)
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -295,33 +294,4 @@ def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quas
     )
 
 
-def information_loss(columns: Sequence[Column], leaf: npt.NDArray[Any], n_leaves: int) -> float:
-    """Normalised certainty penalty of a partition, 0 (exact) to 1 (everything hidden).
-
-    Each group's extent over the column's domain: (hi - lo) / (max - min) for
-    numbers, (categories present - 1) / (categories - 1) otherwise; averaged
-    over records and columns.
-    """
-    n = len(leaf)
-    sizes = np.bincount(leaf, minlength=n_leaves)
-    order = np.argsort(leaf, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    total = 0.0
-    for column in columns:
-        codes = column.codes[order].astype(np.int64)
-        if column.is_number and column.n_values > 1:
-            values = np.append(np.asarray(column.values, float), np.nan)[codes]
-            extent = np.fmax.reduceat(values, starts) - np.fmin.reduceat(values, starts)
-            total += float((np.nan_to_num(extent) * sizes).sum()) / float(
-                column.values[-1] - column.values[0]
-            )
-        elif not column.is_number:
-            domain = column.n_values + (1 if column.has_missing else 0)
-            if domain > 1:
-                pairs = np.unique(np.repeat(np.arange(n_leaves), sizes) * (domain + 1) + codes)
-                present = np.bincount(pairs // (domain + 1), minlength=n_leaves)
-                total += float(((present - 1) * sizes).sum()) / (domain - 1)
-    return total / (n * len(columns))
-
-
-__all__ = ["PartitionMethod", "Quasi", "full_tree", "information_loss", "kept_promises", "rsd"]
+__all__ = ["PartitionMethod", "Quasi", "full_tree", "kept_promises", "rsd"]

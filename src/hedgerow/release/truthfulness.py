@@ -70,7 +70,7 @@ def _matches(old: Column, cells: Sequence[Sequence[Cell]]) -> Any:
             [max((c.hi for c in g if c.hi is not None), default=-np.inf) for g in cells]
         )
         low[anything], high[anything] = -np.inf, np.inf
-        values = np.append(old.values, np.nan)
+        values = old.by_code
 
         def numbers(new: npt.NDArray[Any], was: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
             value = values[was]

@@ -70,6 +70,37 @@ class Column:
         """Whether `values` are numbers (numeric columns and dates)."""
         return self.kind in ("numeric", "date")
 
+    @property
+    def by_code(self) -> NDArray[np.float64]:
+        """The number behind each code, NaN behind the missing one; shape (n_values + 1,)."""
+        return np.append(np.asarray(self.values, np.float64), np.nan)
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number of each row, NaN where it is missing; shape (n rows,)."""
+        return self.by_code[self.codes]
+
+    def codes_in(self, other: Column, *, unknown: int) -> NDArray[np.int64]:
+        """Each row's value as a code of another column; missing stays missing.
+
+        Parameters
+        ----------
+        other : Column
+            A column of the same kind and unit.
+        unknown : int
+            The code of values that it does not have.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> one = encode("c", pa.chunked_array([["x", "z", None]]), "categorical")
+        >>> one.codes_in(encode("c", pa.chunked_array([["y", "x"]]), "categorical"), unknown=-1)
+        array([ 0, -1,  2])
+        """
+        place = {name: code for code, name in enumerate(other.values)}
+        codes = [*(place.get(name, unknown) for name in self.values), other.n_values]
+        return np.array(codes, np.int64)[self.codes]
+
     def counts(self) -> NDArray[np.int64]:
         """Number of rows per value, the missing ones last; shape (n_values + 1,)."""
         return np.bincount(self.codes, minlength=self.n_values + 1)

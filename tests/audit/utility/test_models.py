@@ -7,9 +7,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
-import hedgerow as hr
 from hedgerow.audit.pairing import align
-from hedgerow.audit.utility.models import errors, fold_protocol, learning
+from hedgerow.audit.utility.models import errors, learning
 from hedgerow.errors import ParameterError
 
 
@@ -36,18 +35,6 @@ def test_a_release_teaches_less_than_the_original_and_more_than_nothing(people, 
     (row,) = rows
     assert row["target"] == "pay"
     assert row["constant"]["r2"] < row["release"]["r2"] <= row["original"]["r2"] + 0.01
-
-
-def test_the_fold_protocol_routes_test_folds_through_the_plan(people, schema):
-    (row,) = fold_protocol(
-        people,
-        schema.replace(sensitive=["pay"]),
-        hr.MART(k=20, max_disclosure=0.9),
-        folds=3,
-        estimators={"linear": LinearRegression()},
-    )
-    assert row["folds"] == 3
-    assert row["constant"]["mape"] > row["release"]["mape"] >= row["original"]["mape"] * 0.95
 
 
 def test_folds_out_of_range(people, schema):

@@ -49,9 +49,7 @@ def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
     if not chosen or pair.n_rows < 2:
         return None
     rows = pair.canonical  # the records that are linked do not depend on the order of the rows
-    before = np.stack(
-        [np.append(e.domain.values, np.nan)[e.domain.codes[rows]] for e in chosen], axis=1
-    )
+    before = np.stack([e.domain.numbers[rows] for e in chosen], axis=1)
     after = np.stack([e.lo[e.codes[rows]] for e in chosen], axis=1)
     complete = np.isfinite(before).all(axis=1) & np.isfinite(after).all(axis=1)
     if complete.sum() < 2:

@@ -71,7 +71,7 @@ def point_extents(extents: Sequence[Extent]) -> tuple[Extent, ...]:
     out = []
     for extent in extents:
         domain, m = extent.domain, extent.domain.n_values
-        values = np.append(domain.values, np.nan) if domain.is_number else np.full(m + 1, np.nan)
+        values = domain.by_code if domain.is_number else np.full(m + 1, np.nan)
         one = [np.array([i]) for i in range(m)] + [np.zeros(0, np.int64)]
         shares = [np.ones(1)] * m + [np.zeros(0)]
         missing = np.arange(m + 1) == m
@@ -191,24 +191,20 @@ def _attack_column(
 def _targets(column: Column, number: bool) -> tuple[FloatArray, FloatArray]:
     """The truth per row (NaN unusable) and the numbers behind the codes."""
     if number:
-        values = np.append(np.asarray(column.values, np.float64), np.nan)
-        return values[column.codes], values
+        return column.numbers, column.by_code
     return column.codes.astype(np.float64), np.zeros(column.n_values + 1)
 
 
 def _in_codes(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:
     """Released targets: codes and numbers; categories in the original's codes."""
     if own.is_number:
-        return shown.codes, np.append(np.asarray(shown.values, np.float64), np.nan)
-    index = {name: i for i, name in enumerate(own.values)}
-    place = [index.get(name, own.n_values) for name in shown.values]
-    return (np.array([*place, own.n_values], np.int64)[shown.codes], np.zeros(own.n_values + 1))
+        return shown.codes, shown.by_code
+    return shown.codes_in(own, unknown=own.n_values), np.zeros(own.n_values + 1)
 
 
 def _control_truth(own: Column, control: Table) -> FloatArray:
     if own.is_number:
-        column = control.column(own.name, kind=own.kind, unit=own.unit or None)
-        return np.append(np.asarray(column.values, np.float64), np.nan)[column.codes]
+        return control.column(own.name, kind=own.kind, unit=own.unit or None).numbers
     return codes_in(own, control).astype(np.float64)
 
 

@@ -64,7 +64,7 @@ def _responses(pair: Pair, rows: IntArray) -> FloatArray:
     parts = []
     for column in pair.sensitive:
         if column.is_number:
-            y = np.append(np.asarray(column.values, np.float64), np.nan)[column.codes[rows]]
+            y = column.numbers[rows]
             known = np.isfinite(y)
             block = np.where(known, y, y[known].mean() if known.any() else 0.0)[:, None]
         else:

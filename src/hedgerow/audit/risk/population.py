@@ -82,7 +82,7 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
         raise InputError(f"neither table has the column of sampling weights {weights!r}")
     column = table.column(weights, kind="numeric")
     rows = pair.released_rows if table is pair.released else pair.rows
-    w = np.append(column.values, np.nan)[column.codes][rows]
+    w = column.numbers[rows]
     bad = int((~(w >= 1) | ~np.isfinite(w)).sum())
     if bad:
         raise InputError(

@@ -215,7 +215,7 @@ def views(pair: Pair) -> tuple[list[SharesView], list[SharesView]]:
 
 
 def _view(column: Column) -> SharesView:
-    values = np.append(column.values, np.nan) if column.is_number else None
+    values = column.by_code if column.is_number else None
     return SharesView.of(column.name, column.codes, values)
 
 

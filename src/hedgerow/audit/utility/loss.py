@@ -58,7 +58,7 @@ def _missed(extent: Extent, widths: FloatArray) -> float:
     cells = extent.codes[false]
     needed = np.ones(len(cells))
     if extent.is_number:
-        y = np.append(domain.values, np.nan)[domain.codes[false]]
+        y = domain.numbers[false]
         span = float(domain.values[-1] - domain.values[0]) or 1.0
         reach = np.maximum(extent.hi[cells], y) - np.minimum(extent.lo[cells], y)
         needed = np.where(np.isfinite(reach), np.clip(reach / span, 0.0, 1.0), 1.0)
@@ -69,7 +69,7 @@ def _true_width(pair: Pair, extent: Extent) -> float:
     """Mean true extent of a numeric column over the classes, and to the number that stands
     for them; 0 where nothing changed."""
     domain = extent.domain
-    y = np.append(domain.values, np.nan)[domain.codes]
+    y = domain.numbers
     span = float(domain.values[-1] - domain.values[0]) if domain.n_values else 0.0
     if span == 0 or np.array_equal(y, extent.lo[extent.codes], equal_nan=True):
         return 0.0
@@ -135,7 +135,7 @@ def cells(pair: Pair) -> dict[str, Any]:
         domain = extent.domain
         gone = domain.codes == domain.n_values
         if extent.is_number:
-            y = np.append(domain.values, np.nan)[domain.codes]
+            y = domain.numbers
             lo, hi = extent.lo[extent.codes], extent.hi[extent.codes]
             kept = (lo == y) & (hi == y) & ~extent.missing[extent.codes]
         else:

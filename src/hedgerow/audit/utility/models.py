@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import InputError, ParameterError
-from ...schema import Schema
-from ...table import Column, Table, read
+from ...errors import ParameterError
+from ...table import Column
 from ..design_matrix import design_known, design_released, known_rows
 from ..grouping import FloatArray, IntArray
-from ..pairing import Pair, align, recoded
+from ..pairing import Pair
 
 MAX_ROWS = 10_000
 
@@ -56,8 +55,8 @@ def learning(
     For every sensitive column: learn from the released training folds, predict
     the original rows of the test fold; the same with the original training
     folds; and a constant guess (the mean or the majority of the training
-    folds). The release was made with the test fold in view: when its method is
-    at hand, `fold_protocol` anonymizes the training folds alone.
+    folds). The release was made with the test fold in view; cross-validating a
+    pipeline that begins with the method anonymizes the training folds alone.
 
     Parameters
     ----------
@@ -109,88 +108,6 @@ def learning(
     return out
 
 
-def fold_protocol(
-    people: Any,
-    schema: Schema,
-    method: Any,
-    *,
-    folds: int = 10,
-    estimators: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> list[dict[str, Any]]:
-    """The papers' experiment: anonymize the training folds, route the test fold through the plan.
-
-    Parameters
-    ----------
-    people : path, frame or Table
-        The original table.
-    schema : Schema
-        Roles; the sensitive columns are predicted from the quasi-identifiers.
-    method : a Hedgerow method
-        Cloned and fitted on the training folds of every round.
-    folds : int, at least 2
-        Number of folds.
-    estimators : mapping of str to scikit-learn estimator, optional
-        As in `learning`.
-    seed : int
-        Deals the rows into folds.
-
-    Returns
-    -------
-    list of dict
-        As `learning`.
-
-    References
-    ----------
-    Li, Sarkar, Digression and value concatenation, section 5; LeFevre et al. (2008).
-    """
-    from sklearn.base import clone
-
-    table = people if isinstance(people, Table) else read(people)
-    if not 2 <= folds <= table.n_rows:
-        raise ParameterError(f"folds must lie between 2 and the number of rows, not {folds}")
-    own = align(table, table, schema)
-    order = own.canonical
-    fold = np.empty(table.n_rows, np.int64)
-    fold[order] = _deal(table.n_rows, folds, seed)
-    scores: dict[tuple[str, str], list[Any]] = {}
-    columns: dict[str, Column] = {c.name: c for c in own.sensitive}
-    for f in range(folds):
-        train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        made = clone(method).fit_table(Table(table.arrow.take(train)), schema)
-        parts = [recoded(made.plan_, Table(table.arrow.take(rows))).arrow for rows in (train, test)]
-        both = np.concatenate([train, test])
-        pair = align(table.arrow.take(both), _stack(parts), schema, allow_outside=True)
-        every, n = np.arange(len(both)), len(train)
-        shown = design_released(pair.extents, every)
-        true = design_known(pair.extents, known_rows(pair.extents, every))
-        for column, after in zip(pair.sensitive, pair.released_sensitive, strict=True):
-            y, z = _responses(column, after)
-            for name, model in _chosen(estimators, column.is_number, seed).items():
-                scores.setdefault((column.name, name), []).append(
-                    _one_fold(
-                        model,
-                        column.is_number,
-                        (shown[:n], z[:n]),
-                        (true[:n], y[:n]),
-                        (shown[n:], true[n:]),
-                        y[n:],
-                    )
-                )
-    return [_summary(columns[column], name, found) for (column, name), found in scores.items()]
-
-
-def _stack(parts: list[Any]) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.concat_tables(parts, promote_options="permissive")
-    except pa.ArrowInvalid:
-        raise InputError(
-            "the plan released the training and the test fold with different column types"
-        ) from None
-
-
 def _deal(n: int, folds: int, seed: int) -> IntArray:
     """A balanced fold for each of n ordered rows."""
     fold = np.arange(n) % folds
@@ -208,13 +125,9 @@ def _chosen(estimators: Mapping[str, Any] | None, number: bool, seed: int) -> di
 def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
     """The true and the released target; categories as the original's codes."""
     if own.is_number:
-        return (
-            np.append(np.asarray(own.values, np.float64), np.nan)[own.codes],
-            np.append(np.asarray(after.values, np.float64), np.nan)[after.codes],
-        )
-    index = {name: i for i, name in enumerate(own.values)}
-    place = np.array([*(index.get(n, own.n_values) for n in after.values), own.n_values])
-    return own.codes.astype(np.float64), place[after.codes].astype(np.float64)
+        return own.numbers, after.numbers
+    shown = after.codes_in(own, unknown=own.n_values)
+    return own.codes.astype(np.float64), shown.astype(np.float64)
 
 
 Sample = tuple[FloatArray, FloatArray]

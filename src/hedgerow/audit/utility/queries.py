@@ -151,8 +151,8 @@ def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, A
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
         if not own.is_number:
             continue
-        y = np.append(own.values, np.nan)[own.codes]
-        z = np.append(shown.values, np.nan)[shown.codes]
+        y = own.numbers
+        z = shown.numbers
         y_known, z_known = np.isfinite(y), np.isfinite(z)
         y, z = np.where(y_known, y, 0.0), np.where(z_known, z, 0.0)
         sums = np.bincount(classes.labels, z, classes.n_groups)

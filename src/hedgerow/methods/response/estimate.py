@@ -72,16 +72,6 @@ def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS
     return Fitted(share, steps, False)
 
 
-def variance(channel: Channel, observed: Floats, n: float) -> Floats:
-    """Variance of every cell of the inverted table, diag of P^-1 (diag(q) - q q') P^-1' / n.
-
-    `observed` are the released proportions q; the expectation is exact for the
-    multinomial sampling of the paper's equation 2.
-    """
-    estimate = channel.inverse(observed)
-    return np.maximum(channel.inverse_square(observed) - estimate**2, 0.0) / n
-
-
 def distances(true: Floats, estimate: Floats) -> dict[str, float]:
     """Squared Euclid, KL (with 1e-6 uniform mass mixed into the estimate) and chi2."""
     mixed = (1 - 1e-6) * estimate + 1e-6 / estimate.size

@@ -115,10 +115,6 @@ class Channel:
         """d(P x)/dt_i from P x."""
         return (forwarded - self.mean(forwarded, i)) / self.t[i]
 
-    def log_variance(self) -> float:
-        """sum_i log ||P_i^-1||_F^2 / d_i up to a constant: the utility objective."""
-        return float(np.log1p((self.d - 1) / self.t**2).sum())
-
 
 def _reciprocal(x: Floats) -> Floats:
     return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
