@@ -433,3 +433,13 @@ def test_identifiers_that_are_numbers_become_pseudonyms() -> None:
     release = hr.protect(people, schema, hr.Mondrian(k=5), pseudonym_key=bytes(range(16)))
     assert len(set(release.table.column("number").to_pylist())) == 200
     assert not {str(n) for n in range(200)} & set(release.table.column("number").to_pylist())
+
+
+def test_the_recipient_of_altered_cells_is_told_of_no_groups(tmp_path: Path) -> None:
+    schema = hr.Schema(quasi=["income", "assets"], sensitive=["smoker"])
+    people = hr.datasets.make_people(100, seed=1).drop_null()
+    release = hr.protect(people, schema, hr.NoiseAddition(0.5, random_state=1))
+    folder = release.write(tmp_path / "out")
+    text = (folder / "RECIPIENT.md").read_text()
+    assert "groups of 1" not in text
+    assert "worst group" not in text

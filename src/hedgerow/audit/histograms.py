@@ -29,7 +29,7 @@ def _numbers(extent: Extent) -> dict[str, Any]:
     edges = np.linspace(values[0], values[-1], min(BINS, max(len(values) - 1, 1)) + 1)
     place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
     unit = extent.domain.unit
-    labels = [moment(e, unit) if unit else number(round(float(e), 6)) for e in edges[:-1]]
+    labels = [moment(e, unit) if unit else number(float(f"{e:.4g}")) for e in edges[:-1]]
     return {
         "labels": labels,
         "before": np.bincount(place, before, len(edges) - 1).tolist(),

@@ -120,7 +120,7 @@ def _maps(recoding: Maps) -> str:
 def _mask(recoding: Mask) -> str:
     lines = [f"{recoding.method}; each released value depends on the whole table"]
     lines += [
-        f"  {name.replace('_', ' ')}: {value}"
+        f"  {name.replace('_', ' ')}: {f'{value:.3g}' if isinstance(value, float) else value}"
         for name, value in recoding.facts.items()
         if not isinstance(value, Mapping)
     ]

@@ -95,14 +95,15 @@ def recipient(
             ]
     lines += ["", "## What was promised, and verified on this very file", ""]
     lines += [f"- {promise_in_words(promise)}." for promise in plan.promises] or ["- Nothing."]
-    if plan.names("quasi"):
+    grouped = plan.recoding.yardstick == "classes"  # altered cells make no groups to speak of
+    if grouped and plan.names("quasi"):
         lines += [
             "",
             f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to "
             f"{sizes['largest']:,} records "
             f"(median {sizes['median']:g}).",
         ]
-    if told is not None:
+    if grouped and told is not None:
         lines += [
             "",
             "Guessing a sensitive value from the group's mean or shares leaves this part of "

@@ -79,10 +79,13 @@ def _margins(figure: Figure, axes: Axes, beside: float) -> None:
     inch = 0.07  # of a character at 9 points
     left = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
     below = axes.get_xticklabels()
-    slope = math.sin(math.radians(max((t.get_rotation() for t in below), default=0.0)))
-    deep = max((len(t.get_text()) for t in below), default=0) * slope
+    turn = math.radians(max((t.get_rotation() for t in below), default=0.0))
+    deep = max((len(t.get_text()) for t in below), default=0) * math.sin(turn)
+    # a turned label ends at its tick, so the first one begins left of the axis
+    first = len(below[0].get_text()) * math.cos(turn) if turn and below else 0.0
+    beneath = 0.22 + inch * left + (0.25 if axes.get_ylabel() else 0.0)
     figure.subplots_adjust(
-        left=min(0.12 + inch * left + (0.25 if axes.get_ylabel() else 0.0), 0.6 * width) / width,
+        left=min(max(beneath, 0.05 + inch * first), 0.6 * width) / width,
         right=1 - 0.15 / width,
         bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + beside, 0.6 * height)
         / height,
@@ -94,6 +97,15 @@ def _percent_axis(axis: Any) -> None:
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+
+
+def _plain_log(axis: Any) -> None:
+    """Ticks at 1, 2, 5, 10, 20 ... as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def class_sizes(
@@ -158,6 +170,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
             )
             figure.colorbar(shown, ax=axes, label="classes")
         axes.set_xscale("log")
+        _plain_log(axes.xaxis)
         axes.set_ylim(-0.02, 1.02)
         axes.set_xlabel("records in the class")
         axes.set_ylabel("disclosure")
