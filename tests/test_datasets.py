@@ -38,7 +38,7 @@ def test_people_of_any_number_are_the_same_for_the_same_seed(n):
 
 
 def test_seeds_differ():
-    assert not datasets.make_people(50, 1).equals(datasets.make_people(50, 2))
+    assert not datasets.make_people(50, seed=1).equals(datasets.make_people(50, seed=2))
 
 
 def test_no_people_is_an_error():
@@ -151,10 +151,10 @@ def test_downloads_give_the_same_tables(tmp_path, monkeypatch):
     monkeypatch.delenv("HEDGEROW_DATA")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for _ in range(2):  # the second time from the cache
-        assert datasets.load_adult("train", False, download=True).equals(train)
-        assert datasets.load_adult("test", False, download=True).equals(test)
+        assert datasets.load_adult("train", complete=False, download=True).equals(train)
+        assert datasets.load_adult("test", complete=False, download=True).equals(test)
         assert datasets.load_german_credit(download=True).equals(german)
-        assert datasets.load_census_income(False, download=True).equals(census)
+        assert datasets.load_census_income(complete=False, download=True).equals(census)
     assert len(asked) == 4
 
 

@@ -96,8 +96,8 @@ def load_mart_example() -> pa.Table:
 
 def load_adult(
     part: Literal["train", "test", "both"] = "train",
-    complete: bool = True,
     *,
+    complete: bool = True,
     download: bool = False,
 ) -> pa.Table:
     """UCI Adult: 15 columns from the US Current Population Survey of 1994 (CC BY 4.0).
@@ -120,19 +120,19 @@ def load_adult(
 
 
 def load_census_income(
-    complete: bool = True,
     part: Literal["train", "test", "both"] = "train",
     *,
+    complete: bool = True,
     download: bool = False,
 ) -> pa.Table:
     """UCI Census-Income (KDD): 42 columns from the US surveys of 1994 and 1995 (CC BY 4.0).
 
     Parameters
     ----------
-    complete : bool
-        Only the records without missing values: 95,130 of the 199,523 in the train part.
     part : {"train", "test", "both"}
         Which part.
+    complete : bool
+        Only the records without missing values: 95,130 of the 199,523 in the train part.
     download : bool
         Fetch the file from the provider when it is not at hand.
 
@@ -181,7 +181,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
     return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(folder.glob("*.csv"))}
 
 
-def make_people(n: int, seed: int = 0) -> pa.Table:
+def make_people(n: int, *, seed: int = 0) -> pa.Table:
     """Made people: no real person stands behind any record.
 
     Seventeen dependent columns of every kind: schooling depends on age, jobs on schooling,

@@ -30,8 +30,8 @@ class _Parts:
 
 def explode(
     table: Any,
-    weighted: bool = True,
     *,
+    weighted: bool = True,
     columns: Sequence[str] | None = None,
     weight: str = "weight",
     ranges: Literal["keep", "midpoint"] = "keep",

@@ -165,7 +165,7 @@ class Reconstruction:
         names = " x ".join(self.columns)
         return f"Reconstruction({names}: {self.shares.size:,} cells, {self.n:,} records)"
 
-    def table(self, level: float = 0.95, about: About = "table") -> pa.Table:
+    def table(self, *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Every cell: its estimated count, standard error and interval.
 
         The counts are those of the chosen estimator; standard errors and intervals are
@@ -173,18 +173,18 @@ class Reconstruction:
         """
         return self._answer(self.columns, self.shares * self.n, level, about)
 
-    def marginal(self, column: str, level: float = 0.95, about: About = "table") -> pa.Table:
+    def marginal(self, column: str, *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Estimated counts of one column's categories."""
-        return self.group_by([column], level, about)
+        return self.group_by([column], level=level, about=about)
 
     def pairwise(
-        self, first: str, second: str, level: float = 0.95, about: About = "table"
+        self, first: str, second: str, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
         """Estimated counts of two columns' combinations."""
-        return self.group_by([first, second], level, about)
+        return self.group_by([first, second], level=level, about=about)
 
     def group_by(
-        self, columns: Sequence[str], level: float = 0.95, about: About = "table"
+        self, columns: Sequence[str], *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
         """SELECT columns, COUNT(*) GROUP BY columns, with intervals.
 
@@ -210,7 +210,7 @@ class Reconstruction:
         return self._answer(names, clipped(raw).reshape(self._dims(names)) * self.n, level, about)
 
     def cube(
-        self, columns: Sequence[str] | None = None, level: float = 0.95, about: About = "table"
+        self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
         """GROUP BY CUBE: all combinations of the columns; a column summed over is null.
 
@@ -220,7 +220,7 @@ class Reconstruction:
         parts = []
         for size in range(len(names), -1, -1):
             for chosen in combinations(names, size):
-                made = self.group_by(chosen, level, about) if chosen else self._total()
+                made = self.group_by(chosen, level=level, about=about) if chosen else self._total()
                 rows = made.num_rows
                 full = {
                     n: made.column(n).cast(pa.string())
@@ -241,7 +241,7 @@ class Reconstruction:
         return pa.concat_tables(parts)
 
     def count(
-        self, where: Mapping[str, Any], level: float = 0.95, about: About = "table"
+        self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
     ) -> Estimate:
         """SELECT COUNT(*) WHERE every named column has one of the given values.
 

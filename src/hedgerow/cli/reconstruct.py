@@ -55,7 +55,7 @@ def reconstruct(
         if options.get("cube"):
             made = found.cube(level=level)
         else:
-            made = found.group_by(by, level) if by else found.table(level)
+            made = found.group_by(by, level=level) if by else found.table(level=level)
     if out is not None:
         _write(made, out)
     if options.get("json"):
