@@ -33,10 +33,7 @@ def main(folder: Path) -> None:
         f"in {seconds:.1f} s"
     )
     print(f"  {groups['groups']:,} groups of {groups['smallest']} to {groups['largest']} people")
-    print(
-        "  squared error left to an intruder who guesses from a group, as a share of "
-        "guessing from the public mean:"
-    )
+    print("  disclosure, what a group tells of the sensitive columns (0 nothing, 1 all):")
     print(
         f"  {told['mean_over_groups']:.3f} on average over groups, "
         f"{told['mean_over_records']:.3f} over people, "

@@ -13,7 +13,7 @@ def test_a_plan_in_words_names_every_column_promise_and_split() -> None:
             PlanColumn("pay", "sensitive", "numeric"),
             PlanColumn("town", "other", "categorical"),
         ),
-        promises=({"kind": "k_anonymity", "k": 2}, {"kind": "closeness", "t": 0.2}),
+        promises=({"kind": "k_anonymity", "k": 2}, {"kind": "t_closeness", "t": 0.2}),
         n_rows=1234,
     )
     told = plan.explain()
@@ -23,7 +23,7 @@ def test_a_plan_in_words_names_every_column_promise_and_split() -> None:
         "unchanged (sensitive): pay",
         "(other: nobody checked what they reveal): town",
         "at least 2 records",
-        "closeness (t = 0.2)",
+        "an earth mover's distance of 0.2",
         "age < 39.5 or missing",
         "age >= 39.5",
         "job is nurse, O'Hara, missing",

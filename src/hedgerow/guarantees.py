@@ -1,21 +1,22 @@
-"""What every released group must satisfy, stated once for growing, verifying and reporting."""
+"""What every released group must satisfy: thresholds on the measures of `classes`.
+
+A guarantee is stated once, for the methods that keep it, the release that is
+verified by it, and the reader who is told of it.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from .classes import Classes, FloatArray, SensitiveCounts, closeness, disclosure, diversity
 from .errors import ParameterError, PlanError
-from .kernels.exact import moments, scale
-from .kernels.group import group_rows
-from .table import Column
-from .table.encode import encode, kind_of
+
+BoolArray = npt.NDArray[np.bool_]
 
 SLACK = 1e-9
 """Rounding that a check forgives, relative to 1."""
@@ -44,153 +45,63 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Classes:
-    """Equivalence classes of a released table and its sensitive columns.
-
-    Missing equals missing, strictly: a missing released value only matches
-    another missing one.
-    """
-
-    group: npt.NDArray[np.uint32]
-    n_groups: int
-    sensitive: Mapping[str, Column]
-
-    @classmethod
-    def of(cls, columns: Sequence[Any], sensitive: Mapping[str, Any]) -> Classes:
-        """Group rows by the released quasi-identifiers.
-
-        Parameters
-        ----------
-        columns : sequence of pyarrow arrays, each of n values
-            The released quasi-identifiers; compared as text.
-        sensitive : mapping of str to pyarrow array
-            The sensitive columns, of n values each.
-        """
-        coded = [encode("quasi", _chunked(c), "categorical") for c in columns]
-        n = (
-            len(columns[0])
-            if columns
-            else (len(next(iter(sensitive.values()))) if sensitive else 0)
-        )
-        group, n_groups = group_rows([c.codes for c in coded], n)
-        made = {}
-        for name, array in sensitive.items():
-            chunked = _chunked(array)
-            made[name] = encode(name, chunked, kind_of(chunked.type))
-        return cls(group, n_groups, made)
-
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """Records of every class."""
-        return np.bincount(self.group, minlength=self.n_groups)
-
-    def rsd(self, name: str) -> npt.NDArray[np.float64]:
-        """The relative squared deviation of one sensitive column in every class."""
-        return rsd(self.group, self.n_groups, self.sensitive[name])
-
-    def shares(
-        self, name: str
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """(class, value code, count) of every value that occurs in a class."""
-        return value_counts(self.group, self.sensitive[name].codes)
-
-
-def _chunked(array: Any) -> pa.ChunkedArray:
-    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-
-
-def value_counts(
-    group: npt.NDArray[np.uint32], codes: npt.NDArray[np.unsignedinteger]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(group, code, count) of every code that occurs in a group, in order of first appearance."""
-    pair, n_pairs = group_rows([group, codes])
-    first = np.full(n_pairs, -1, np.int64)
-    first[pair[::-1]] = np.arange(len(pair) - 1, -1, -1)
-    return (
-        group[first].astype(np.int64),
-        codes[first].astype(np.int64),
-        np.bincount(pair, minlength=n_pairs),
-    )
-
-
-def rsd(group: npt.NDArray[np.uint32], n_groups: int, column: Column) -> npt.NDArray[np.float64]:
-    """How much of the public uncertainty about a sensitive column is left in each group.
-
-    For numbers: the squared error of guessing the group's mean over that of
-    guessing the public mean, the term of formula (10) in Li & Sarkar (2014).
-    For categories: the Brier score of the group's shares over that of the
-    public shares, (1 - sum p^2) / (1 - 2 sum p P + sum P^2). A group whose
-    denominator is 0 counts as 1. Missing values take no part. The disclosure
-    of a group is 1 - RSD.
-
-    Parameters
-    ----------
-    group : uint32 array of shape (n,)
-    n_groups : int
-    column : Column
-        The sensitive column, of n codes.
-
-    Returns
-    -------
-    float64 array of shape (n_groups,)
-        In [0, 1] up to rounding: 1 tells nothing, 0 tells all.
-    """
-    ratio = np.ones(n_groups)
-    if not column.n_values:
-        return ratio
-    if column.is_number:
-        scaled = scale(np.asarray(column.values, np.float64), column.counts()[:-1])
-        m = moments(group, n_groups, column.codes, scaled.units)
-        known = max(int(m.n.sum()), 1)
-        off = int(m.total.sum()) / known  # the rounded centre is off the mean by less than one unit
-        n = np.maximum(m.n, 1).astype(float)
-        outside = m.square - 2 * off * m.total + m.n * off * off
-        apart = m.total - m.n * off
-        inside = outside - apart * apart / n
-        positive = (outside > 0) & (m.n > 0)
-        np.divide(np.maximum(inside, 0), outside, out=ratio, where=positive)
-        return ratio
-    codes, rows = column.codes, group
-    if column.has_missing:
-        present = codes != column.n_values
-        codes, rows = codes[present], group[present]
-    n = np.bincount(rows, minlength=n_groups).astype(float)
-    public = np.bincount(codes, minlength=column.n_values).astype(float)
-    at, code, count = value_counts(rows, codes)
-    square = np.bincount(
-        at, count.astype(float) ** 2, n_groups
-    )  # whole numbers: exact in any order
-    cross = np.bincount(at, count * public[code], n_groups)
-    known = max(len(codes), 1)
-    inside = n - square / np.maximum(n, 1)
-    outside = n - 2 * cross / known + n * math.fsum(public**2) / known**2
-    np.divide(
-        np.maximum(inside, 0),
-        outside,
-        out=ratio,
-        where=(outside > 1e-12 * np.maximum(n, 1)) & (n > 0),
-    )
-    return ratio
-
-
-@dataclass(frozen=True)
-class Criterion:
+class Guarantee:
     """Base of the promises about released groups."""
 
     kind: ClassVar[str] = ""
+    """The name in a plan."""
 
     def promise(self) -> dict[str, Any]:
-        """The criterion as plan data."""
+        """The guarantee as plan data; `from_promise` reads it."""
         return {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}}
 
     def check(self, classes: Classes) -> Check:
-        """What a released table reaches."""
+        """What the classes of a released table reach."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """The guarantee as a sentence for whoever signs or receives the release."""
         raise NotImplementedError
 
 
+KINDS: dict[str, type[Guarantee]] = {}
+"""The guarantees that a plan may promise, by kind."""
+
+G = TypeVar("G", bound=type[Guarantee])
+
+
+def _known(guarantee: G) -> G:
+    KINDS[guarantee.kind] = guarantee
+    return guarantee
+
+
+def from_promise(promise: Mapping[str, Any]) -> Guarantee:
+    """The guarantee of a plan's promise; PlanError when it is unknown or malformed.
+
+    Examples
+    --------
+    >>> from_promise({"kind": "k_anonymity", "k": 5})
+    KAnonymity(k=5)
+    """
+    kind = promise.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise PlanError(
+            f"the plan promises the unknown {kind!r}", hint=f"known: {', '.join(KINDS)}"
+        )
+    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
+    try:
+        return KINDS[kind](**fields)
+    except (TypeError, ParameterError):
+        raise PlanError(f"the plan's promise {kind!r} is damaged") from None
+
+
+@_known
 @dataclass(frozen=True)
-class KAnonymity(Criterion):
-    """Every group has at least k records (Samarati 2001, Sweeney 2002).
+class KAnonymity(Guarantee):
+    """Every group has at least k people (Samarati 2001, Sweeney 2002).
+
+    A record counts as a person, unless the classes know how many different
+    people they hold.
 
     Parameters
     ----------
@@ -207,38 +118,112 @@ class KAnonymity(Criterion):
 
     def check(self, classes: Classes) -> Check:
         """The smallest group."""
-        sizes = classes.sizes
-        small = int(np.count_nonzero(sizes < self.k))
-        reached = int(sizes.min()) if len(sizes) else 0
+        people = classes.people
+        small = int(np.count_nonzero(people < self.k))
+        reached = int(people.min()) if len(people) else 0
         return Check(
             "k-anonymity",
             self.k,
             reached,
             reached >= self.k,
-            f"{small:,} of {len(sizes):,} groups are smaller"
+            f"{small:,} of {len(people):,} groups are smaller"
             if small
-            else f"{len(sizes):,} groups",
+            else f"{len(people):,} groups",
+        )
+
+    def words(self) -> str:
+        """What k promises."""
+        return (
+            "every combination of released quasi-identifier values is shared by at "
+            f"least {self.k:,} records"
         )
 
 
 @dataclass(frozen=True)
-class Disclosure(Criterion):
-    """In every group and for every sensitive column, 1 - RSD is at most `maximum`.
+class ColumnGuarantee(Guarantee):
+    """Base of the promises about each sensitive column in each group.
 
-    Guessing a group's mean leaves an intruder at least the share 1 - `maximum`
-    of the squared error of guessing the public mean.
+    A subclass says what a group reaches, and what must not be exceeded or undercut.
+    """
+
+    broken_words: ClassVar[str] = ""
+    """What is said of groups that break it."""
+    worst_words: ClassVar[str] = ""
+    """What is said of the column that comes nearest to breaking it."""
+    columns: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        raise NotImplementedError
+
+    @property
+    def limit(self) -> float:
+        """What must be kept."""
+        raise NotImplementedError
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """Whether a group must reach the limit, or must not exceed it."""
+        return False
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """What every group reaches for one sensitive column."""
+        raise NotImplementedError
+
+    def keeps(self, reached: FloatArray) -> BoolArray:
+        """Which groups keep the promise, rounding forgiven."""
+        if self.lowest_is_worst:
+            return reached >= self.limit - SLACK
+        return reached <= self.limit + SLACK
+
+    def check(self, classes: Classes) -> Check:
+        """The group and column that come nearest to breaking the promise, or break it."""
+        worst, where, broken = self.limit, "", 0
+        names = self.columns or tuple(classes.sensitive)
+        lacking = [name for name in names if name not in classes.sensitive]
+        if lacking:
+            told = f"no sensitive column {', '.join(map(repr, lacking))}"
+            return Check(self.name, self.limit, "not measured", False, told)
+        for name in names:
+            reached = self.reached(classes.sensitive[name])
+            if not len(reached):
+                continue
+            broken += int(np.count_nonzero(~self.keeps(reached)))
+            here = float(reached.min() if self.lowest_is_worst else reached.max())
+            if not where or (here < worst if self.lowest_is_worst else here > worst):
+                worst, where = here, name
+        detail = f"{self.worst_words} {where!r}" if where else ""
+        if broken:
+            detail = f"{broken:,} groups {self.broken_words}"
+        return Check(self.name, self.limit, worst, broken == 0, detail)
+
+    @property
+    def _columns_in_words(self) -> str:
+        return ", ".join(self.columns or ()) or "every sensitive column"
+
+
+@_known
+@dataclass(frozen=True)
+class Disclosure(ColumnGuarantee):
+    """No group tells more than `maximum` of any sensitive column.
+
+    Guessing a group's mean (or its shares, for categories) leaves an intruder at
+    least the part 1 - `maximum` of the squared error of guessing from the whole
+    table: the RSD of Li & Sarkar (2014), formula (10), is at least 1 - `maximum`.
 
     Parameters
     ----------
     maximum : float
-        In (0, 1].
+        In (0, 1]; disclosure is 0 where a group tells nothing, 1 where it tells all.
     columns : tuple of str, optional
         Sensitive columns; all by default.
     """
 
     kind: ClassVar[str] = "disclosure"
+    broken_words: ClassVar[str] = "tell more"
+    worst_words: ClassVar[str] = "the most in"
     maximum: float
-    columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.maximum <= 1:
@@ -247,27 +232,35 @@ class Disclosure(Criterion):
                 hint="0.5 leaves an intruder half of the public squared error; 1 switches it off",
             )
 
-    def check(self, classes: Classes) -> Check:
-        """The largest disclosure of any group and column."""
-        worst, where, broken = 0.0, "", 0
-        for name in self.columns or tuple(classes.sensitive):
-            told = 1.0 - classes.rsd(name)
-            broken += int(np.count_nonzero(told > self.maximum + SLACK))
-            if len(told) and float(told.max()) > worst:
-                worst, where = float(told.max()), name
-        detail = (
-            f"{broken:,} groups tell more"
-            if broken
-            else (f"the most in {where!r}" if where else "")
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        return "disclosure"
+
+    @property
+    def limit(self) -> float:
+        """The largest disclosure."""
+        return self.maximum
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The disclosure of every group."""
+        return disclosure.of_column(column)
+
+    def words(self) -> str:
+        """What the cap promises."""
+        return (
+            f"no released group discloses more than {self.maximum:g} of {self._columns_in_words} "
+            "(0 nothing, 1 all): guessing from the group leaves an intruder at least "
+            f"{100 * (1 - self.maximum):g}% of the squared error of guessing from the whole table"
         )
-        return Check("disclosure", self.maximum, worst, broken == 0, detail)
 
 
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 
+@_known
 @dataclass(frozen=True)
-class LDiversity(Criterion):
+class LDiversity(ColumnGuarantee):
     """l-diversity of categorical sensitive columns (Machanavajjhala et al. 2006).
 
     Parameters
@@ -284,10 +277,11 @@ class LDiversity(Criterion):
     """
 
     kind: ClassVar[str] = "l_diversity"
+    broken_words: ClassVar[str] = "are less diverse"
+    worst_words: ClassVar[str] = "the least in"
     l: float
     diversity: str = "entropy"
     c: float | None = None
-    columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.diversity not in DIVERSITIES:
@@ -297,54 +291,50 @@ class LDiversity(Criterion):
         if (self.diversity == "recursive") != (self.c is not None):
             raise ParameterError("c belongs to recursive (c, l)-diversity, and only to it")
 
-    def reached(self, classes: Classes, name: str) -> npt.NDArray[np.float64]:
-        """Per group: the l reached (for "recursive" the c needed; groups with fewer than l values need infinity)."""
-        at, _, count = classes.shares(name)
-        n = classes.sizes.astype(float)
-        groups = classes.n_groups
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        return f"{self.diversity} l-diversity"
+
+    @property
+    def limit(self) -> float:
+        """The least l; for "recursive" the c that must stay above what a group needs."""
+        return self.l if self.c is None else self.c
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """Whether a group must reach the limit, or must not exceed it."""
+        return self.diversity != "recursive"
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The l of every group; for "recursive" the c it needs, infinite below l values."""
+        counts = column.counts
         if self.diversity == "distinct":
-            return np.bincount(at, minlength=groups).astype(float)
+            return diversity.distinct(counts).astype(float)
         if self.diversity == "frequency":
-            largest = np.zeros(groups)
-            np.maximum.at(largest, at, count.astype(float))
-            return n / largest
-        order = np.lexsort((-count, at))
-        at, count = at[order], count[order]
+            return diversity.frequency(counts)
         if self.diversity == "entropy":
-            p = count / n[at]
-            return np.exp(-np.bincount(at, p * np.log(p), groups))
-        begin = np.searchsorted(at, np.arange(groups))
-        rank = np.arange(len(at)) - begin[at]
-        tail = np.bincount(at, np.where(rank >= self.l - 1, count, 0), groups)
-        with np.errstate(divide="ignore"):
-            return count[begin] / tail
+            return diversity.entropy(counts)
+        return diversity.recursive(counts, int(self.l))
 
-    def check(self, classes: Classes) -> Check:
-        """The least diverse group of any column."""
-        worst, broken, where = math.inf, 0, ""
-        limit = self.c if self.diversity == "recursive" else self.l
-        for name in self.columns or tuple(classes.sensitive):
-            reached = self.reached(classes, name)
-            if self.diversity == "recursive":  # r1 < c * tail, strictly
-                bad, least = reached >= float(limit or 0), -float(reached.max(initial=0))
-            else:
-                bad, least = (
-                    reached < float(limit or 0) - SLACK,
-                    float(reached.min(initial=math.inf)),
-                )
-            broken += int(np.count_nonzero(bad))
-            if least < worst:
-                worst, where = least, name
-        detail = (
-            f"{broken:,} groups are less diverse"
-            if broken
-            else (f"the least in {where!r}" if where else "")
+    def keeps(self, reached: FloatArray) -> BoolArray:
+        """Which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
+        if self.diversity == "recursive":
+            return reached < self.limit
+        return super().keeps(reached)
+
+    def words(self) -> str:
+        """What l promises."""
+        return (
+            f"every released group is {self.l:g}-diverse ({self.diversity}"
+            + (f", c = {self.c:g}" if self.c is not None else "")
+            + f") in {self._columns_in_words}"
         )
-        return Check(f"{self.diversity} l-diversity", limit, abs(worst), broken == 0, detail)
 
 
+@_known
 @dataclass(frozen=True)
-class TCloseness(Criterion):
+class TCloseness(ColumnGuarantee):
     """t-closeness (Li et al. 2007): every group's distribution is near the public one.
 
     The distance is the earth mover's: over ranks for numbers and ordinal
@@ -359,111 +349,35 @@ class TCloseness(Criterion):
     """
 
     kind: ClassVar[str] = "t_closeness"
+    broken_words: ClassVar[str] = "are farther"
+    worst_words: ClassVar[str] = "the farthest in"
     t: float
-    columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.t <= 1:
             raise ParameterError("t must lie in [0, 1]")
 
-    def check(self, classes: Classes) -> Check:
-        """The most distant group of any column."""
-        worst, broken, where = 0.0, 0, ""
-        for name in self.columns or tuple(classes.sensitive):
-            column = classes.sensitive[name]
-            apart = emd(
-                classes.group,
-                classes.n_groups,
-                column,
-                column.is_number or column.kind == "ordinal",
-            )
-            broken += int(np.count_nonzero(apart > self.t + SLACK))
-            if len(apart) and float(apart.max()) > worst:
-                worst, where = float(apart.max()), name
-        detail = (
-            f"{broken:,} groups are farther"
-            if broken
-            else (f"the farthest in {where!r}" if where else "")
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        return "t-closeness"
+
+    @property
+    def limit(self) -> float:
+        """The largest distance."""
+        return self.t
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The distance of every group."""
+        distance = closeness.ordered if column.ordered else closeness.equal
+        return distance(column.counts)
+
+    def words(self) -> str:
+        """What t promises."""
+        return (
+            f"in every released group the values of {self._columns_in_words} are distributed as "
+            f"in the whole table, up to an earth mover's distance of {self.t:g}"
         )
-        return Check("t-closeness", self.t, worst, broken == 0, detail)
-
-
-def emd(
-    group: npt.NDArray[np.uint32], n_groups: int, column: Column, ordered: bool
-) -> npt.NDArray[np.float64]:
-    """Earth mover's distance of every group's distribution from the public one, in [0, 1].
-
-    Parameters
-    ----------
-    group : uint32 array of shape (n,)
-    n_groups : int
-    column : Column
-        A missing value is a value of its own, after the others.
-    ordered : bool
-        Neighbouring values lie 1/(m - 1) apart; otherwise all values lie 1 apart.
-
-    Returns
-    -------
-    float64 array of shape (n_groups,)
-    """
-    counts = column.counts()
-    m = column.n_values + (1 if column.has_missing else 0)
-    n = len(group)
-    sizes = np.bincount(group, minlength=n_groups).astype(float)
-    at, code, count = value_counts(group, column.codes)
-    order = np.lexsort((code, at))
-    at, code, count = at[order], code[order], count[order]
-    public = counts[:m] / max(n, 1)
-    share = count / sizes[at]
-    if not ordered:
-        gain = np.maximum(share - public[code], 0)
-        return np.asarray(np.bincount(at, gain, n_groups), np.float64)
-    if m < 2:
-        return np.zeros(n_groups)
-    # |F_group - F_public| summed over values: between two values of the group F_group is flat
-    below = np.concatenate([[0.0], np.cumsum(public)])
-    cumulated = np.cumsum(share)
-    begin = np.searchsorted(at, np.arange(n_groups))
-    before = cumulated - share - (cumulated - share)[begin][at]
-    last = np.append(at[1:] != at[:-1], True)
-    after = np.where(last, m, np.append(code[1:], 0))
-    apart = _flat(below, before[begin], np.zeros(n_groups, np.int64), code[begin])
-    level = np.where(last, 1.0, before + share)
-    return (apart + np.bincount(at, _flat(below, level, code, after), n_groups)) / (m - 1)
-
-
-def _flat(
-    below: npt.NDArray[np.float64],
-    level: npt.NDArray[np.float64],
-    start: npt.NDArray[np.int64],
-    stop: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
-    """Sum of |level - F(v)| over the values v in [start, stop), F the public distribution function."""
-    f = below[1:]
-    sums = np.concatenate([[0.0], np.cumsum(f)])
-    cut = np.clip(np.searchsorted(f, level), start, stop)
-    lower = level * (cut - start) - (sums[cut] - sums[start])
-    upper = (sums[stop] - sums[cut]) - level * (stop - cut)
-    return lower + upper
-
-
-_KINDS: dict[str, type[Criterion]] = {
-    c.kind: c for c in (KAnonymity, Disclosure, LDiversity, TCloseness)
-}
-
-
-def from_promise(promise: Mapping[str, Any]) -> Criterion:
-    """The criterion of a plan's promise; PlanError when it is unknown or malformed."""
-    kind = promise.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise PlanError(
-            f"the plan promises the unknown {kind!r}", hint=f"known: {', '.join(_KINDS)}"
-        )
-    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
-    try:
-        return _KINDS[kind](**fields)
-    except (TypeError, ParameterError):
-        raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 
 
 def _whole(value: Any) -> bool:

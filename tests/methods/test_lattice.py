@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
+from hedgerow.guarantees import LDiversity, TCloseness
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.methods.diversity import Sensitive, accept, distance, entropy, recursive
-from hedgerow.methods.generalization import build
+from hedgerow.methods.generalization import CountedColumn, accept, build
 from hedgerow.methods.lattice import LOSSES, Axis, Lattice
 from hedgerow.schema import Schema
 from hedgerow.table import read
@@ -98,9 +98,11 @@ def random_lattice(seed, dims, k, limit, loss, l=None, t=None):
     codes, group = np.unique(rows, axis=0, return_inverse=True)
     hist = np.zeros((len(codes), 3), dtype=np.int64)
     np.add.at(hist, (group.ravel(), rng.integers(0, 3, 60)), 1)
-    whole = hist.sum(axis=0) / 60
-    test = accept([Sensitive(slice(0, 3), True, whole)], l, "entropy", 3.0, t)
-    diverse = l is not None or t is not None
+    column = CountedColumn("y", "numeric", np.arange(3.0), slice(0, 3), hist.sum(axis=0))
+    guarantees = [] if l is None else [LDiversity(l)]
+    guarantees += [] if t is None else [TCloseness(t)]
+    test = accept([column], guarantees)
+    diverse = bool(guarantees)
     return Lattice(
         [chain(d) for d in dims],
         codes.astype(np.uint32),
@@ -163,14 +165,26 @@ def test_keys_wider_than_64_bits_are_grouped_by_columns():
     assert merged.hist.sum() == 80
 
 
-def test_measures_of_diversity_by_hand():
-    hist = np.array([[4, 4, 0], [8, 0, 0], [5, 2, 1]])
-    assert entropy(hist)[:2] == pytest.approx([np.log(2), 0])
-    assert recursive(hist, 2, 2).tolist() == [True, False, True]  # 4 < 8; 8 < 0; 5 < 6
-    whole = hist.sum(axis=0) / 24
-    by_hand = abs(0.5 - whole[0]), abs(0.5 + 0.5 - whole[0] - whole[1])
-    assert distance(hist, ordered=True)[0] == pytest.approx(sum(by_hand) / 2)
-    assert distance(hist, ordered=False)[1] == pytest.approx(1 - whole[0])
+def test_classes_are_accepted_by_every_guarantee_in_every_column():
+    hist = np.array([[4, 4, 0, 3, 5], [8, 0, 0, 4, 4], [5, 2, 1, 8, 0]])
+    whole = hist.sum(axis=0)
+    columns = [
+        CountedColumn("pay", "numeric", np.arange(3.0), slice(0, 3), whole[:3]),
+        CountedColumn("ill", "categorical", ["no", "yes"], slice(3, 5), whole[3:]),
+    ]
+
+    def accepted(*guarantees):
+        return accept(columns, guarantees)(hist.sum(axis=1), hist).tolist()
+
+    assert accepted() == [True, True, True]
+    assert accepted(LDiversity(2, "distinct")) == [True, False, False]
+    # 4 < 4 + 4 but 8 < 0 fails; 5 < 2 + 1 fails: of pay; of ill 8 < 0 fails
+    assert accepted(LDiversity(2, "recursive", 2.0)) == [True, False, False]
+    # pay: |4/8 - 17/24| and |1 - 23/24| over 2 steps: .125; 7/24 and 1/24 over 2: .167;
+    # 1/12 and 1/12 over 2: .083. ill: 5/8 of the table are no: .25, .125, .375
+    assert accepted(TCloseness(0.2)) == [False, True, False]
+    assert accepted(TCloseness(0.26)) == [True, True, False]
+    assert accepted(TCloseness(0.26), LDiversity(2, "distinct")) == [True, False, False]
 
 
 ADULT = [

@@ -11,7 +11,9 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.tree import DecisionTreeRegressor
 
-from hedgerow.guarantees import rsd
+from hedgerow.classes import SensitiveCounts
+from hedgerow.classes import group as by_codes
+from hedgerow.classes.disclosure import of_column
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.papers import folds as protocol
 from hedgerow.papers import mart
@@ -132,7 +134,10 @@ def test_formula_10_is_the_criterion_s() -> None:
     y = np.stack([rng.lognormal(size=200).round(3), rng.integers(0, 9, 200)], axis=1).astype(float)
     group = rng.integers(0, 7, 200)
     table = read(pa.table({"a": y[:, 0], "b": y[:, 1]}))
-    ratio = np.stack([rsd(group.astype(np.uint32), 7, table.column(c)) for c in "ab"], axis=1)
+    groups = by_codes([group])
+    ratio = 1 - np.stack(
+        [of_column(SensitiveCounts.of(groups, table.column(c))) for c in "ab"], axis=1
+    )
     found = left_uncertain(group, y)
     n = np.bincount(group)
     assert found.rsd == pytest.approx(ratio.mean())

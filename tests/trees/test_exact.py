@@ -1,4 +1,4 @@
-"""Exact sums, groups of rows and bits, against plain Python integers."""
+"""Exact sums and bits, against plain Python integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numba import njit
 
 from hedgerow.kernels.bits import trailing_zeros
 from hedgerow.kernels.exact import UNIT_BITS, cross_products, moments, scale
-from hedgerow.kernels.group import group_rows
 
 SIZE = 1 << UNIT_BITS
 
@@ -67,21 +66,6 @@ def test_moments_and_limbs(seed: int, n: int, n_groups: int) -> None:
             int(a) * int(b) for a, b, h in zip(other[0], other[1], group, strict=True) if h == g
         ]
         assert (int(high[g]) << UNIT_BITS) + int(low[g]) == sum(products)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(0, 80), st.integers(0, 4))
-def test_grouping_rows(seed: int, n: int, p: int) -> None:
-    rng = np.random.default_rng(seed)
-    kinds = (np.uint8, np.uint16, np.uint32)
-    columns = [
-        (rng.integers(0, 3, n) * (np.iinfo(kinds[j % 3]).max // 2)).astype(kinds[j % 3])
-        for j in range(p)
-    ]
-    group, n_groups = group_rows(columns, n)
-    seen: dict[tuple[int, ...], int] = {}
-    expected = [seen.setdefault(tuple(int(c[i]) for c in columns), len(seen)) for i in range(n)]
-    assert group.tolist() == expected
-    assert n_groups == len(seen)
 
 
 @njit

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hedgerow.guarantees import rsd
+from hedgerow.classes import SensitiveCounts, group
+from hedgerow.classes.disclosure import of_column
 from hedgerow.table import read
 from hedgerow.trees.expand import LEAF
 from hedgerow.trees.grow import grow
@@ -158,11 +159,11 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
     measures = measure(grown, made, layout)
     ordered = sorted(columns, key=lambda c: not c.is_number)
     for i in range(grown.n_nodes):
-        group = np.zeros(150, np.uint32)
-        group[grown.rows[grown.start[i] : grown.end[i]]] = 1
+        inside = np.zeros(150, np.uint8)
+        inside[grown.rows[grown.start[i] : grown.end[i]]] = 1
         for j, column in enumerate(ordered):
-            told = rsd(group, 2, column)[1] if i else rsd(np.zeros(150, np.uint32), 1, column)[0]
-            assert measures.rsd[i, j] == pytest.approx(told, abs=1e-7)
+            told = of_column(SensitiveCounts.of(group([inside]), column))[-1]
+            assert measures.rsd[i, j] == pytest.approx(1 - told, abs=1e-7)
 
 
 @pytest.mark.parametrize("kinds", ["n", "nn", "nc"])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..classes import FloatArray, IntArray
 from ..table import Column, Table
-from .grouping import FloatArray, IntArray
 from .released_values import Extent
 
 _WIDEST = 60

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ..classes import Classes
+from ..classes.disclosure import Disclosed, of_column
 from ..errors import InfeasibleError, ParameterError
 from ..methods.masking import fingerprint
 from ..progress import Progress, telling
 from ..release import protect
 from ..schema import Schema
 from ..table import Table, read
-from .grouping import count
 from .pairing import Pair, align, pair_up
-from .risk import disclosure as categorical
-from .risk import numeric
 from .risk.linkage import linking_attacks
 from .subject import of_fitted
 from .utility.loss import penalty
@@ -468,27 +467,21 @@ def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
     return {
         "k": None if altered else int(pair.classes.sizes.min()),
         "classes": None if altered else pair.classes.n_groups,
-        "worst": max(t["worst"] for t in told) if told else None,
-        "mean_groups": float(np.mean([t["mean_groups"] for t in told])) if told else None,
-        "mean_records": float(np.mean([t["mean_records"] for t in told])) if told else None,
+        "worst": told.worst if told else None,
+        "mean_groups": told.mean_over_groups if told else None,
+        "mean_records": told.mean_over_records if told else None,
         "linkage": linked,
         "ncp": ncp,
         "utility": _utility(pair, ncp, axes),
     }
 
 
-def _told(pair: Pair) -> list[dict[str, float]]:
-    """The disclosures of every sensitive column."""
-    told = []
-    for column in pair.released_sensitive:
-        counts = count(pair.told, column.codes, column.n_values + column.has_missing)
-        ratio = (
-            numeric.rsd(counts, column.by_code[: counts.n_values])
-            if column.is_number
-            else categorical.brier(counts.known(column.n_values))
-        )
-        told.append(numeric.spread_summary(ratio, counts.sizes)["disclosure"])
-    return told
+def _told(pair: Pair) -> Disclosed | None:
+    """The disclosure of the sensitive columns together."""
+    groups = Classes.of(pair.told, pair.released_sensitive)
+    return Disclosed.over_columns(
+        Disclosed.of(of_column(column), groups.sizes) for column in groups.sensitive.values()
+    )
 
 
 def _utility(pair: Pair, ncp: float, axes: _Axes) -> float:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..classes import FloatArray, IntArray
 from ..notation import moment, number
-from .grouping import FloatArray, IntArray
 from .pairing import Pair
 from .released_values import Extent
 from .utility.distributions import spread
@@ -58,12 +58,11 @@ def _categories(extent: Extent) -> dict[str, Any]:
     }
 
 
-def scatter(sizes: IntArray, ratio: FloatArray) -> dict[str, Any]:
+def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
     """Class size against disclosure: points up to 1,000 classes, counts in bins beyond."""
-    given = np.clip(1 - ratio, 0.0, 1.0)
     if len(sizes) <= POINTS:
-        order = np.lexsort((given, sizes))
-        return {"sizes": sizes[order].tolist(), "disclosure": given[order].round(6).tolist()}
+        order = np.lexsort((disclosure, sizes))
+        return {"sizes": sizes[order].tolist(), "disclosure": disclosure[order].round(6).tolist()}
     top = int(np.ceil(np.log2(float(sizes.max()) + 1)))
     x_edges = np.unique(
         np.concatenate(
@@ -71,7 +70,7 @@ def scatter(sizes: IntArray, ratio: FloatArray) -> dict[str, Any]:
         )
     )
     y_edges = np.linspace(0, 1, 21)
-    table, _, _ = np.histogram2d(sizes, given, [x_edges, y_edges])
+    table, _, _ = np.histogram2d(sizes, disclosure, [x_edges, y_edges])
     return {
         "size_edges": x_edges.tolist(),
         "disclosure_edges": y_edges.tolist(),

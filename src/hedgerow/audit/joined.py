@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..classes import Groups, IntArray, group
 from ..errors import InputError
 from ..kernels.draws import siphash_words
 from ..methods.anatomy import COUNT, GROUP
 from ..table import Column, Table
-from .grouping import Grouping, IntArray
 
 
 def join(
     own: Column, numbered: Column, second: Table, beside: Sequence[npt.NDArray[Any]]
-) -> tuple[Column, Grouping]:
+) -> tuple[Column, Groups]:
     """The column as a reader joins it: within a group the values are dealt at random.
 
     Parameters
@@ -37,7 +37,7 @@ def join(
     -------
     Column
         One of the values of its group for each row, in the original's codes.
-    Grouping
+    Groups
         The rows by group.
 
     Raises
@@ -64,7 +64,7 @@ def join(
     values = np.repeat(codes[at], counts[at])
     dealt = np.empty(len(labels), np.int64)
     dealt[np.lexsort((_mixed([labels, own.codes, *beside]), labels))] = values
-    return replace(own, codes=dealt), Grouping(labels, len(names))
+    return replace(own, codes=dealt), group([labels])
 
 
 def _in_codes(own: Column, second: Table) -> IntArray:

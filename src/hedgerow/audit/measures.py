@@ -159,13 +159,21 @@ RISK = (
     ),
     _m(
         "rsd",
-        "relative squared distance (RSD)",
+        "relative squared distance (RSD) of the papers, mean over classes",
         "higher",
         0,
         1,
         "class SSE around its mean / SSE around the public mean; categories: Brier scores",
     ),
-    _m("disclosure", "disclosure", "lower", 0, 1, "1 - RSD"),
+    _m(
+        "disclosure",
+        "disclosure",
+        "lower",
+        0,
+        1,
+        "the part of the squared error of guessing from public totals that guessing from the "
+        "class takes off; categories: Brier scores.",
+    ),
     _m(
         "covariance_p",
         "covariance test, p-value",

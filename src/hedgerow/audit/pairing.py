@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..classes import Groups, IntArray, group
 from ..errors import InputError, SchemaError
 from ..schema import Schema
 from ..table import Column, Table, read
-from .grouping import Grouping, IntArray, group
 from .joined import join
 from .released_values import Extent, duplicates, read_extent
 from .subject import Subject
@@ -42,7 +42,7 @@ class Pair:
         What a reader should know about the pairing.
     yardstick : {"classes", "linkage"}
         What judges the release.
-    groups : Grouping, optional
+    groups : Groups, optional
         The groups that a second table tells the sensitive values of; by default
         the equivalence classes tell them.
     """
@@ -59,7 +59,7 @@ class Pair:
     suppressed: int
     notes: tuple[str, ...]
     yardstick: str = "classes"
-    groups: Grouping | None = None
+    groups: Groups | None = None
 
     @property
     def n_rows(self) -> int:
@@ -67,17 +67,17 @@ class Pair:
         return len(self.rows)
 
     @cached_property
-    def classes(self) -> Grouping:
+    def classes(self) -> Groups:
         """The equivalence classes of the released quasi-identifiers."""
         return group([e.codes for e in self.extents], self.n_rows)
 
     @property
-    def told(self) -> Grouping:
+    def told(self) -> Groups:
         """What the release tells sensitive values of: groups of a second table, or its classes."""
         return self.groups if self.groups is not None else self.classes
 
     @cached_property
-    def original_classes(self) -> Grouping:
+    def original_classes(self) -> Groups:
         """The classes of the original quasi-identifiers."""
         return group([c.codes for c in self.quasi], self.n_rows)
 

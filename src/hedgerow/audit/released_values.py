@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..classes import FloatArray, IntArray
 from ..hierarchy import TOP, Hierarchy
 from ..notation import MISSING, Cell, number, parse_dates, parse_range, split_concatenation
 from ..table import Column
-from .grouping import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 

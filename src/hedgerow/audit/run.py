@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import ParameterError
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Column, Table, read
-from .grouping import Counts, FloatArray, Grouping, count
-from .histograms import histograms, scatter
+from .histograms import histograms
 from .pairing import Pair, pair_up
 from .result import Audit
-from .risk import classes, disclosure, numeric
+from .risk import numeric
 from .risk.altered import linkage_summary
 from .risk.population import population_sizes, weighted_sizes
+from .risk.sensitive import sensitive_summary
 from .subject import subject
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
@@ -127,11 +128,11 @@ def audit(
     what = subject(released, schema, plan)
     pair = pair_up(original, what, key=key, allow_outside=allow_outside)
     k = what.k if k is None else k
-    sizes = _population(pair, population, weights)
+    people_of = _population(pair, population, weights)
     tell("classes, disclosure and utility")
     before, after, loss, distributions, queries = _together(
         lambda: _before(pair, threshold),
-        lambda: _after(pair, sizes, threshold),
+        lambda: _after(pair, people_of, threshold),
         lambda: loss_summary(pair, k),
         lambda: distribution_summary(pair),
         lambda: query_summary(pair, seed=random_state),
@@ -218,7 +219,7 @@ def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
 def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[str, Any]:
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
     out = _risk(pair, pair.classes, pair.told, pair.released_sensitive, population, threshold)
-    out["classes"]["wildcard_k"] = classes.wildcard_k(
+    out["classes"]["wildcard_k"] = sizes.wildcard_k(
         pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
     )
     return out
@@ -228,7 +229,7 @@ def _before(pair: Pair, threshold: float) -> dict[str, Any]:
     """The original's classes."""
     classed = pair.original_classes
     out = _risk(pair, classed, classed, pair.sensitive, None, threshold)
-    out["classes"]["wildcard_k"] = classes.wildcard_k(
+    out["classes"]["wildcard_k"] = sizes.wildcard_k(
         pair.original_classes,
         [c.codes for c in pair.quasi],
         [c.codes == c.n_values for c in pair.quasi],
@@ -238,57 +239,51 @@ def _before(pair: Pair, threshold: float) -> dict[str, Any]:
 
 def _risk(
     pair: Pair,
-    grouping: Grouping,
-    told: Grouping,
+    groups: Groups,
+    told: Groups,
     sensitive: Sequence[Column],
     population: FloatArray | None,
     threshold: float,
 ) -> dict[str, Any]:
     """Everything about the classes of one table, and what its groups tell."""
-    columns, numbers = {}, []
-    for column in sensitive:
-        counts = count(told, column.codes, column.n_values + column.has_missing)
-        columns[column.name] = _sensitive(pair, column, counts)
-        if column.is_number:
-            numbers.append(column.numbers)
+    made = Classes.of(told, sensitive)
+    hierarchies = pair.schema.hierarchies
     return {
-        "classes": classes.sizes_summary(grouping),
-        "reidentification": classes.attackers(grouping.sizes, population, threshold)
+        "classes": _sizes(groups),
+        "reidentification": sizes.attackers(groups.sizes, population, threshold)
         | {"threshold": threshold},
-        "sensitive": columns,
-        "covariance": _covariance(told, numbers),
+        "sensitive": {
+            name: sensitive_summary(column, hierarchies.get(name))
+            for name, column in made.sensitive.items()
+        },
+        "covariance": _covariance(told, [c.numbers for c in sensitive if c.is_number]),
     }
 
 
-def _sensitive(pair: Pair, column: Column, counts: Counts) -> dict[str, Any]:
-    hierarchy = pair.schema.hierarchies.get(column.name)
-    names = list(map(str, column.values)) + ["(missing)"] * column.has_missing if hierarchy else []
-    out: dict[str, Any] = {"kind": column.kind}
-    out |= disclosure.diversity_summary(counts, column.kind, names, hierarchy)
-    if column.is_number:
-        values = column.by_code[: counts.n_values]
-        ratio = numeric.rsd(counts, values)
-        out["matching"] = numeric.matching(counts, values)
-    else:
-        ratio = disclosure.brier(counts.known(column.n_values))
-        out["matching"] = None
-    return (
-        out
-        | numeric.spread_summary(ratio, counts.sizes)
-        | {"scatter": scatter(counts.sizes, ratio)}
-    )
+def _sizes(groups: Groups) -> dict[str, Any]:
+    """k, the number of classes and how their sizes are distributed."""
+    told = sizes.summary(groups.sizes)
+    return {
+        "k": told.smallest,
+        "classes": told.groups,
+        "average_size": told.mean,
+        "largest": told.largest,
+        "quartiles": [told.lower_quartile, told.median, told.upper_quartile],
+        "uniques": told.uniques,
+        "unique_share": told.unique_share,
+        "histogram": list(told.histogram),
+    }
 
 
-def _covariance(grouping: Grouping, numbers: list[FloatArray]) -> dict[str, Any] | None:
+def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | None:
     """The covariance test of all numeric responses together."""
-    if not numbers:
+    if not columns:
         return None
-    y = np.stack(numbers, axis=1)
+    y = np.stack(columns, axis=1)
     known = np.isfinite(y).all(axis=1)
     if not known.all():
-        labels, n = np.unique(grouping.labels[known], return_inverse=True)
-        grouping = Grouping(n.reshape(-1).astype(np.int64), len(labels))
-    p = numeric.covariance_test(grouping, y[known]) if known.any() else None
+        groups = group([groups.labels[known]])
+    p = numeric.covariance_test(groups, y[known]) if known.any() else None
     if p is None:
         return None
     return {

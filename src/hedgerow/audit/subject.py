@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..classes import IntArray
 from ..errors import InputError, SchemaError
 from ..notation import Cell
 from ..plan import Plan
@@ -15,7 +16,6 @@ from ..release.folder import released_table
 from ..release.write import PLAN
 from ..schema import Schema
 from ..table import Table, read
-from .grouping import IntArray
 
 
 @dataclass(frozen=True)

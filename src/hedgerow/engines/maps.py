@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..kernels.group import group_rows
+from ..classes import group
 from ..notation import number
 from ..plan.maps import ColumnMap, Maps, Released
 from ..table import Table
@@ -96,13 +96,12 @@ def _hidden(maps: Maps, words: list[dict[Released, int]], coded: list[Ints]) -> 
     ]
     if not keys:
         return np.zeros(n, dtype=bool)
-    # The suppressed keys come first, so their groups have the first numbers.
-    columns = [
-        np.concatenate([[key[i] for key in keys], codes]).astype(np.uint32)
-        for i, codes in enumerate(coded)
-    ]
-    group, _ = group_rows(columns)
-    return np.asarray(group[len(keys) :] < len(keys))
+    found = group(
+        [np.concatenate([[key[i] for key in keys], codes]) for i, codes in enumerate(coded)]
+    )
+    wanted = np.zeros(found.n_groups, dtype=bool)
+    wanted[found.labels[: len(keys)]] = True
+    return np.asarray(wanted[found.labels[len(keys) :]])
 
 
 def _array(labels: list[Any], codes: Ints) -> pa.Array:

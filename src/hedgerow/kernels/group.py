@@ -1,72 +1,113 @@
-"""Grouping rows by several code columns: one hash table, exact, linear."""
+"""Equal keys get equal numbers: one growing hash table, one pass."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from ..errors import UnsupportedError
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+_FREE = np.uint32(0xFFFFFFFF)
+MOST = 1 << 30
+"""Most groups that can be numbered."""
 
 
 @njit(cache=True, nogil=True)
-def _first_seen(keys, column, group, table):  # type: ignore[no-untyped-def]
-    """Refine `group` by one more column; groups are numbered by first appearance."""
+def _fill(keys, start, labels, table, seen, first, n):  # type: ignore[no-untyped-def]
+    """Number the keys from `start` on until all are done or `seen` is full; where it stopped, and n."""
     mask = np.uint64(table.shape[0] - 1)
-    n_groups = 0
-    for i in range(group.shape[0]):
-        key = (np.uint64(group[i]) << np.uint64(32)) | np.uint64(column[i])
-        h = key * _MIX
-        slot = (h ^ (h >> np.uint64(29))) & mask
+    for i in range(start, keys.shape[0]):
+        key = keys[i]
+        h = np.uint64(key) * _MIX
+        slot = (h ^ (h >> _SHIFT)) & mask
         while True:
             g = table[slot]
-            if g < 0:
-                table[slot] = n_groups
-                keys[n_groups] = key
-                group[i] = n_groups
-                n_groups += 1
+            if g == _FREE:
+                if n == seen.shape[0]:
+                    return i, n
+                table[slot] = n
+                seen[n] = key
+                first[n] = i
+                labels[i] = n
+                n += 1
                 break
-            if keys[g] == key:
-                group[i] = g
+            if seen[g] == key:
+                labels[i] = g
                 break
             slot = (slot + np.uint64(1)) & mask
-    return n_groups
+    return keys.shape[0], n
 
 
-def group_rows(
-    columns: Sequence[npt.NDArray[np.unsignedinteger]], n_rows: int | None = None
-) -> tuple[npt.NDArray[np.uint32], int]:
-    """Number the distinct rows of several code columns.
+@njit(cache=True, nogil=True)
+def _rehash(seen, table):  # type: ignore[no-untyped-def]
+    mask = np.uint64(table.shape[0] - 1)
+    for g in range(seen.shape[0]):
+        h = np.uint64(seen[g]) * _MIX
+        slot = (h ^ (h >> _SHIFT)) & mask
+        while table[slot] != _FREE:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = g
+
+
+@njit(cache=True, nogil=True)
+def _number(keys, labels):  # type: ignore[no-untyped-def]
+    size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
+    table = np.full(4 * size, _FREE, np.uint32)
+    seen, first = np.empty(size, np.int64), np.empty(size, np.int64)
+    at, n = _fill(keys, 0, labels, table, seen, first, 0)
+    while at < keys.shape[0]:
+        if n == MOST:
+            return seen[:0], first[:0]
+        size *= 4
+        larger, firsts = np.empty(size, np.int64), np.empty(size, np.int64)
+        larger[:n], firsts[:n] = seen, first
+        seen, first = larger, firsts
+        table = np.full(4 * size, _FREE, np.uint32)
+        _rehash(seen[:n], table)
+        at, n = _fill(keys, at, labels, table, seen, first, n)
+    return seen[:n], first[:n]
+
+
+def number_keys(
+    keys: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Number equal keys by their size.
 
     Parameters
     ----------
-    columns : sequence of unsigned integer arrays, each of shape (n,)
-        Codes; equal codes are equal values. No columns make one group.
-    n_rows : int, optional
-        The number of rows, needed when there are no columns.
+    keys : int64 array of shape (n,)
 
     Returns
     -------
-    group : uint32 array of shape (n,)
-        Group of each row, numbered by first appearance.
-    n_groups : int
+    labels : uint32 array of shape (n,)
+        The rank of each key among the distinct ones.
+    distinct : int64 array of shape (m,)
+        The distinct keys, ascending.
+    first : int64 array of shape (m,)
+        Where each of them stands first.
+
+    Raises
+    ------
+    UnsupportedError
+        There are more than 2^30 distinct keys.
 
     Examples
     --------
-    >>> group_rows([np.array([1, 1, 2, 1], "u1"), np.array([0, 5, 0, 0], "u1")])
-    (array([0, 1, 2, 0], dtype=uint32), 3)
+    >>> labels, distinct, first = number_keys(np.array([7, 3, 7, 5]))
+    >>> labels.tolist(), distinct.tolist(), first.tolist()
+    ([2, 0, 2, 1], [3, 5, 7], [1, 3, 0])
     """
-    n = len(columns[0]) if columns else int(n_rows or 0)
-    group = np.zeros(n, np.uint32)
-    n_groups = min(n, 1)
-    if not n:
-        return group, 0
-    keys = np.empty(n, np.uint64)
-    size = 1 << (2 * n - 1).bit_length()
-    table = np.empty(size, np.int32)
-    for column in columns:
-        table.fill(-1)
-        n_groups = _first_seen(keys, np.ascontiguousarray(column), group, table)
-    return group, int(n_groups)
+    labels = np.empty(len(keys), np.uint32)
+    seen, first = _number(np.ascontiguousarray(keys), labels)
+    if len(keys) and not len(seen):
+        raise UnsupportedError(
+            f"the rows have more than {MOST:,} different combinations of values",
+            hint="coarsen or leave out a column",
+        )
+    order = np.argsort(seen)
+    rank = np.empty(len(order), np.uint32)
+    rank[order] = np.arange(len(order), dtype=np.uint32)
+    return rank[labels], seen[order], first[order]

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..classes import group
 from ..engines import Transformed
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import Check
 from ..kernels.draws import siphash_words
-from ..kernels.group import group_rows
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..table import Table
@@ -225,11 +225,11 @@ def ranks(columns: list[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
     Rows that are alike in all columns are numbered, so that they too are scattered;
     which of them has which number makes no difference.
     """
-    group, n = group_rows(columns)
-    order = np.argsort(group, kind="stable")
-    sizes = np.bincount(group, minlength=n)
-    number = np.empty(len(group), dtype=np.uint64)
-    number[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    found = group(columns)
+    order = np.argsort(found.labels, kind="stable")
+    sizes = found.sizes
+    number = np.empty(found.n_rows, dtype=np.uint64)
+    number[order] = np.arange(found.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     k0, k1 = np.uint64(seed & (2**64 - 1)), np.uint64(len(columns))
     mixed = siphash_words(number, k0, k1)
     for codes in columns:

@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from ..classes import Counts, Groups, group
 from ..errors import SchemaError
-from ..guarantees import value_counts
 from ..hierarchy import TOP, Hierarchy
-from ..kernels.group import group_rows
 from ..notation import MISSING, Cell, concatenation, interval, moment
 from ..table import Column
 
@@ -68,19 +67,16 @@ def _numbers(
         last = np.maximum.reduceat(codes, starts).astype(np.int64)
         absent = np.zeros(len(starts), np.int64)
     if style == "range":
-        cells, index = [], np.empty(len(starts), np.int64)
-        key, n_keys = group_rows(
-            [first.astype(np.uint32), (last + 1).astype(np.uint32), (absent > 0).astype(np.uint8)]
-        )
-        at = _first_of(key, n_keys)
-        index = key.astype(np.int64)
+        cells = []
+        alike = group([first, last + 1, absent > 0])
+        at = alike.first
         for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
             if b < 0:
                 cells.append(Cell(None, missing=True))
                 continue
             label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
             cells.append(Cell(label, float(values[a]), float(values[b]), missing=bool(gap)))
-        return cells, index
+        return cells, alike.labels.astype(np.int64)
     centre = _centres(values, style, codes, starts, n - absent)
     cells = []
     for a, b, gap, middle in zip(first, last, absent > 0, centre, strict=True):
@@ -115,12 +111,6 @@ def _centres(
     return np.asarray(np.clip(centre, least, most), np.float64)  # rounding stays in the extent
 
 
-def _first_of(key: npt.NDArray[np.unsignedinteger], n_keys: int) -> Ints:
-    at = np.empty(n_keys, np.int64)
-    at[key[::-1]] = np.arange(len(key) - 1, -1, -1)
-    return at
-
-
 def _sets(
     column: Column,
     codes: npt.NDArray[np.unsignedinteger],
@@ -134,10 +124,9 @@ def _sets(
         shift = np.where(inside, codes.astype(np.int64) - low, 0).astype(np.uint32)
         bits = np.where(inside, np.left_shift(np.uint32(1), shift), np.uint32(0)).astype(np.uint32)
         words.append(np.bitwise_or.reduceat(bits, starts))
-    key, n_keys = group_rows(words)
-    at = _first_of(key, n_keys)
+    alike = group(words)
     cells = []
-    for i in at:
+    for i in alike.first:
         present = [
             low * 32 + b
             for low, word in enumerate(words)
@@ -146,7 +135,7 @@ def _sets(
         ]
         names = [column.values[c] for c in present if c < column.n_values]
         cells.append(label(names, present[-1] == column.n_values))
-    return cells, key.astype(np.int64)
+    return cells, alike.labels.astype(np.int64)
 
 
 def _concatenated(names: list[str], missing: bool) -> Cell:
@@ -181,13 +170,10 @@ def _weighted(
     column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
 ) -> tuple[list[Cell], Ints]:
     """Concatenations with counts, ``a:4+b:1``."""
-    group = np.repeat(
-        np.arange(len(starts), dtype=np.uint32), np.diff(np.append(starts, len(codes)))
-    )
-    at, code, count = value_counts(group, codes)
-    order = np.lexsort((code, at))
-    at, code, count = at[order], code[order], count[order]
-    begin = np.append(np.searchsorted(at, np.arange(len(starts))), len(at))
+    sizes = np.diff(np.append(starts, len(codes)))
+    groups = Groups(np.repeat(np.arange(len(starts), dtype=np.uint32), sizes), starts)
+    counts = Counts.of(groups, codes, column.n_values + 1)
+    begin, code, count = counts.starts, counts.values, counts.counts
     cells = []
     for i in range(len(starts)):
         part = slice(begin[i], begin[i + 1])

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
 from ..engines import transform
 from ..errors import InfeasibleError, ParameterError
-from ..guarantees import Check
+from ..guarantees import Check, ColumnGuarantee, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from ..table.encode import encode
 from .base import Method, check_columns, plan_columns
-from .diversity import Diversity, accept
-from .generalization import Domain, build, hierarchies_of
+from .generalization import Domain, accept, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
 
+Diversity = Literal["entropy", "distinct", "recursive"]
 Search = Literal["minimal", "optimal"]
 Loss = Literal["loss", "precision", "height", "discernibility", "average_class"]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The criteria beyond the size of a class."""
-
-    l: float | None = None
-    diversity: Diversity = "entropy"
-    c: float = 3.0
-    t: float | None = None
 
 
 class _FullDomain(Method):
@@ -45,8 +34,9 @@ class _FullDomain(Method):
     suppression: float
     needs_sensitive = False
 
-    def _asked(self) -> _Asked:
-        return _Asked()
+    def _guarantees(self) -> list[ColumnGuarantee]:
+        """What is promised beyond the size of a class."""
+        return []
 
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
         if not schema.quasi:
@@ -55,15 +45,15 @@ class _FullDomain(Method):
             )
         self._check_k(table)
         check_columns(table, schema)
-        asked = self._asked()
-        diverse = asked.l is not None or asked.t is not None
+        guarantees = self._guarantees()
+        diverse = bool(guarantees)
         if diverse and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
         domain = build(
             table, schema, hierarchies_of(self.hierarchies, schema, schema.quasi), diverse
         )
         limit = math.floor(self.suppression * table.n_rows + 1e-9)
-        test = accept(domain.sensitive, asked.l, asked.diversity, asked.c, asked.t)
+        test = accept(domain.sensitive, guarantees)
         lattice = Lattice(
             domain.axes,
             domain.codes,
@@ -99,13 +89,7 @@ class _FullDomain(Method):
         assert out is not None
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
-        promises: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": int(self.k)}]
-        asked = self._asked()
-        if asked.l is not None:
-            wanted = {"kind": "l_diversity", "l": asked.l, "diversity": asked.diversity}
-            promises.append(wanted | ({"c": asked.c} if asked.diversity == "recursive" else {}))
-        if asked.t is not None:
-            promises.append({"kind": "t_closeness", "t": asked.t})
+        promises = [KAnonymity(int(self.k)), *self._guarantees()]
         parameters = {
             name: value
             for name, value in self.get_params(deep=False).items()
@@ -117,7 +101,7 @@ class _FullDomain(Method):
             parameters,
             plan_columns(table, schema),
             domain.recoding(best.node, lattice, classes, out),
-            tuple(promises),
+            tuple(promise.promise() for promise in promises),
             table.n_rows,
         )
 
@@ -310,8 +294,14 @@ class Incognito(_FullDomain):
             best = lattice.optimal()
         return self._plan(table, schema, domain, lattice, best)
 
-    def _asked(self) -> _Asked:
-        return _Asked(self.l, self.diversity, self.c, self.t)
+    def _guarantees(self) -> list[ColumnGuarantee]:
+        made: list[ColumnGuarantee] = []
+        if self.l is not None:
+            c = self.c if self.diversity == "recursive" else None
+            made.append(LDiversity(self.l, self.diversity, c))
+        if self.t is not None:
+            made.append(TCloseness(self.t))
+        return made
 
     def _check(self) -> None:
         if self.search not in ("minimal", "optimal"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -10,19 +10,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes import Counts, Groups, SensitiveCounts, group
 from ..errors import ParameterError, SchemaError
+from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
-from ..kernels.group import group_rows
 from ..plan import ColumnMap, Maps
-from ..schema import Schema
+from ..schema import Kind, Schema
 from ..table import Table
 from ..table.encode import Column
-from .diversity import Sensitive
 from .lattice import Axis, Lattice, Node, NodeClasses
 
 Ints = NDArray[np.int64]
 
 _MOST_COUNTS = 1 << 26
+
+
+@dataclass(frozen=True)
+class CountedColumn:
+    """A sensitive column inside the counts of a class.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+    values : float array or list of str
+        Its dictionary.
+    columns : slice
+        Where its counts stand.
+    whole : int64 array
+        Its counts in the whole table.
+    """
+
+    name: str
+    kind: Kind
+    values: Any
+    columns: slice
+    whole: Ints
+
+
+def accept(
+    sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]
+) -> Callable[[Ints, Ints], NDArray[np.bool_]]:
+    """The test of classes that `Lattice` asks for: every sensitive column, every guarantee."""
+
+    def test(size: Ints, hist: Ints) -> NDArray[np.bool_]:
+        good = np.ones(len(size), dtype=bool)
+        if guarantees:
+            for one in sensitive:
+                counts = Counts.dense(hist[:, one.columns], one.whole)
+                column = SensitiveCounts(one.name, one.kind, one.values, counts)
+                for guarantee in guarantees:
+                    good &= guarantee.keeps(guarantee.reached(column))
+        return good
+
+    return test
 
 
 @dataclass(frozen=True)
@@ -40,7 +81,8 @@ class Domain:
         until the top level.
     codes, size, hist : arrays
         As in `Lattice`.
-    sensitive : tuple of Sensitive
+    sensitive : tuple of CountedColumn
+        What stands where in `hist`.
     """
 
     columns: tuple[Column, ...]
@@ -50,7 +92,7 @@ class Domain:
     codes: NDArray[np.uint32]
     size: Ints
     hist: Ints
-    sensitive: tuple[Sensitive, ...]
+    sensitive: tuple[CountedColumn, ...]
 
     def recoding(
         self, node: Node, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
@@ -124,24 +166,21 @@ def build(
         labels.append(names)
     for name in schema.sensitive:
         check_finite(table, name, schema.kinds.get(name) or table.kind(name))
-    group, n = group_rows([c.codes for c in columns], table.n_rows)
-    first = np.full(n, -1, dtype=np.int64)
-    first[group[::-1]] = np.arange(table.n_rows)[::-1]
-    codes = np.stack([c.codes[first].astype(np.uint32) for c in columns], axis=1)
-    size = np.bincount(group, minlength=n).astype(np.int64)
+    groups = group([c.codes for c in columns], table.n_rows)
+    codes = np.stack([c.codes[groups.first].astype(np.uint32) for c in columns], axis=1)
     hist, sensitive = (
-        _counts(table, schema, group, n) if diverse else (np.zeros((n, 0), np.int64), ())
+        _counts(table, schema, groups)
+        if diverse
+        else (np.zeros((groups.n_groups, 0), np.int64), ())
     )
-    # Groups in the order of their codes: nothing depends on the order of the rows.
-    order = np.lexsort(tuple(codes.T[::-1]))
     return Domain(
         tuple(columns),
         tuple(kinds),
         tuple(axes),
         tuple(labels),
-        np.ascontiguousarray(codes[order]),
-        size[order],
-        hist[order],
+        np.ascontiguousarray(codes),
+        groups.sizes,
+        hist,
         sensitive,
     )
 
@@ -185,10 +224,8 @@ def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str |
     return Axis(levels, shares), tuple(names)
 
 
-def _counts(
-    table: Table, schema: Schema, group: NDArray[Any], n: int
-) -> tuple[Ints, tuple[Sensitive, ...]]:
-    parts, sensitive, start = [], [], 0
+def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[CountedColumn, ...]]:
+    parts, sensitive, start, n = [], [], 0, groups.n_groups
     for name in schema.sensitive:
         column = table.column(
             name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
@@ -201,12 +238,11 @@ def _counts(
                 "more than can be counted",
                 hint="group its values, for example into bins",
             )
-        counts = np.bincount(group.astype(np.int64) * d + codes, minlength=n * d).reshape(n, d)
-        ordered = column.is_number or column.kind == "ordinal"
+        labels = groups.labels.astype(np.int64)
+        counts = np.bincount(labels * d + codes, minlength=n * d).reshape(n, d)
         parts.append(counts)
-        sensitive.append(
-            Sensitive(slice(start, start + d), ordered, counts.sum(axis=0) / len(codes))
-        )
+        place = slice(start, start + d)
+        sensitive.append(CountedColumn(name, column.kind, column.values, place, counts.sum(axis=0)))
         start += d
     return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
 

@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ..classes import Classes, group
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..guarantees import SLACK, Criterion, Disclosure, KAnonymity, LDiversity, rsd
+from ..guarantees import SLACK, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
@@ -19,7 +20,6 @@ from ..table import Binned, Column, Table, binned
 from ..table.encode import smallest
 from ..trees.expand import LEAF
 from ..trees.grow import Grown, Predictors
-from ..trees.prune import node_rsd
 from ..trees.responses import Responses
 from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
@@ -120,14 +120,13 @@ class PartitionMethod(Method):
                 )
 
     def _responses(self, table: Table, schema: Schema) -> Responses:
-        return Responses.of(
-            [
-                table.column(
-                    name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-                )
-                for name in schema.sensitive
-            ]
-        )
+        return Responses.of(self._sensitive(table, schema))
+
+    def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
+        return [
+            table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+            for name in schema.sensitive
+        ]
 
     def _rules(self, responses: Responses, min_leaf: int, cap: float, gain: int) -> Rules:
         classes = responses.categorical
@@ -144,8 +143,8 @@ class PartitionMethod(Method):
         caps[: len(responses.numeric) + len(classes)] = cap
         return Rules(min_leaf, caps, share, entropy, gain)
 
-    def _promises(self, responses: Responses | None, cap: float | None) -> list[Criterion]:
-        made: list[Criterion] = [KAnonymity(int(self.k))]
+    def _promises(self, responses: Responses | None, cap: float | None) -> list[Guarantee]:
+        made: list[Guarantee] = [KAnonymity(int(self.k))]
         if cap is not None and cap < 1:
             made.append(Disclosure(float(cap)))
         for criterion in self.criteria or ():
@@ -159,7 +158,7 @@ class PartitionMethod(Method):
         schema: Schema,
         quasi: Quasi,
         grown: Grown,
-        promises: Sequence[Criterion],
+        promises: Sequence[Guarantee],
     ) -> Plan:
         """The plan of a finished partition."""
         leaf = grown.column == LEAF
@@ -222,19 +221,32 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
                 )
 
 
-def kept_promises(tree: Tree, responses: Responses, layout: StatisticsLayout, cap: float) -> Tree:
+def kept_promises(tree: Tree, columns: Sequence[Column], cap: float) -> Tree:
     """The tree with every leaf merged into its parent until none tells more than `cap`.
 
-    The grower asks in 64-bit units; this asks again in the measure that the
-    release is verified by, for columns so skewed that rounding tells.
+    The grower asks in 64-bit units; this asks the measure that the release is
+    verified by, for columns so skewed that rounding tells.
+
+    Parameters
+    ----------
+    tree : Tree
+    columns : sequence of Column
+        The sensitive columns.
+    cap : float
+        The largest disclosure of a group.
     """
+    promise = Disclosure(cap)
     while True:
         grown = tree.grown
-        told = 1 - node_rsd(grown, responses, layout).min(axis=1)
-        worst = (grown.column == LEAF) & (told > cap) & (grown.parent >= 0)
-        if not worst.any():
+        classes = Classes.of(group([tree.leaf_of_rows()]), columns)
+        kept = np.ones(classes.n_groups, np.bool_)
+        for column in classes.sensitive.values():
+            kept &= promise.keeps(promise.reached(column))
+        parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~kept]]
+        parents = parents[parents >= 0]
+        if not len(parents):
             return tree
-        tree = tree.pruned(np.unique(grown.parent[worst]))
+        tree = tree.pruned(np.unique(parents))
 
 
 def conditions(
@@ -294,4 +306,4 @@ def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quas
     )
 
 
-__all__ = ["PartitionMethod", "Quasi", "full_tree", "kept_promises", "rsd"]
+__all__ = ["PartitionMethod", "Quasi", "full_tree", "kept_promises"]

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.group import group_rows
+from ..classes import Counts
+from ..classes import group as by_codes
+from ..classes.disclosure import Disclosed, of_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,10 +80,8 @@ def predict(features: Sequence[Feature], responses: Floats, training: Bools) -> 
         "linear": least squares (of least norm where it is not unique);
         "tree": a regression tree for each response.
     """
-    key, n_kinds = group_rows([f.codes.astype(np.uint32) for f in features])
-    kind = key.astype(np.int64)
-    first = np.empty(n_kinds, np.int64)
-    first[kind[::-1]] = np.arange(len(kind))[::-1]
+    alike = by_codes([f.codes for f in features])
+    kind, first, n_kinds = alike.labels, alike.first, alike.n_groups
     weight = np.bincount(kind[training], minlength=n_kinds).astype(float)
     total = np.stack(
         [np.bincount(kind[training], y[training], minlength=n_kinds) for y in responses.T], axis=1
@@ -210,22 +210,23 @@ def left_uncertain(group: Ints, responses: Floats) -> Left:
         Every number from 0 up to the largest occurs.
     responses : float array of shape (n, r)
     """
-    n = np.bincount(group).astype(float)
-    span = responses.max(axis=0) - responses.min(axis=0)
-    y = (responses - responses.mean(axis=0)) / np.where(span > 0, span, 1)
-    total = np.stack([np.bincount(group, column) for column in y.T], axis=1)
-    outside = np.stack([np.bincount(group, column**2) for column in y.T], axis=1)
-    centred = y - (total / n[:, None])[group]
-    inside = np.stack([np.bincount(group, column**2) for column in centred.T], axis=1)
-    ratio = np.divide(inside, outside, out=np.ones_like(inside), where=outside > 0)
-    ratio[ratio < 1e-12] = 0  # nothing but rounding
+    groups = by_codes([group])
+    told, error = [], []
+    for y in responses.T:
+        values, codes = np.unique(y, return_inverse=True)
+        told.append(of_numbers(Counts.of(groups, codes, len(values)), values))
+        away = (y - y.mean()) / (float(np.ptp(y)) or 1.0)
+        error.append(np.bincount(group, away**2))
+    over = Disclosed.over_columns(Disclosed.of(each, groups.sizes) for each in told)
+    assert over is not None
+    explained = (np.stack(told) * np.stack(error)).sum() / np.stack(error).sum()
     return Left(
-        len(n),
-        float(ratio.mean()),
-        float((ratio * n[:, None]).sum() / (n.sum() * ratio.shape[1])),
-        float(ratio.min()),
-        float(ratio.mean(axis=1).min()),
-        float(1 - inside.sum() / outside.sum()),
+        groups.n_groups,
+        1 - over.mean_over_groups,
+        1 - over.mean_over_records,
+        1 - over.worst,
+        1 - float(np.mean(told, axis=0).max()),
+        float(explained),
     )
 
 

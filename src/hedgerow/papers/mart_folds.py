@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..classes import group
 from ..engines import transform
 from ..engines.partitions import route
-from ..kernels.group import group_rows
 from ..methods.full_domain import Datafly
 from ..methods.mart import MART
 from ..methods.mondrian import Mondrian
@@ -157,8 +157,7 @@ def _by_datafly(data: Experiment, fold: Fold, k: int) -> Release:
         values = recoded.get(name, table.column(name))
         column = read(pa.table({name: values})).column(name, kind="categorical")
         features.append(Feature(list(column.values), column.codes.astype(np.int64)))
-    key, _ = group_rows([f.codes.astype(np.uint32) for f in features])
-    return features, key.astype(np.int64)
+    return features, group([f.codes for f in features]).labels.astype(np.int64)
 
 
 def unchanged(data: Experiment) -> list[Feature]:

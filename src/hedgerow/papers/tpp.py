@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.group import group_rows
+from ..classes import Counts, group
+from ..classes.diversity import frequency
 from ..methods.mondrian import Mondrian
 from ..methods.tpp import TreePatternPreserving, TreeSettings
 from ..methods.tpp.builder import BuiltTree, Node
@@ -277,15 +278,12 @@ def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Any:
 def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
     """K, and L of the sensitive column, over the released predictors."""
     table = read(released)
-    ids = group_rows([table.column(n, kind="categorical").codes for n in table.names])[0]
-    ids = ids.astype(np.int64)
-    sizes = np.bincount(ids)
+    groups = group([table.column(n, kind="categorical").codes for n in table.names])
+    k = int(groups.sizes.min())
     if sensitive is None:
-        return int(sizes.min()), None
-    codes = np.unique(sensitive.to_numpy(dtype=str), return_inverse=True)[1]
-    width = int(codes.max()) + 1
-    counts = np.bincount(ids * width + codes, minlength=len(sizes) * width).reshape(-1, width)
-    return int(sizes.min()), float((sizes / counts.max(axis=1)).min())
+        return k, None
+    values, codes = np.unique(sensitive.to_numpy(dtype=str), return_inverse=True)
+    return k, float(frequency(Counts.of(groups, codes, len(values))).min())
 
 
 def _folds(n: int, folds: int, seed: int) -> list[NDArray[np.int64]]:

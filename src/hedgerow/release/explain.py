@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import Any
 
+from ..guarantees import from_promise
 from ..notation import moment, number
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 
@@ -46,7 +46,7 @@ def explain(plan: Plan) -> str:
         if names:
             lines.append(f"  {words}: {', '.join(names)}")
     lines += ["", "Promises"]
-    lines += [f"  - {promise_in_words(promise)}" for promise in plan.promises] or ["  none"]
+    lines += [f"  - {from_promise(promise).words()}" for promise in plan.promises] or ["  none"]
     return "\n".join([*lines, "", recoding_in_words(plan.recoding)])
 
 
@@ -54,40 +54,6 @@ def explain(plan: Plan) -> str:
 def recoding_in_words(recoding: Recoding) -> str:
     """What a recoding does, in words; every kind registers its own."""
     return f"Recoding of the kind {recoding.kind!r}."
-
-
-def promise_in_words(promise: Mapping[str, Any]) -> str:
-    """One promise of a plan as a sentence; a kind without words of its own is spelled out."""
-    kind = promise.get("kind")
-    if kind == "k_anonymity" and "k" in promise:
-        return (
-            "every combination of released quasi-identifier values is shared by at "
-            f"least {promise['k']} records"
-        )
-    if kind == "disclosure" and "maximum" in promise:
-        share = f"{100 * (1 - promise['maximum']):g}%"
-        return (
-            f"in every released group, and for {_columns(promise)}, guessing from the group "
-            "leaves an "
-            f"intruder at least {share} of the squared error of guessing from the whole table"
-        )
-    if kind == "l_diversity" and "l" in promise:
-        return (
-            f"every released group is {promise['l']:g}-diverse "
-            f"({promise.get('diversity')}) in {_columns(promise)}"
-        )
-    if kind == "t_closeness" and "t" in promise:
-        return (
-            f"in every released group the values of {_columns(promise)} are distributed as "
-            "in the whole table, "
-            f"up to an earth mover's distance of {promise['t']:g}"
-        )
-    told = ", ".join(f"{key} = {value}" for key, value in promise.items() if key != "kind")
-    return f"{str(kind).replace('_', ' ')}" + (f" ({told})" if told else "")
-
-
-def _columns(promise: Mapping[str, Any]) -> str:
-    return ", ".join(promise.get("columns") or ()) or "every sensitive column"
 
 
 @recoding_in_words.register

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..guarantees import from_promise
 from ..plan import Partition, Plan, Recoded
-from .explain import promise_in_words
 
 _NOTATION = {
     "range": "`[27-39]` says that the value lies between 27 and 39, both included "
@@ -94,7 +94,7 @@ def recipient(
                 "Every record becomes its combinations, whose weights sum to 1.",
             ]
     lines += ["", "## What was promised, and verified on this very file", ""]
-    lines += [f"- {promise_in_words(promise)}." for promise in plan.promises] or ["- Nothing."]
+    lines += [f"- {from_promise(promise).words()}." for promise in plan.promises] or ["- Nothing."]
     grouped = plan.recoding.yardstick == "classes"  # altered cells make no groups to speak of
     if grouped and plan.names("quasi"):
         lines += [
@@ -106,17 +106,17 @@ def recipient(
     if grouped and told is not None:
         lines += [
             "",
-            "Guessing a sensitive value from the group's mean or shares leaves this part of "
-            "the squared error "
-            "of guessing it from the whole table (1: the group gives nothing away; 0: everything):",
+            "*Disclosure* is how much of a sensitive column a group gives away: the part of the "
+            "squared error of guessing a value from the whole table that guessing it from the "
+            "group's mean or shares takes off (0: the group gives nothing away; 1: everything):",
             "",
-            "| sensitive column | mean over groups | mean over records | worst group |",
+            "| disclosure of | mean over groups | mean over records | worst group |",
             "|---|---|---|---|",
         ]
         lines += [
             f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
             f"{r['worst']:.3f} |"
-            for name, r in told["responses"].items()
+            for name, r in told["columns"].items()
         ]
     lines += beside
     lines += [

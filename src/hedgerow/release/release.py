@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..classes import disclosure, sizes
+from ..classes.disclosure import Disclosed
 from ..files import write_private
 from ..guarantees import Check
 from ..methods.base import Method
@@ -20,7 +22,6 @@ from ..schema import Schema
 from ..table import Table, read
 from ..table.write import write_table
 from .explain import recoding_in_words
-from .numbers import disclosure, over_responses, sizes
 from .recipient import recipient
 from .record import record
 from .truthfulness import identical
@@ -119,23 +120,26 @@ class Release:
         Returns
         -------
         dict
-            ``rows``, ``groups`` (count, extremes, quartiles), ``disclosure`` (RSD: mean
-            over groups, formula 10; over records; worst; also per sensitive column) and
-            ``checks``; plain data, ready for JSON.
+            ``rows``, ``groups`` (count, extremes, quartiles), ``disclosure`` (0 nothing, 1
+            all: mean over groups, over records, worst; ``columns`` has each sensitive
+            column) and ``checks``; plain data, ready for JSON.
         """
         if self._summary is None:
             made = classes(self.plan, self.released)
-            told = disclosure(made)
-            overall = over_responses(told)
+            told = {
+                name: Disclosed.of(disclosure.of_column(column), made.sizes)
+                for name, column in made.sensitive.items()
+            }
+            overall = Disclosed.over_columns(told.values())
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
-                "groups": sizes(made.sizes),
+                "groups": sizes.summary(made.sizes).to_json(),
                 "disclosure": None
                 if overall is None
                 else {
                     **overall.to_json(),
-                    "responses": {name: d.to_json() for name, d in told.items()},
+                    "columns": {name: each.to_json() for name, each in told.items()},
                 },
                 "checks": [check_to_json(check) for check in self.checks],
             }

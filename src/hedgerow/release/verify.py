@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..classes import Classes, group
 from ..errors import PromiseError, SchemaError
-from ..guarantees import Check, Classes, from_promise
-from ..kernels.group import group_rows
+from ..guarantees import Check, from_promise
 from ..kernels.threads import side_by_side
 from ..plan import Partition, Plan, PlanColumn
 from ..table import Column, Table
@@ -77,11 +77,12 @@ def verify(
 
 def classes(plan: Plan, released: Table) -> Classes:
     """The released groups: records that share all released quasi-identifier values."""
-    group, n_groups = group_rows(
+    found = group(
         [released.column(n, kind="categorical").codes for n in plan.names("quasi")], released.n_rows
     )
-    sensitive = {c.name: _sensitive(c, released) for c in plan.columns if c.role == "sensitive"}
-    return Classes(group, n_groups, sensitive)
+    return Classes.of(
+        found, [_sensitive(c, released) for c in plan.columns if c.role == "sensitive"]
+    )
 
 
 def _sensitive(column: PlanColumn, released: Table) -> Column:

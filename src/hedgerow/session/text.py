@@ -28,10 +28,9 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     ]
     if told is not None:
         lines.append(
-            "Error left to an intruder who guesses from a group: "
-            f"{told['mean_over_groups']:.3f} on average over "
-            f"groups, {told['mean_over_records']:.3f} over records, {told['worst']:.3f} in "
-            "the worst group (1 is all)."
+            "Disclosure, what a group tells of the sensitive columns (0 nothing, 1 all): "
+            f"{told['mean_over_groups']:.3f} on average over groups, "
+            f"{told['mean_over_records']:.3f} over records, {told['worst']:.3f} in the worst group."
         )
     return lines
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...classes import Counts, FloatArray, group
 from ...kernels.windows import best_windows
 from ...table import Column, Table
 from ..design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
-from ..grouping import Counts, FloatArray, Grouping, IntArray, count, group
 from ..intervals import Rate, bootstrap, relative, wilson
 from ..pairing import Pair
 from ..released_values import Extent
@@ -35,7 +35,7 @@ class _Arm:
     """A table to learn from: its classes and where their cells are."""
 
     extents: Sequence[Extent]
-    labels: IntArray
+    labels: npt.NDArray[np.uint32]
     codes: npt.NDArray[Any]
     values: FloatArray
     number: bool
@@ -45,14 +45,14 @@ class _Arm:
     ) -> npt.NDArray[Any]:
         """Train on the kept rows, predict for the people."""
         rows = np.flatnonzero(keep)
-        grouping = group([self.labels[rows]])
-        if grouping.n_groups > MAX_CLASSES:
-            chosen = np.zeros(grouping.n_groups, np.bool_)
-            chosen[np.linspace(0, grouping.n_groups - 1, MAX_CLASSES).astype(np.int64)] = True
-            rows = rows[chosen[grouping.labels]]
-            grouping = group([self.labels[rows]])
-        counts = count(grouping, self.codes[rows], len(self.values))
-        first = rows[grouping.first]
+        groups = group([self.labels[rows]])
+        if groups.n_groups > MAX_CLASSES:
+            chosen = np.zeros(groups.n_groups, np.bool_)
+            chosen[np.linspace(0, groups.n_groups - 1, MAX_CLASSES).astype(np.int64)] = True
+            rows = rows[chosen[groups.labels]]
+            groups = group([self.labels[rows]])
+        counts = Counts.of(groups, self.codes[rows], len(self.values))
+        first = rows[groups.first]
         if learner == "nearest":
             return nearest(self.extents, first, people, self.number, counts, self.values)
         return predict(
@@ -159,9 +159,7 @@ def _attack_column(
     before = _Arm(
         point_extents(pair.extents), pair.original_classes.labels, own.codes, values, number
     )
-    public = count(
-        Grouping(np.zeros(len(order), np.int64), 1), released_codes[order], len(released_values)
-    )
+    public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
     base = _baselines(public, released_values, y, number)
     out = []
     for learner in learners:

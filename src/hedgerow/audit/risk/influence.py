@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...classes import FloatArray, IntArray
 from ..design_matrix import design_known, design_released, feature_columns, known_rows
-from ..grouping import FloatArray, IntArray
 from ..pairing import Pair
 
 MAX_ROWS = 20_000

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...classes import Counts, FloatArray, IntArray
 from ..design_matrix import Known, distances
-from ..grouping import Counts, FloatArray, IntArray
 from ..released_values import Extent
 
 LEARNERS = ("tree", "gradient boosting", "nearest", "linear")

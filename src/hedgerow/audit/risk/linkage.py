@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...classes import FloatArray, IntArray, group
 from ...errors import ParameterError
 from ..design_matrix import Known, distances, known_rows
-from ..grouping import FloatArray, IntArray, group
 from ..intervals import wilson
 from ..pairing import Pair
 from ..released_values import Extent
@@ -52,11 +52,11 @@ def linking_attacks(
             "quasi-identifiers: " + ", ".join(map(repr, lost))
         )
     chosen = chosen[:MAX_COLUMNS]
-    grouping = group([e.codes for e in chosen], pair.n_rows)
-    first, sizes = grouping.first, grouping.sizes.astype(np.float64)
+    groups = group([e.codes for e in chosen], pair.n_rows)
+    first, sizes = groups.first, groups.sizes.astype(np.float64)
     n = pair.n_rows
     picked = pair.canonical[np.unique(np.linspace(0, n - 1, min(people, n)).astype(np.int64))]
-    own = grouping.labels[picked]
+    own = groups.labels[picked].astype(np.int64)
     known = known_rows(chosen, picked)
     before = group([e.domain.codes for e in chosen], n)
     unprotected = 1.0 / before.sizes[before.labels[picked]]

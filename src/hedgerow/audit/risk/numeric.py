@@ -1,89 +1,19 @@
-"""What a class gives away about numeric values: RSD, the covariance test, matching."""
+"""What a class gives away about numeric values: the covariance test, matching."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc
 
+from ...classes import Counts, FloatArray, Groups
 from ...kernels.windows import best_windows
-from ..grouping import Counts, FloatArray, Grouping
 
 TOLERANCES = (0.05, 0.10, 0.20)
 
 
-def rsd(counts: Counts, values: FloatArray) -> FloatArray:
-    """Relative squared distance of one response in each class (formula 10).
-
-    The squared error of guessing the class's mean over that of guessing the
-    public mean. A class whose denominator is 0 counts as 1.
-
-    Parameters
-    ----------
-    counts : Counts
-        The response's values by class.
-    values : float array, shape (n_values,)
-        The number behind each code; NaN for missing, which is left out.
-
-    References
-    ----------
-    Li, Sarkar, Digression and value concatenation, formula (10); Liew, Choi,
-    Liew (1985).
-    """
-    y, weight = values[counts.values], counts.counts * np.isfinite(values[counts.values])
-    y = np.where(weight > 0, y, 0.0)
-    total = weight.sum()
-    if not total:
-        return np.ones(counts.n_groups)
-    overall = float((weight * y).sum() / total)
-    spread = float(np.abs(y[weight > 0] - overall).max())
-    if spread == 0:
-        return np.ones(counts.n_groups)
-    y = np.where(weight > 0, (y - overall) / spread, 0.0)
-    n = counts.per_group(weight.astype(np.float64))
-    mean = counts.per_group(weight * y) / np.maximum(n, 1)
-    within = counts.per_group(weight * (y - mean[counts.groups]) ** 2)
-    against = within + n * mean * mean
-    known = against > 1e-24 * np.maximum(n, 1)
-    return np.where(known, within / np.where(known, against, 1.0), 1.0)
-
-
-def spread_summary(ratio: FloatArray, sizes: npt.NDArray[np.integer]) -> dict[str, Any]:
-    """RSD and disclosure (1 - RSD) over the classes: never one number alone.
-
-    ``mean_groups`` is formula (10); ``mean_records`` weighs classes by size and
-    stays near 1 - R2 whatever the method; ``worst`` is what the most exposed
-    class gives away.
-    """
-    # exact sums, whatever the order of the classes
-    over_classes = math.fsum(ratio) / len(ratio)
-    over_records = math.fsum(ratio * sizes) / float(sizes.sum())
-    return {
-        "rsd": {
-            "mean_groups": over_classes,
-            "mean_records": over_records,
-            "worst": float(ratio.min()),
-            "quantiles": {
-                f"{q:.2f}": float(v)
-                for q, v in zip(
-                    (0.05, 0.25, 0.5, 0.75, 0.95),
-                    np.quantile(ratio, [0.05, 0.25, 0.5, 0.75, 0.95]),
-                    strict=True,
-                )
-            },
-        },
-        "disclosure": {
-            "mean_groups": 1 - over_classes,
-            "mean_records": 1 - over_records,
-            "worst": float(1 - ratio.min()),
-        },
-    }
-
-
-def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | None:
+def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     """For each class the p-value that its covariances are those of the table (formula 9).
 
     L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
@@ -91,7 +21,7 @@ def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | N
 
     Parameters
     ----------
-    grouping : Grouping
+    groups : Groups
         The released classes.
     responses : float array, shape (n_rows, r)
         The numeric responses; no missing values.
@@ -113,18 +43,18 @@ def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | N
     sign, log_overall = np.linalg.slogdet(overall)
     if sign <= 0 or np.linalg.cond(overall) > 1e12:
         return None
-    large = np.flatnonzero(grouping.sizes > r)
-    place = np.full(grouping.n_groups, -1)
+    large = np.flatnonzero(groups.sizes > r)
+    place = np.full(groups.n_groups, -1)
     place[large] = np.arange(len(large))
-    labels = place[grouping.labels]
+    labels = place[groups.labels]
     y, labels = y[labels >= 0], labels[labels >= 0]
-    sizes, groups = grouping.sizes[large], len(large)
-    mean = np.stack([np.bincount(labels, y[:, j], groups) / sizes for j in range(r)], axis=1)
+    sizes, n_large = groups.sizes[large], len(large)
+    mean = np.stack([np.bincount(labels, y[:, j], n_large) / sizes for j in range(r)], axis=1)
     y = y - mean[labels]
-    inside = np.empty((groups, r, r))
+    inside = np.empty((n_large, r, r))
     for i in range(r):
         for j in range(i, r):
-            s = np.bincount(labels, y[:, i] * y[:, j], groups)
+            s = np.bincount(labels, y[:, i] * y[:, j], n_large)
             inside[:, i, j] = inside[:, j, i] = s / (sizes - 1)
     spread = np.sqrt(np.einsum("gii->gi", inside))
     regular = (spread > 1e-12).all(axis=1)
@@ -134,7 +64,7 @@ def covariance_test(grouping: Grouping, responses: FloatArray) -> FloatArray | N
     regular &= (signs > 0) & (logs > floor)
     trace = np.einsum("gij,ji->g", inside, np.linalg.inv(overall))
     statistic = (sizes - 1) * (log_overall - np.where(regular, logs, 0.0) + trace - r)
-    p = np.zeros(grouping.n_groups)
+    p = np.zeros(groups.n_groups)
     p[large] = np.where(regular, chdtrc(r * (r + 1) / 2, np.maximum(statistic, 0.0)), 0.0)
     return p
 

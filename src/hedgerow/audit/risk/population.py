@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ...classes import FloatArray
 from ...errors import InputError
 from ...table import Table
 from ..design_matrix import Known, known_table
-from ..grouping import FloatArray
 from ..pairing import Pair
 
 

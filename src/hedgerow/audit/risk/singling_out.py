@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..grouping import IntArray
+from ...classes import IntArray
 from ..intervals import relative, wilson
 from ..pairing import Pair
 from ..released_values import Extent

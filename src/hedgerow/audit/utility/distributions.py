@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...classes import FloatArray
 from ...table import Column
-from ..grouping import FloatArray
 from ..pairing import Pair
 from ..released_values import Extent
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..grouping import FloatArray
+from ...classes import FloatArray
 from ..pairing import Pair
 from ..released_values import Extent
 

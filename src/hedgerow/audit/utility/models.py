@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...classes import FloatArray, IntArray
 from ...errors import ParameterError
 from ...table import Column
 from ..design_matrix import design_known, design_released, known_rows
-from ..grouping import FloatArray, IntArray
 from ..pairing import Pair
 
 MAX_ROWS = 10_000

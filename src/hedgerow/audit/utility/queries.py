@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..grouping import FloatArray, group
+from ...classes import FloatArray, group
 from ..pairing import Pair
 from ..released_values import Extent
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ...classes import Classes, group
+from ...classes.diversity import frequency
 from ...errors import ParameterError, SchemaError
 from ...plan import Maps, Plan
 from ...schema import Schema
@@ -384,18 +386,12 @@ def _check_columns(target: Any, names: Sequence[str]) -> None:
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
     """L of a released table: the least n / max frequency over the classes of the predictors."""
-    ids = np.zeros(released.n_rows, np.int64)
-    for name in plan.names("quasi"):
-        column = released.column(name, kind="categorical")
-        _, ids = np.unique(ids * (column.n_values + 1) + column.codes, return_inverse=True)
-    sizes = np.bincount(ids)
-    least = float("inf")
-    for name in sensitive:
-        column = released.column(name, kind="categorical")
-        width = column.n_values + 1
-        top = np.bincount(ids * width + column.codes, minlength=len(sizes) * width)
-        least = min(least, float((sizes / top.reshape(-1, width).max(axis=1)).min()))
-    return least
+    quasi, shown = (
+        [released.column(name, kind="categorical") for name in names]
+        for names in (plan.names("quasi"), sensitive)
+    )
+    classes = Classes.of(group([c.codes for c in quasi], released.n_rows), shown)
+    return min(float(frequency(c.counts).min()) for c in classes.sensitive.values())
 
 
 def _series(y: Any) -> tuple[str | None, Any]:

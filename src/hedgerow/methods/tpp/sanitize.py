@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...classes import Counts, Groups, group
+from ...classes.diversity import frequency
 from ...errors import InfeasibleError
 from ...notation import concatenation
 from .builder import BuiltTree, Node
@@ -91,7 +93,6 @@ class Sanitizer:
         self.bits = min(t.bits for t in self.targets)
         self.ensemble = any(t.ensemble for t in self.targets)
         self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
-        self._classes: tuple[tuple[int, ...], NDArray[np.int64]] | None = None
         for target, response in zip(self.targets, self.responses, strict=True):
             target.fit(self.columns, response)
 
@@ -142,30 +143,21 @@ class Sanitizer:
 
     def privacy(self, plans: Sequence[ColumnPlan]) -> tuple[int, float | None]:
         """K: the smallest class over the released predictors; L: the least n / max frequency."""
-        ids = self.classes(plans)
-        sizes = np.bincount(ids)
-        k = int(sizes[sizes > 0].min())
-        least: float | None = None
-        for codes in self.sensitive:
-            width = int(codes.max()) + 1
-            frequency = np.bincount(ids * width + codes, minlength=len(sizes) * width)
-            top = frequency.reshape(len(sizes), width).max(axis=1)
-            reached = float((sizes[sizes > 0] / top[sizes > 0]).min())
-            least = reached if least is None else min(least, reached)
-        return k, least
+        groups = self.classes(plans)
+        least = [
+            float(frequency(Counts.of(groups, codes, int(codes.max()) + 1)).min())
+            for codes in self.sensitive
+        ]
+        return int(groups.sizes.min()), min(least, default=None)
 
-    def classes(self, plans: Sequence[ColumnPlan]) -> NDArray[np.int64]:
-        """The class of every record over the released predictors, densely numbered."""
-        ids = np.zeros(self.responses[0].n, np.int64)
-        n_ids = 1
-        for column, plan in zip(self.columns, plans, strict=True):
-            if plan.n_groups == 1:
-                continue
-            ids = ids * plan.n_groups + plan.group[column.codes]
-            seen = np.bincount(ids, minlength=n_ids * plan.n_groups) > 0
-            rank = np.cumsum(seen) - 1
-            ids, n_ids = rank[ids], int(seen.sum())
-        return ids
+    def classes(self, plans: Sequence[ColumnPlan]) -> Groups:
+        """The classes of the records over the released predictors."""
+        told = [
+            plan.group[column.codes]
+            for column, plan in zip(self.columns, plans, strict=True)
+            if plan.n_groups > 1
+        ]
+        return group(told, self.responses[0].n)
 
     def released(self, plans: Sequence[ColumnPlan]) -> list[Predictor]:
         """The sanitized columns, encoded as a recipient would encode them."""

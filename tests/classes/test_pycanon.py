@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hedgerow.audit.grouping import count, group
-from hedgerow.audit.risk import classes, disclosure
+from hedgerow.classes import Counts, closeness, diversity, group, likeness, sizes
 
 ROWS = [
     ("a", "flu", 3),
@@ -34,8 +33,8 @@ ROWS = [
 
 def counts_of(column):
     values, codes = np.unique([r[column] for r in ROWS], return_inverse=True)
-    grouping = group([np.unique([r[0] for r in ROWS], return_inverse=True)[1]])
-    return grouping, count(grouping, codes, len(values))
+    groups = group([np.unique([r[0] for r in ROWS], return_inverse=True)[1]])
+    return groups, Counts.of(groups, codes, len(values))
 
 
 # (distinct l, whole entropy l, alpha, t, basic beta, enhanced beta, delta) as pycanon prints them;
@@ -70,22 +69,22 @@ def counts_of(column):
     ],
 )
 def test_figures_equal_pycanon(column, printed):
-    grouping, counts = counts_of(column)
+    groups, counts = counts_of(column)
     distinct, entropy, alpha, t, basic, enhanced, delta = printed
-    assert classes.sizes_summary(grouping)["k"] == 4
-    assert disclosure.distinct(counts).min() == distinct
-    assert math.floor(disclosure.entropy(counts).min()) == entropy
-    assert disclosure.largest_share(counts).max() == pytest.approx(alpha)
-    closeness = disclosure.closeness_equal if column == 1 else disclosure.closeness_ordered
-    assert closeness(counts).max() == pytest.approx(t)
-    assert disclosure.basic_beta(counts).max() == pytest.approx(basic)
-    assert disclosure.enhanced_beta(counts)[0] == pytest.approx(enhanced)
-    assert disclosure.delta(counts).max() == pytest.approx(delta)
+    assert sizes.summary(groups.sizes).smallest == 4
+    assert diversity.distinct(counts).min() == distinct
+    assert math.floor(diversity.entropy(counts).min()) == entropy
+    assert diversity.largest_share(counts).max() == pytest.approx(alpha)
+    distance = closeness.equal if column == 1 else closeness.ordered
+    assert distance(counts).max() == pytest.approx(t)
+    assert likeness.basic_beta(counts).max() == pytest.approx(basic)
+    assert likeness.enhanced_beta(counts)[0] == pytest.approx(enhanced)
+    assert likeness.delta(counts).max() == pytest.approx(delta)
 
 
 def test_recursive_diversity_follows_the_definition_where_pycanon_sorts_the_other_way():
     # class a has 3 none, 2 flu, 1 cold: r1 / r3 = 3; pycanon divides the smallest by the largest
     _, counts = counts_of(1)
-    assert disclosure.recursive(counts, 3)[0] == pytest.approx(3.0)
+    assert diversity.recursive(counts, 3)[0] == pytest.approx(3.0)
     # class b of the pay column has four single values: both ways of sorting give 1 / 1
-    assert disclosure.recursive(counts_of(2)[1], 4)[1] == pytest.approx(1.0)
+    assert diversity.recursive(counts_of(2)[1], 4)[1] == pytest.approx(1.0)

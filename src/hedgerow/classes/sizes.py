@@ -1,58 +1,97 @@
-"""Equivalence classes: k, sizes, uniques and the risk of being re-identified."""
+"""How large the classes are: k, uniques, and what a record's class says about finding it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..grouping import Grouping, IntArray, group
+from .groups import Groups, IntArray, group
 
 BoolArray = npt.NDArray[np.bool_]
 
 
-def sizes_summary(grouping: Grouping) -> dict[str, Any]:
-    """k, the number of classes and how their sizes are distributed.
+@dataclass(frozen=True)
+class SizeSummary:
+    """The sizes of classes in a few numbers.
 
-    Missing equals missing: two rows are in one class when every released cell
-    is the same, missing cells included.
+    Parameters
+    ----------
+    groups : int
+        Number of classes.
+    smallest, largest : int
+        Records of the smallest class (k) and of the largest.
+    lower_quartile, median, upper_quartile : int
+        Of the sizes, every class counting once; each is the size of a class.
+    mean : float
+    uniques : int
+        Records that are alone in their class.
+    unique_share : float
+        The same as a share of all records.
+    histogram : tuple of mapping
+        Classes and records by size, in bins that double: ``from``, ``to``,
+        ``classes``, ``records``.
     """
-    sizes = grouping.sizes
-    quantiles = np.quantile(sizes, [0.25, 0.5, 0.75], method="inverted_cdf")
-    return {
-        "k": int(sizes.min()),
-        "classes": grouping.n_groups,
-        "average_size": float(sizes.mean()),
-        "largest": int(sizes.max()),
-        "quartiles": [int(q) for q in quantiles],
-        "uniques": int((sizes == 1).sum()),
-        "unique_share": float((sizes == 1).sum() / sizes.sum()),
-        "histogram": _histogram(sizes),
-    }
+
+    groups: int
+    smallest: int
+    lower_quartile: int
+    median: int
+    mean: float
+    upper_quartile: int
+    largest: int
+    uniques: int
+    unique_share: float
+    histogram: tuple[dict[str, int], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**vars(self), "histogram": [dict(entry) for entry in self.histogram]}
+
+
+def summary(sizes: IntArray) -> SizeSummary:
+    """Summarise the sizes of classes; at least one class.
+
+    Examples
+    --------
+    >>> made = summary(np.array([4, 1, 3]))
+    >>> made.smallest, made.median, made.uniques, made.histogram[1]
+    (1, 3, 1, {'from': 2, 'to': 3, 'classes': 1, 'records': 3})
+    """
+    low, first, middle, third, high = (
+        int(q) for q in np.quantile(sizes, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf")
+    )
+    uniques = int(np.count_nonzero(sizes == 1))
+    return SizeSummary(
+        groups=len(sizes),
+        smallest=low,
+        lower_quartile=first,
+        median=middle,
+        mean=float(sizes.mean()),
+        upper_quartile=third,
+        largest=high,
+        uniques=uniques,
+        unique_share=uniques / int(sizes.sum()),
+        histogram=tuple(_histogram(sizes)),
+    )
 
 
 def _histogram(sizes: IntArray) -> list[dict[str, int]]:
-    """Classes and records by size, in bins that double."""
     bins = np.floor(np.log2(sizes)).astype(np.int64)
-    rows = []
-    for b in range(int(bins.max()) + 1):
-        chosen = sizes[bins == b]
-        rows.append(
-            {
-                "from": 1 << b,
-                "to": (2 << b) - 1,
-                "classes": len(chosen),
-                "records": int(chosen.sum()),
-            }
-        )
-    return rows
+    classes = np.bincount(bins)
+    records = np.bincount(bins, sizes).astype(np.int64)
+    return [
+        {"from": 1 << b, "to": (2 << b) - 1, "classes": int(c), "records": int(r)}
+        for b, (c, r) in enumerate(zip(classes, records, strict=True))
+    ]
 
 
 def wildcard_k(
-    grouping: Grouping,
-    codes: Sequence[npt.NDArray[np.integer]],
+    groups: Groups,
+    codes: Sequence[npt.NDArray[Any]],
     wild: Sequence[BoolArray],
     candidates: int = 1000,
 ) -> int:
@@ -60,16 +99,16 @@ def wildcard_k(
 
     It is at least k, so a few of the smallest classes that match nobody else settle it.
     """
-    smallest = np.argsort(grouping.sizes, kind="stable")[:candidates]
-    found = int(wildcard_sizes(grouping, codes, wild, smallest)[smallest].min())
-    if found == grouping.sizes.min():
+    smallest = np.argsort(groups.sizes, kind="stable")[:candidates]
+    found = int(wildcard_sizes(groups, codes, wild, smallest)[smallest].min())
+    if found == groups.sizes.min():
         return found
-    return int(wildcard_sizes(grouping, codes, wild).min())
+    return int(wildcard_sizes(groups, codes, wild).min())
 
 
 def wildcard_sizes(
-    grouping: Grouping,
-    codes: Sequence[npt.NDArray[np.integer]],
+    groups: Groups,
+    codes: Sequence[npt.NDArray[Any]],
     wild: Sequence[BoolArray],
     only: IntArray | None = None,
 ) -> IntArray:
@@ -77,7 +116,7 @@ def wildcard_sizes(
 
     Parameters
     ----------
-    grouping : Grouping
+    groups : Groups
         The strict classes.
     codes : sequence of integer arrays, shape (n_rows,)
         Released codes, one array a quasi-identifier.
@@ -91,18 +130,18 @@ def wildcard_sizes(
     int64 array, shape (n_groups,)
         At least the strict size of the class.
     """
-    first, sizes = grouping.first, grouping.sizes
+    first, sizes = groups.first, groups.sizes
     if not any(w.any() for w in wild):
         return sizes
     keys = np.stack([np.asarray(c)[first].astype(np.int64) for c in codes])
-    pattern = np.zeros(grouping.n_groups, np.int64)
+    pattern = np.zeros(groups.n_groups, np.int64)
     for j, w in enumerate(wild):
         pattern |= w[first].astype(np.int64) << j
     patterns = np.unique(pattern)
     members = {int(p): np.flatnonzero(pattern == p) for p in patterns}
-    asked = np.zeros(grouping.n_groups, np.bool_)
+    asked = np.zeros(groups.n_groups, np.bool_)
     asked[slice(None) if only is None else only] = True
-    out = np.zeros(grouping.n_groups, np.int64)
+    out = np.zeros(groups.n_groups, np.int64)
     for p in members:
         mine = members[p][asked[members[p]]]
         if not len(mine):

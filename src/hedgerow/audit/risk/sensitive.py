@@ -1,0 +1,94 @@
+"""What the classes of a table give away about one sensitive column, in the audit's figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...classes import (
+    FloatArray,
+    IntArray,
+    SensitiveCounts,
+    closeness,
+    disclosure,
+    diversity,
+    likeness,
+)
+from ...hierarchy import Hierarchy
+from ..histograms import scatter
+from .numeric import matching
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def sensitive_summary(
+    column: SensitiveCounts, hierarchy: Hierarchy | None = None
+) -> dict[str, Any]:
+    """Every measure of one sensitive column.
+
+    Parameters
+    ----------
+    column : SensitiveCounts
+        Its values by class.
+    hierarchy : Hierarchy, optional
+        For t-closeness with hierarchical distances.
+    """
+    told, sizes = disclosure.of_column(column), column.counts.sizes
+    return {
+        "kind": column.kind,
+        **diversity_summary(column, hierarchy),
+        "matching": matching(column.counts, column.by_code) if column.is_number else None,
+        **disclosure_summary(told, sizes),
+        "scatter": scatter(sizes, told),
+    }
+
+
+def diversity_summary(
+    column: SensitiveCounts, hierarchy: Hierarchy | None = None
+) -> dict[str, Any]:
+    """Diversity, closeness and likeness, each of the class that does worst."""
+    counts = column.counts
+    l = int(diversity.distinct(counts).min())
+    enhanced, holds = likeness.enhanced_beta(counts)
+    hierarchical = None
+    if hierarchy is not None:
+        names = [*map(str, column.values), "(missing)"][: counts.n_values]
+        hierarchical = float(closeness.hierarchical(counts, names, hierarchy).max())
+    return {
+        "distinct_l": l,
+        "entropy_l": float(diversity.entropy(counts).min()),
+        # at l = 1 the definition says nothing about a class: the sum is the whole of it
+        "recursive_c": float(diversity.recursive(counts, l).max()) if l >= 2 else None,
+        "alpha": float(diversity.largest_share(counts).max()),
+        "t_equal": float(closeness.equal(counts).max()),
+        "t_ordered": float(closeness.ordered(counts).max())
+        if column.kind != "categorical"
+        else None,
+        "t_hierarchical": hierarchical,
+        "basic_beta": float(likeness.basic_beta(counts).max()),
+        "enhanced_beta": enhanced,
+        "enhanced_beta_holds": holds,
+        "delta": float(likeness.delta(counts).max()),
+        "delta_classes_lacking_a_value": likeness.lacking(counts),
+    }
+
+
+def disclosure_summary(told: FloatArray, sizes: IntArray) -> dict[str, Any]:
+    """Disclosure over the classes, never one number alone; and the papers' RSD, where high is good.
+
+    ``mean_groups`` counts every class once, as the RSD of formula (10) does;
+    ``mean_records`` weighs classes by size and stays near R2 whatever the method;
+    ``worst`` is what the most exposed class gives away.
+    """
+    over = disclosure.Disclosed.of(told, sizes)
+    quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
+    return {
+        "rsd": 1 - over.mean_over_groups,
+        "disclosure": {
+            "mean_groups": over.mean_over_groups,
+            "mean_records": over.mean_over_records,
+            "worst": over.worst,
+            "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
+        },
+    }

@@ -1,0 +1,227 @@
+"""The classes of a table with the counts of its sensitive columns: what promises are checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.threads import side_by_side
+from ..schema import Kind
+from ..table import Column, Table
+from .counts import Counts, FloatArray
+from .groups import Groups, IntArray, group
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitiveCounts:
+    """A sensitive column as its dictionary and its counts per class.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"numeric", "categorical", "ordinal", "date", "boolean"}
+    values : float array or list of str
+        The distinct values that occur, in their order.
+    counts : Counts
+        By position in `values`; a missing value has the code ``len(values)``.
+    """
+
+    name: str
+    kind: Kind
+    values: Any
+    counts: Counts
+
+    def __repr__(self) -> str:  # no person's value
+        return f"SensitiveCounts({self.name!r}, {self.kind!r}, {len(self.values)} values)"
+
+    @classmethod
+    def of(cls, groups: Groups, column: Column) -> SensitiveCounts:
+        """Count a column in every class."""
+        n_values = column.n_values + column.has_missing
+        counts = Counts.of(groups, column.codes, n_values)
+        return cls(column.name, column.kind, column.values, counts)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether `values` are numbers (numeric columns and dates)."""
+        return self.kind in ("numeric", "date")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the values means something."""
+        return self.is_number or self.kind == "ordinal"
+
+    @property
+    def n_known(self) -> int:
+        """Number of distinct values, missing not counted; also the code of a missing value."""
+        return len(self.values)
+
+    @property
+    def by_code(self) -> FloatArray:
+        """The number behind each code, NaN for missing; shape (n_values,)."""
+        known = np.asarray(self.values, np.float64)
+        return np.append(known, np.nan)[: self.counts.n_values]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classes:
+    """Equivalence classes of a table: their sizes, and the counts of its sensitive columns.
+
+    Missing equals missing, strictly: a missing value matches another missing one.
+
+    Parameters
+    ----------
+    sizes : int64 array, shape (n_groups,)
+        Records of each class.
+    sensitive : mapping of str to SensitiveCounts
+    persons : int64 array, shape (n_groups,), optional
+        Different people of each class, where a person may have several records.
+    weights : float array, shape (n_groups,), optional
+        Summed sampling weights of each class, where records stand for more than one person.
+    """
+
+    sizes: IntArray
+    sensitive: Mapping[str, SensitiveCounts]
+    persons: IntArray | None = None
+    weights: FloatArray | None = None
+
+    def __repr__(self) -> str:  # no person's value
+        return f"Classes({self.n_groups:,} classes, {self.n_records:,} records)"
+
+    @classmethod
+    def of(cls, groups: Groups, columns: Iterable[Column] = ()) -> Classes:
+        """The classes of rows, with their sensitive columns."""
+        chosen = list(columns)
+        made = side_by_side(
+            lambda column: SensitiveCounts.of(groups, column), chosen, groups.n_rows * len(chosen)
+        )
+        return cls(groups.sizes, {each.name: each for each in made})
+
+    @classmethod
+    def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:
+        """The classes of records that share all values of some columns, compared as text.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> people = Table(pa.table({"job": ["a", "a", "b"], "ill": ["x", "y", "x"]}))
+        >>> made = Classes.of_table(people, ["job"], ["ill"])
+        >>> made.sizes.tolist(), made.sensitive["ill"].counts.counts.tolist()
+        ([2, 1], [1, 1, 1])
+        """
+        codes = [table.column(name, kind="categorical").codes for name in quasi]
+        return cls.of(group(codes, table.n_rows), [table.column(name) for name in sensitive])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of classes."""
+        return len(self.sizes)
+
+    @property
+    def n_records(self) -> int:
+        """Records of all classes together."""
+        return int(self.sizes.sum())
+
+    @property
+    def people(self) -> IntArray:
+        """What k counts: different people where they are known, else records."""
+        return self.sizes if self.persons is None else self.persons
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The classes of some batches: the codes of each, its size and its sensitive values."""
+
+    keys: tuple[IntArray, ...]
+    sizes: IntArray
+    counts: tuple[Counts, ...]
+
+    @property
+    def cells(self) -> int:
+        return len(self.sizes) + sum(len(c.counts) for c in self.counts)
+
+    def __add__(self, other: _Part) -> _Part:
+        n = len(self.sizes)
+        keys = [np.concatenate(pair) for pair in zip(self.keys, other.keys, strict=True)]
+        both = group(keys, n + len(other.sizes))
+        labels = both.labels.astype(np.int64)
+        sizes = np.zeros(both.n_groups, np.int64)
+        sizes[labels[:n]] += self.sizes
+        sizes[labels[n:]] += other.sizes
+        counts = []
+        for a, b in zip(self.counts, other.counts, strict=True):
+            m = max(a.n_values, b.n_values)
+            counts.append(
+                a.placed(groups=labels[:n], n_groups=both.n_groups, n_values=m)
+                + b.placed(groups=labels[n:], n_groups=both.n_groups, n_values=m)
+            )
+        return _Part(tuple(k[both.first] for k in keys), sizes, tuple(counts))
+
+
+class ClassesCounter:
+    """Classes counted batch by batch, in any order of the rows.
+
+    All batches use the same codes; a dictionary may grow while they come.
+
+    Examples
+    --------
+    >>> counter = ClassesCounter()
+    >>> counter.add([np.array([0, 1])], [np.array([0, 0])])
+    >>> counter.add([np.array([1, 1])], [np.array([1, 0])])
+    >>> made = counter.finish([("ill", "categorical", ["flu", "none"])])
+    >>> made.sizes.tolist(), made.sensitive["ill"].counts.counts.tolist()
+    ([1, 3], [1, 2, 1])
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+
+    def add(
+        self,
+        quasi: Sequence[npt.NDArray[Any]],
+        sensitive: Sequence[npt.NDArray[Any]],
+        n_rows: int | None = None,
+    ) -> None:
+        """Count a batch.
+
+        Parameters
+        ----------
+        quasi, sensitive : sequences of integer arrays, each of shape (n_rows,)
+            Codes of the columns that make the classes, and of the sensitive ones.
+        n_rows : int, optional
+            Rows of the batch, needed where it has no quasi-identifier.
+        """
+        groups = group(quasi, n_rows)
+        part = _Part(
+            tuple(codes[groups.first].astype(np.int64) for codes in quasi),
+            groups.sizes,
+            tuple(Counts.of(groups, codes, int(codes.max(initial=-1)) + 1) for codes in sensitive),
+        )
+        # parts of like size are added, so that no cell is moved more than a few times
+        while self._parts and self._parts[-1].cells <= 2 * part.cells:
+            part = self._parts.pop() + part
+        self._parts.append(part)
+
+    def finish(self, columns: Sequence[tuple[str, Kind, Any]]) -> Classes:
+        """The classes of all batches.
+
+        Parameters
+        ----------
+        columns : sequence of (name, kind, values)
+            The sensitive columns' dictionaries, in the order of their codes.
+        """
+        if not self._parts:
+            self.add([], [np.zeros(0, np.int64) for _ in columns])
+        while len(self._parts) > 1:
+            last = self._parts.pop()
+            self._parts[-1] = self._parts[-1] + last
+        part = self._parts[0]
+        made = {}
+        for (name, kind, values), counts in zip(columns, part.counts, strict=True):
+            n_values = max(len(values), counts.n_values)
+            made[name] = SensitiveCounts(name, kind, values, counts.placed(n_values=n_values))
+        return Classes(part.sizes, made)

@@ -1,0 +1,166 @@
+"""How much of the public uncertainty about a sensitive column each class takes away.
+
+0 tells no more than the whole table, 1 tells all. The papers measure what is
+left instead: their RSD (Li & Sarkar 2014, formula 10) is 1 - disclosure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.measures import brier_disclosures, number_disclosures
+from .classes import SensitiveCounts
+from .counts import Counts, FloatArray
+from .groups import IntArray
+
+_SPLIT = float((1 << 27) + 1)
+"""Veltkamp's constant, which cuts a double into two halves of 26 bits."""
+
+
+def of_column(column: SensitiveCounts) -> FloatArray:
+    """The disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
+
+    For numbers and dates `of_numbers`, otherwise `of_categories`. Missing values
+    take no part; a class without a known value tells nothing.
+    """
+    if column.is_number:
+        return of_numbers(column.counts, column.by_code)
+    return of_categories(column.counts, column.n_known)
+
+
+def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:
+    """The public squared error, less that of guessing the class's mean, as a part of the former.
+
+    1 minus a term of formula (10) in Li & Sarkar (2014). A class whose records
+    all lie at the public mean tells nothing by this measure.
+
+    Parameters
+    ----------
+    counts : Counts
+        The column's values by class.
+    values : float array, shape (n_values,)
+        The number behind each code; NaN for missing, which is left out.
+
+    Examples
+    --------
+    >>> from hedgerow.classes import group
+    >>> values = np.array([10.0, 20.0, 30.0])
+    >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
+    >>> of_numbers(made, values).round(3).tolist()
+    [1.0, 0.692]
+    """
+    away = deviations(values, counts.totals)
+    return number_disclosures(counts.counts, away[counts.values], counts.starts)
+
+
+def deviations(values: FloatArray, totals: IntArray) -> FloatArray:
+    """Values less their mean, times a power of two that brings them into [-2, 2].
+
+    The mean is exact to twice the digits of a double: neither giants that cancel
+    each other nor values far from 0 round the others away.
+
+    Parameters
+    ----------
+    values : float array, shape (n_values,)
+        NaN stays NaN.
+    totals : int64 array, shape (n_values,)
+        Records of each value.
+    """
+    known = np.isfinite(values) & (totals > 0)
+    away = np.full(len(values), np.nan)
+    if not known.any():
+        return away
+    y, n = values[known], totals[known]
+    whole = bool((y == np.rint(y)).all())
+    y = np.ldexp(y, -int(np.frexp(np.abs(y).max())[1]))
+    records = int(n.sum())
+    parts = _products(y, n)
+    mean = math.fsum(parts) / records
+    rest = math.fsum(parts + _products(np.array([-mean]), np.array([records]))) / records
+    off = (y - mean) - rest
+    if not whole:  # at the mean, but for the rounding of decimals to doubles
+        off[np.abs(off) <= np.finfo(float).eps * np.abs(y)] = 0.0
+    away[known] = off
+    return away
+
+
+def _products(values: FloatArray, times: IntArray) -> list[float]:
+    """Numbers whose sum is that of the products, exactly (for up to 2^27 times)."""
+    upper = values * _SPLIT - (values * _SPLIT - values)  # 26 bits
+    return [*(upper * times).tolist(), *((values - upper) * times).tolist()]
+
+
+def of_categories(counts: Counts, n_known: int) -> FloatArray:
+    """The Brier score of guessing the public shares, less that of the class's own, as a part of it.
+
+    |p - P|^2 / (1 - 2 p.P + P.P) over the known values, for shares p of the class
+    and P of the table.
+
+    Parameters
+    ----------
+    counts : Counts
+        The column's values by class.
+    n_known : int
+        Codes from here on are missing values, which are left out.
+
+    Examples
+    --------
+    >>> from hedgerow.classes import group
+    >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
+    >>> of_categories(made, 2).round(3).tolist()
+    [1.0, 0.2]
+    """
+    totals = counts.totals[:n_known]
+    public = np.full(counts.n_values, -1.0)
+    public[:n_known] = totals / max(int(totals.sum()), 1)
+    whole = math.fsum((public[:n_known] ** 2).tolist())
+    return brier_disclosures(counts.counts, public[counts.values], counts.starts, whole)
+
+
+@dataclass(frozen=True)
+class Disclosed:
+    """Disclosure over the classes: never one number alone, because each misleads.
+
+    Parameters
+    ----------
+    mean_over_groups : float
+        Every class counts once.
+    mean_over_records : float
+        Every record counts once; near the share of the variance that the classes explain.
+    worst : float
+        Of the class that tells most.
+    """
+
+    mean_over_groups: float
+    mean_over_records: float
+    worst: float
+
+    @classmethod
+    def of(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
+        """Summarise the disclosure of classes of these sizes; sums are exact in any order."""
+        if not len(disclosure):
+            return cls(0.0, 0.0, 0.0)
+        groups = math.fsum(disclosure.tolist()) / len(disclosure)
+        records = math.fsum((disclosure * sizes).tolist()) / float(sizes.sum())
+        return cls(groups, records, float(disclosure.max()))
+
+    @classmethod
+    def over_columns(cls, each: Iterable[Disclosed]) -> Disclosed | None:
+        """The means over several columns and the worst of any; None without a column."""
+        told = list(each)
+        if not told:
+            return None
+        return cls(
+            math.fsum(d.mean_over_groups for d in told) / len(told),
+            math.fsum(d.mean_over_records for d in told) / len(told),
+            max(d.worst for d in told),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)

@@ -1,0 +1,187 @@
+"""What a group tells, as compiled formulas: one home for the grower, the checks and the audit.
+
+Each formula reads a group's counts as one stretch of an array, whether the
+stretch holds every value of a column (a node's statistics) or only those that
+occur (the sparse counts of a class). Disclosure comes as a fraction, so that
+``told > cap * public`` asks without dividing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def number_terms(n, total, square):  # type: ignore[no-untyped-def]
+    """What a group tells of a number, as (told, public); told / public is its disclosure.
+
+    The public squared error, less that of guessing the group's mean, as a part of
+    the public squared error: (total^2 / n) / square, the complement of a term of
+    formula (10) in Li & Sarkar (2014).
+
+    Parameters
+    ----------
+    n : number
+        Records with a known value.
+    total, square : float
+        Sums of the values and of their squares, about the public mean.
+    """
+    return total * total, n * square
+
+
+@njit(cache=True, nogil=True)
+def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-def]
+    """What a group tells of a category, as (told, public); told / public is its disclosure.
+
+    The Brier score of guessing the public shares P, less that of guessing the
+    group's shares p, as a part of the former: |p - P|^2 / (1 - 2 p.P + P.P).
+
+    Parameters
+    ----------
+    counts : array
+        The group's records by value, from `begin` to `end`.
+    public : float array
+        Public share of the value at the same place; below 0 leaves it out (missing).
+    begin, end : int
+    rest : float
+        Sum of the squared public shares of the values that have no place.
+    """
+    known = 0.0
+    for c in range(begin, end):
+        if public[c] >= 0.0:
+            known += counts[c]
+    apart = 0.0
+    square = 0.0
+    for c in range(begin, end):
+        p = public[c]
+        if p >= 0.0:
+            apart += (counts[c] - known * p) ** 2
+            square += counts[c] * (1.0 - 2.0 * p) + known * p * p
+    return apart + known * known * rest, known * (square + known * rest)
+
+
+@njit(cache=True, nogil=True)
+def largest(counts, begin, end):  # type: ignore[no-untyped-def]
+    """The largest count from `begin` to `end`; 0 where there is none."""
+    most = counts[begin] if end > begin else 0
+    for c in range(begin, end):
+        most = max(most, counts[c])
+    return most
+
+
+@njit(cache=True, nogil=True)
+def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
+    """Entropy in nats of the counts from `begin` to `end`, which sum to n."""
+    h = 0.0
+    for c in range(begin, end):
+        if counts[c] > 0:
+            h -= counts[c] / n * np.log(counts[c] / n)
+    return h
+
+
+@njit(cache=True, nogil=True)
+def _number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
+    told = np.zeros(starts.shape[0] - 1)
+    for g in range(told.shape[0]):
+        widest = 0.0  # the fraction does not change with the unit, and squares must not vanish
+        for c in range(starts[g], starts[g + 1]):
+            widest = max(widest, abs(deviation[c]))
+        if widest == 0.0:
+            continue
+        n, total, lost, square = 0, 0.0, 0.0, 0.0
+        for c in range(starts[g], starts[g + 1]):
+            d = deviation[c] / widest
+            if np.isnan(d):
+                continue
+            n += counts[c]
+            term = counts[c] * d
+            # the sum's rounding is kept apart (Neumaier), because deviations cancel
+            both = total + term
+            lost += (total - both) + term if abs(total) >= abs(term) else (term - both) + total
+            total = both
+            square += term * d
+        a, b = number_terms(n, total + lost, square)
+        told[g] = min(a / b, 1.0)
+    return told
+
+
+def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints) -> Floats:
+    """`number_terms` of every class, divided; 0 where the public error is 0.
+
+    Parameters
+    ----------
+    counts : array of shape (n_cells,)
+        Records by class and value.
+    deviation : float array of shape (n_cells,)
+        The cells' values less the public mean; NaN for missing.
+    starts : int64 array of shape (n_classes + 1,)
+        Where each class begins, with the end of the last.
+    """
+    return np.asarray(_number_disclosures(counts, deviation, starts), np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
+    told = np.zeros(starts.shape[0] - 1)
+    for g in range(told.shape[0]):
+        here = 0.0
+        for c in range(starts[g], starts[g + 1]):
+            if public[c] >= 0.0:
+                here += public[c] ** 2
+        rest = max(whole - here, 0.0)
+        a, b = brier_terms(counts, public, starts[g], starts[g + 1], rest)
+        if b > 0.0:
+            told[g] = min(a / b, 1.0)
+    return told
+
+
+def brier_disclosures(
+    counts: npt.NDArray[Any], public: Floats, starts: Ints, whole: float
+) -> Floats:
+    """`brier_terms` of every class, divided; 0 where the public error is 0.
+
+    Parameters
+    ----------
+    counts : array of shape (n_cells,)
+        Records by class and value.
+    public : float array of shape (n_cells,)
+        Public share of each cell's value; below 0 for missing.
+    starts : int64 array of shape (n_classes + 1,)
+        Where each class begins, with the end of the last.
+    whole : float
+        Sum of all squared public shares.
+    """
+    return np.asarray(_brier_disclosures(counts, public, starts, whole), np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _largest_counts(counts, starts):  # type: ignore[no-untyped-def]
+    found = np.zeros(starts.shape[0] - 1, counts.dtype)
+    for g in range(found.shape[0]):
+        found[g] = largest(counts, starts[g], starts[g + 1])
+    return found
+
+
+def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
+    """`largest` of every class."""
+    return np.asarray(_largest_counts(counts, starts))
+
+
+@njit(cache=True, nogil=True)
+def _entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
+    found = np.zeros(sizes.shape[0])
+    for g in range(found.shape[0]):
+        found[g] = entropy(counts, starts[g], starts[g + 1], sizes[g])
+    return found
+
+
+def entropies(counts: npt.NDArray[Any], starts: Ints, sizes: npt.NDArray[Any]) -> Floats:
+    """`entropy` of every class; `sizes` are the sums of its counts."""
+    return np.asarray(_entropies(counts, starts, sizes), np.float64)

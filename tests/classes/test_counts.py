@@ -1,0 +1,109 @@
+"""Sparse counts, whole and batch by batch, against dictionaries."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.classes import Classes, ClassesCounter, Counts, Groups, group
+from hedgerow.errors import UnsupportedError
+from hedgerow.table import Table
+
+rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 6)), max_size=60)
+
+
+def cells(counts: Counts) -> dict[tuple[int, int], int]:
+    found = zip(counts.groups.tolist(), counts.values.tolist(), counts.counts.tolist(), strict=True)
+    listed = [((g, v), n) for g, v, n in found]
+    assert listed == sorted(listed)
+    return dict(listed)
+
+
+@given(rows, st.sampled_from([7, 500]))
+def test_counts_of_rows(made: list[tuple[int, int, int]], n_values: int) -> None:
+    labels = np.array([a for a, _, _ in made], np.int64)
+    codes = np.array([c for _, _, c in made], np.uint16)
+    groups = group([labels])
+    counts = Counts.of(groups, codes, n_values)
+    assert cells(counts) == Counter(
+        (int(g), int(c)) for g, c in zip(groups.labels, codes, strict=True)
+    )
+    assert counts.sizes.tolist() == groups.sizes.tolist()
+    assert counts.totals.tolist() == np.bincount(codes, minlength=n_values).tolist()
+    assert counts.starts.tolist() == [
+        int((counts.groups < g).sum()) for g in range(groups.n_groups + 1)
+    ]
+    full = np.zeros((groups.n_groups, n_values), np.int64)
+    np.add.at(full, (groups.labels, codes), 1)
+    assert cells(Counts.dense(full)) == cells(counts)
+
+
+@given(rows, st.integers(0, 60))
+def test_counts_of_parts_add_up(made: list[tuple[int, int, int]], cut: int) -> None:
+    table = np.array(made, np.int64).reshape(-1, 3)
+    groups = group([table[:, 0]])
+    parts = [
+        Counts.of(Groups(groups.labels[part], groups.first), table[part, 2], 7)
+        for part in (slice(0, cut), slice(cut, None))
+    ]
+    assert cells(parts[0] + parts[1]) == cells(Counts.of(groups, table[:, 2], 7))
+
+
+def test_counts_of_other_classes_do_not_add_up() -> None:
+    one, two = Counts.dense(np.ones((2, 3), np.int64)), Counts.dense(np.ones((2, 4), np.int64))
+    with pytest.raises(ValueError, match="other classes"):
+        one + two
+    with pytest.raises(UnsupportedError, match="more pairs than can be numbered"):
+        Counts.dense(np.ones((2, 3), np.int64)).placed(n_groups=1 << 40, n_values=1 << 30)
+
+
+def test_counts_under_other_numbers() -> None:
+    counts = Counts.dense(np.array([[1, 2], [3, 4], [0, 5]]))
+    merged = counts.placed(groups=np.array([1, 0, 1]), n_groups=2)
+    assert cells(merged) == {(0, 0): 3, (0, 1): 4, (1, 0): 1, (1, 1): 7}
+    turned = counts.placed(values=np.array([2, 0]), n_values=3)
+    assert cells(turned) == {(0, 0): 2, (0, 2): 1, (1, 0): 4, (1, 2): 3, (2, 0): 5}
+
+
+@given(rows, st.lists(st.integers(0, 60), max_size=4))
+def test_classes_counted_batch_by_batch(made: list[tuple[int, int, int]], cuts: list[int]) -> None:
+    table = np.array(made, np.int64).reshape(-1, 3)
+    counter = ClassesCounter()
+    for part in np.split(table, sorted(min(c, len(table)) for c in cuts)):
+        counter.add([part[:, 0], part[:, 1]], [part[:, 2]])
+    found = counter.finish([("y", "numeric", np.arange(6.0))])
+    groups = group([table[:, 0], table[:, 1]])
+    assert found.sizes.tolist() == groups.sizes.tolist()
+    missing = bool((table[:, 2] == 6).any())
+    assert found.sensitive["y"].counts.n_values == 6 + missing
+    assert cells(found.sensitive["y"].counts) == cells(Counts.of(groups, table[:, 2], 7))
+
+
+def test_batches_without_rows_or_quasi_identifiers() -> None:
+    counter = ClassesCounter()
+    assert counter.finish([("y", "categorical", [])]).n_groups == 0
+    counter = ClassesCounter()
+    counter.add([], [np.array([0, 1])], 2)
+    counter.add([], [np.array([1])], 1)
+    found = counter.finish([("y", "categorical", ["a", "b"])])
+    assert found.sizes.tolist() == [3]
+    assert found.sensitive["y"].counts.counts.tolist() == [1, 2]
+
+
+def test_classes_of_a_table_show_no_value() -> None:
+    people = Table(pa.table({"job": ["x", "x", None], "ill": ["flu", None, "flu"]}))
+    made = Classes.of(
+        group([people.column("job", kind="categorical").codes]),
+        [people.column("ill", kind="categorical")],
+    )
+    assert made.sizes.tolist() == [2, 1]
+    assert made.people is made.sizes
+    assert Classes(made.sizes, {}, persons=np.array([1, 1])).people.tolist() == [1, 1]
+    assert cells(made.sensitive["ill"].counts) == {(0, 0): 1, (0, 1): 1, (1, 0): 1}
+    assert repr(made) == "Classes(2 classes, 3 records)"
+    assert repr(made.sensitive["ill"]) == "SensitiveCounts('ill', 'categorical', 1 values)"
