@@ -1,0 +1,397 @@
+"""Disclosure by proper scores: what a class takes off an intruder's loss.
+
+An intruder forecasts the sensitive value of a member of a class. Public
+knowledge is the distribution in the whole table, the release adds the
+distribution in the class. Under a proper score every record has a vector (its
+number; the events "at most t"; the cell between cuts; its category), P and p are
+the vectors' means over the table and over the class, and the disclosure is
+
+    gain / sum over the class's records of max(loss, U / 4),   gain = n |p - P|^2
+
+where loss is the squared distance of a record's vector from P, and U its mean
+over the table. Both sides are sums over records, so a union of classes never
+tells more than the worse of its parts. The floor U / 4 keeps a rule that holds
+for nearly everybody ("healthy") from counting as told.
+
+Figures are doubles with a bound on their rounding. Whether a class exceeds a cap
+is decided exactly: by integers or fractions wherever the bound leaves it open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .counts import Counts
+from .disclosure import deviations
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Kind = Literal["number", "ordinal", "category"]
+
+PARTS = 16
+"""Cuts stand at the sixteenths of the known values."""
+_EPS = float(np.finfo(np.float64).eps)
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Told:
+    """Gain and loss of every class under one score, in a unit of the score's own.
+
+    Parameters
+    ----------
+    gain, against : float64 arrays of shape (n_groups,)
+        The disclosure is gain / against, and 0 where both are 0.
+    slack : float64 array of shape (n_groups,)
+        Bound on the rounding of gain - cap * against for every cap in [0, 1].
+    """
+
+    gain: Floats
+    against: Floats
+    slack: Floats
+
+    @property
+    def disclosure(self) -> Floats:
+        """In [0, 1]; 0 tells nothing, 1 tells all."""
+        ratio = np.divide(
+            self.gain, self.against, out=np.zeros_like(self.gain), where=self.against > 0
+        )
+        return np.clip(ratio, 0.0, 1.0)
+
+
+class Score(Protocol):
+    """One proper score of a column."""
+
+    name: str
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        ...
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """Whether a class of these values and counts tells more than `cap`, exactly."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """What everybody knows of a sensitive column: how often each value occurs in the table.
+
+    Parameters
+    ----------
+    kind : {"number", "ordinal", "category"}
+        Numbers are scored by squared, ranked and local scores, ordinal columns
+        by ranked and local ones, categories by the Brier score.
+    counts : int64 array of shape (d,)
+        Records of every distinct known value, in the order of the values.
+    missing : int
+        Records without a value.
+    values : float64 array of shape (d,), optional
+        The numbers, ascending.
+    """
+
+    kind: Kind
+    counts: Ints
+    missing: int = 0
+    values: Floats | None = None
+
+    @property
+    def n_values(self) -> int:
+        """Distinct known values; also the code of a missing one."""
+        return len(self.counts)
+
+    @cached_property
+    def cuts(self) -> Ints:
+        """Codes t of the events "value <= t", ascending, all below the largest value.
+
+        The distinct lower quantiles b/16, and for every value that holds more
+        than 1/16 of the known records that value and the next lower one, so
+        that a heavy value has a cell of its own.
+        """
+        total, below = int(self.counts.sum()), np.cumsum(self.counts)
+        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * total)
+        heavy = np.flatnonzero(self.counts * PARTS > total)
+        chosen = np.unique(np.concatenate([quantiles, heavy, heavy - 1]))
+        return chosen[(chosen >= 0) & (chosen < self.n_values - 1)].astype(np.int64)
+
+    @cached_property
+    def cell(self) -> Ints:
+        """Cell between the cuts of every known value; shape (d,)."""
+        return np.searchsorted(self.cuts, np.arange(self.n_values)).astype(np.int64)
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The scores that this kind of column is judged by."""
+        made: list[Score] = []
+        if int(np.count_nonzero(self.counts)) > 1:
+            if self.kind == "category":
+                made.append(Shares("brier", np.arange(self.n_values), self.counts))
+            else:
+                if self.kind == "number":
+                    assert self.values is not None
+                    made.append(Squared(self.values, self.counts))
+                made.append(Ranked(self.cell, self.counts))
+                made.append(Shares("local", self.cell, self.counts))
+        known = int(self.counts.sum())
+        if self.missing and known:
+            flag = np.append(np.zeros(self.n_values, np.int64), 1)
+            made.append(Shares("missing", flag, np.append(self.counts, self.missing)))
+        return tuple(made)
+
+
+def disclosure(public: Public, counts: Counts) -> dict[str, Floats]:
+    """The disclosure of every class by every score of a column.
+
+    Parameters
+    ----------
+    public : Public
+    counts : Counts
+        The column's codes by class; a missing value has the code `public.n_values`.
+
+    Returns
+    -------
+    dict of str to float64 array of shape (n_groups,)
+        Keys among "squared", "ranked", "local", "brier", "missing"; values in [0, 1].
+        A column of one value tells nothing and has no score.
+    """
+    return {score.name: score.told(seen).disclosure for score, seen in _judged(public, counts)}
+
+
+def worst(public: Public, counts: Counts) -> Floats:
+    """The largest disclosure of every class by any score: the column's disclosure."""
+    each = list(disclosure(public, counts).values())
+    return np.max(each, axis=0) if each else np.zeros(counts.n_groups)
+
+
+def exceeding(public: Public, counts: Counts, cap: float) -> Bools:
+    """Which classes tell more than `cap` by any score, decided exactly.
+
+    `cap` stands for the decimal number that is written for it.
+    """
+    limit = Fraction(repr(float(cap)))
+    over = np.zeros(counts.n_groups, np.bool_)
+    for score, seen in _judged(public, counts):
+        told = score.told(seen)
+        apart = told.gain - float(limit) * told.against
+        over |= apart > told.slack
+        for group in np.flatnonzero((np.abs(apart) <= told.slack) & ~over):
+            part = slice(seen.starts[group], seen.starts[group + 1])
+            over[group] = score.exceeds(seen.values[part], seen.counts[part], limit)
+    return over
+
+
+def _judged(public: Public, counts: Counts) -> Iterator[tuple[Score, Counts]]:
+    """Every score with the records that it speaks of: missing ones take part in the flag alone."""
+    known = _known(counts, public.n_values)
+    for score in public.scores:
+        yield score, counts if score.name == "missing" else known
+
+
+def _known(counts: Counts, n_known: int) -> Counts:
+    """The counts without the code of missing values."""
+    if n_known >= counts.n_values:
+        return counts
+    kept = counts.values < n_known
+    return Counts(
+        counts.groups[kept], counts.values[kept], counts.counts[kept], counts.n_groups, n_known
+    )
+
+
+def _cells(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Ints]]:
+    """Dense counts of the cells, a block of classes at a time."""
+    step = max(1, _CHUNK // n_cells)
+    for begin in range(0, counts.n_groups, step):
+        end = min(begin + step, counts.n_groups)
+        part = slice(counts.starts[begin], counts.starts[end])
+        key = (counts.groups[part] - begin) * n_cells + cell[counts.values[part]]
+        dense = np.bincount(key, counts.counts[part], (end - begin) * n_cells)
+        yield slice(begin, end), dense.reshape(end - begin, n_cells)
+
+
+class Shares:
+    """The Brier score of categories, and of numbers between cuts ("local").
+
+    Parameters
+    ----------
+    name : str
+    cell : int64 array of shape (d,)
+        The category of every code.
+    counts : int64 array of shape (d,)
+        Records of every code in the table.
+    """
+
+    def __init__(self, name: str, cell: Ints, counts: Ints) -> None:
+        self.name = name
+        self.cell = cell
+        self.total = np.bincount(cell, counts).astype(np.int64)
+        self.n = int(self.total.sum())
+        square = sum(int(c) ** 2 for c in self.total)
+        # in units of 1 / (4 N^3): the loss of a record of each cell, not below U / 4
+        self.floor = self.n**2 - square
+        self.loss = [
+            max(4 * self.n * (self.n**2 - 2 * self.n * int(c) + square), self.floor * self.n)
+            for c in self.total
+        ]
+        self._weight = np.array([w / (4 * self.n**3) for w in self.loss])
+        self._public = self.total / self.n
+        self._square = square / self.n**2
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        cells = self.cell[counts.values]
+        if len(self.total) == len(self.cell):  # every code is a cell of its own
+            number, groups = counts.counts.astype(np.float64), counts
+            inside = groups.per_group(number * number)
+            cross = groups.per_group(number * self._public[cells])
+        else:
+            inside, cross = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
+            for part, dense in _cells(counts, self.cell, len(self.total)):
+                inside[part] = (dense * dense).sum(axis=1)
+                cross[part] = dense @ self._public
+        n = counts.sizes.astype(np.float64)
+        rows = np.maximum(n, 1.0)
+        gain = inside / rows - 2 * cross + n * self._square
+        against = counts.per_group(counts.counts * self._weight[cells])
+        return Told(
+            np.maximum(gain, 0.0),
+            against,
+            16 * _EPS * (inside / rows + 2 * cross + n * self._square + against),
+        )
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """gain > cap * loss in whole numbers: sum (c N - C n)^2 against the floored losses."""
+        seen: dict[int, int] = {}
+        for cell, c in zip(self.cell[codes].tolist(), number.tolist(), strict=True):
+            seen[cell] = seen.get(cell, 0) + int(c)
+        n = sum(seen.values())
+        gain = sum(
+            (seen.get(i, 0) * self.n - int(total) * n) ** 2 for i, total in enumerate(self.total)
+        )
+        loss = sum(c * self.loss[cell] for cell, c in seen.items())
+        # gain / (n N^2) > cap * loss / (4 N^3)
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+
+
+class Ranked:
+    """The ranked score: events "value <= t" at the cuts.
+
+    Parameters
+    ----------
+    cell : int64 array of shape (d,)
+        Cell between the cuts of every code.
+    counts : int64 array of shape (d,)
+    """
+
+    name = "ranked"
+
+    def __init__(self, cell: Ints, counts: Ints) -> None:
+        self.cell = cell
+        total = np.bincount(cell, counts).astype(np.int64)
+        self.n = int(total.sum())
+        self.below = [int(c) for c in np.cumsum(total)[:-1]]
+        losses = [
+            sum(((k <= b) * self.n - below) ** 2 for b, below in enumerate(self.below))
+            for k in range(len(total))
+        ]
+        self.floor = sum(int(c) * loss for c, loss in zip(total, losses, strict=True))
+        # in units of 1 / (4 N^3)
+        self.loss = [max(4 * self.n * loss, self.floor) for loss in losses]
+        self._weight = np.array([w / (4 * self.n**3) for w in self.loss])
+        self._public = np.array(self.below) / self.n
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        n = counts.sizes.astype(np.float64)
+        gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
+        for part, dense in _cells(counts, self.cell, len(self._weight)):
+            share = np.cumsum(dense, axis=1)[:, :-1] / np.maximum(n[part], 1.0)[:, None]
+            apart = np.where(n[part, None] > 0, share - self._public, 0.0)
+            gain[part] = n[part] * (apart * apart).sum(axis=1)
+            # every difference of two shares is off by at most 2 eps
+            slack[part] = n[part] * (4 * _EPS * np.abs(apart).sum(axis=1) + 64 * _EPS**2)
+        against = counts.per_group(counts.counts * self._weight[self.cell[counts.values]])
+        return Told(gain, against, slack + 64 * _EPS * (gain + against))
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """The same in whole numbers."""
+        seen = [0] * (len(self.below) + 1)
+        for cell, c in zip(self.cell[codes].tolist(), number.tolist(), strict=True):
+            seen[cell] += int(c)
+        n, running, gain = sum(seen), 0, 0
+        for c, below in zip(seen, self.below, strict=False):
+            running += c
+            gain += (running * self.n - below * n) ** 2
+        loss = sum(c * w for c, w in zip(seen, self.loss, strict=True))
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+
+
+class Squared:
+    """The squared error of numbers.
+
+    Parameters
+    ----------
+    values : float64 array of shape (d,)
+        The numbers, finite, ascending.
+    counts : int64 array of shape (d,)
+    """
+
+    name = "squared"
+
+    def __init__(self, values: Floats, counts: Ints) -> None:
+        self.values, self.counts = values, counts
+        self.n = int(counts.sum())
+        # a power of two brings them into [-2, 2], so that their squares are finite
+        self._apart = deviations(values, counts)
+        self._off = 4 * _EPS**2  # what is left of the mean's own rounding
+        square = self._apart * self._apart
+        self._floor = math.fsum(square * counts) / self.n / 4
+        self._weight = np.maximum(square, self._floor)
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        apart, number = self._apart[counts.values], counts.counts.astype(np.float64)
+        n = counts.sizes.astype(np.float64)
+        rows = np.maximum(n, 1.0)
+        total = counts.per_group(number * apart)
+        absolute = counts.per_group(number * np.abs(apart))
+        entries = np.diff(counts.starts).astype(np.float64)
+        off = _EPS * (entries + 4) * absolute + n * self._off
+        gain = total * total / rows
+        against = counts.per_group(number * self._weight[counts.values])
+        slack = (2 * np.abs(total) + off) * off / rows + _EPS * (
+            (entries + 16) * against + 4 * gain + 16 * n * self._floor
+        )
+        return Told(gain, against, slack)
+
+    @cached_property
+    def _whole(self) -> tuple[list[int], int, int]:
+        """Values as integers of one power of two, their sum, and N^2 times the sum of losses."""
+        ratios = [y.as_integer_ratio() for y in self.values.tolist()]
+        unit = max(below for _, below in ratios)  # powers of two
+        whole = [above * (unit // below) for above, below in ratios]
+        number = self.counts.tolist()
+        total = sum(y * c for y, c in zip(whole, number, strict=True))
+        spread = sum(c * (self.n * y - total) ** 2 for y, c in zip(whole, number, strict=True))
+        return whole, total, spread
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """The same in whole numbers: deviations are N y - sum of all, losses their squares."""
+        whole, total, spread = self._whole
+        pairs = [
+            (self.n * whole[code] - total, c)
+            for code, c in zip(codes.tolist(), number.tolist(), strict=True)
+        ]
+        n = sum(c for _, c in pairs)
+        gain = sum(c * apart for apart, c in pairs) ** 2
+        # four N times the losses, not below N times U / 4
+        loss = sum(c * max(4 * self.n * apart * apart, spread) for apart, c in pairs)
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
