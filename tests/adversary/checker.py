@@ -20,7 +20,11 @@ def cuts(values: Sequence[Any]) -> list[Any]:
     n, count = len(ordered), Counter(ordered)
     chosen = set()
     for b in range(1, 16):
-        chosen.add(next(y for y in distinct if Fraction(sum(v <= y for v in ordered), n) >= Fraction(b, 16)))
+        chosen.add(
+            next(
+                y for y in distinct if Fraction(sum(v <= y for v in ordered), n) >= Fraction(b, 16)
+            )
+        )
     for place, y in enumerate(distinct):
         if Fraction(count[y], n) > Fraction(1, 16):
             chosen.add(y)

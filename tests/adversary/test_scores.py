@@ -21,7 +21,7 @@ def counted(groups: Any, values: Any, kind: str) -> tuple[Public, Counts]:
     known = sorted({y for y in values if y is not None})
     place = {y: i for i, y in enumerate(known)}
     codes = np.array([len(known) if y is None else place[y] for y in values], np.int64)
-    totals = np.binCounts.of(codes, minlength=len(known) + 1)
+    totals = np.bincount(codes, minlength=len(known) + 1)
     public = Public(
         kind,  # type: ignore[arg-type]
         totals[:-1],
@@ -176,7 +176,9 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
     rows = rng.integers(0, n, len(parts))
     # half of the parts are picked from neighbours in value, so that they tell much
     order = np.argsort(inverse, kind="stable")
-    near = order[np.clip(rng.integers(0, n, 2 * pairs)[parts] + rng.integers(0, 20, len(parts)), 0, n - 1)]
+    near = order[
+        np.clip(rng.integers(0, n, 2 * pairs)[parts] + rng.integers(0, 20, len(parts)), 0, n - 1)
+    ]
     rows = np.where(parts % 4 < 2, rows, near)
     apart = Counts.of(group([parts]), inverse[rows], len(known))
     both = Counts.of(group([parts // 2]), inverse[rows], len(known))

@@ -351,7 +351,7 @@ class Squared:
         self.n = int(counts.sum())
         # a power of two brings them into [-2, 2], so that their squares are finite
         self._apart = deviations(values, counts)
-        self._off = 4 * _EPS**2  # what is left of the mean's own rounding
+        self._off = 2 * _EPS  # their own rounding, in the same unit
         square = self._apart * self._apart
         self._floor = math.fsum(square * counts) / self.n / 4
         self._weight = np.maximum(square, self._floor)
@@ -367,9 +367,8 @@ class Squared:
         off = _EPS * (entries + 4) * absolute + n * self._off
         gain = total * total / rows
         against = counts.per_group(number * self._weight[counts.values])
-        slack = (2 * np.abs(total) + off) * off / rows + _EPS * (
-            (entries + 16) * against + 4 * gain + 16 * n * self._floor
-        )
+        slack = (2 * np.abs(total) + off) * off / rows + 4 * self._off * absolute
+        slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
         return Told(gain, against, slack)
 
     @cached_property
