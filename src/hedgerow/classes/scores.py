@@ -20,7 +20,7 @@ is decided exactly: by integers or fractions wherever the bound leaves it open.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
