@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,31 +23,54 @@ _END = "END_OF_SCHEMA"
 _DRAWN = "# every run draws anew: a key file (--key-file, key=) makes draws that can be repeated"
 
 
-def command_line(
-    path: Path | None,
-    schema: Schema,
-    method: Any,
-    *,
-    pseudonym_key: Any = None,
-    out: Path | None = None,
-    escape: bool = True,
-    measured: Mapping[str, Any] | None = None,
-    schema_file: str | Path | None = None,
-) -> str:
-    """The shell command that makes a release again.
+@dataclass(frozen=True)
+class Chosen:
+    """All that makes a release.
 
     Parameters
     ----------
     path : Path or None
         The table's file; None for tables that came in as an object.
-    schema, method, pseudonym_key
-        What was chosen.
+    schema : Schema
+    method : Method
+        Unfitted.
+    pseudonym_key : path or bytes, optional
+        Secret of the pseudonyms.
     out : Path, optional
         The release folder; ``release/`` by default.
     escape : bool
         Whether cells that a spreadsheet would run get an apostrophe.
     measured : mapping, optional
         What the report was asked to measure; None for no report.
+    """
+
+    path: Path | None
+    schema: Schema
+    method: Any
+    pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
+    out: Path | None = None
+    escape: bool = True
+    measured: Mapping[str, Any] | None = None
+
+    @property
+    def folder(self) -> str:
+        """The release folder as text."""
+        return "release/" if self.out is None else f"{_file(self.out)}/"
+
+    @property
+    def notes(self) -> list[str]:
+        """What keeps a second run from repeating the first, as comments."""
+        given = self.method.get_params(deep=False)
+        fixing = [given[name] for name in ("key", "random_state") if name in given]
+        return [_DRAWN] if fixing and all(value is None for value in fixing) else []
+
+
+def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
+    """The shell command that makes a release again.
+
+    Parameters
+    ----------
+    chosen : Chosen
     schema_file : path, optional
         A file that holds the schema. Without one the roles stand in the command, and
         what these cannot say in lines before it that write such a file.
@@ -57,15 +80,15 @@ def command_line(
     UnsupportedError
         The table or a key is an object and no file, or a parameter has no option.
     """
-    if path is None:
+    if chosen.path is None:
         raise UnsupportedError(
             "the command line reads files, and this table came as an object",
             hint="write it to a file first, or use the Python code",
         )
-    before: list[str] = []
-    words = ["hedgerow", "protect", _file(path)]
+    schema, before = chosen.schema, []
+    words = ["hedgerow", "protect", _file(chosen.path)]
     if schema_file is None and not _sayable(schema):
-        schema_file = f"{path.stem}.schema.toml"
+        schema_file = f"{chosen.path.stem}.schema.toml"
         before = [f"cat > {shlex.quote(schema_file)} <<'{_END}'\n{schema.to_toml()}{_END}"]
     if schema_file is not None:
         words += ["--schema", _file(schema_file)]
@@ -73,13 +96,12 @@ def command_line(
         for role in ROLES:
             if getattr(schema, role):
                 words += [f"--{role}", ",".join(getattr(schema, role))]
-    words += ["--method", *method_words(method)]
-    words += _key(method, pseudonym_key)
-    words += _report(measured)
-    words += [] if escape else ["--no-escape"]
-    words += ["--out", _folder(out)]
-    notes = [_DRAWN] if draws_anew(method) else []
-    return "\n".join([*notes, *before, " ".join(map(shlex.quote, words))])
+    words += ["--method", *method_words(chosen.method)]
+    words += _key(chosen.method, chosen.pseudonym_key)
+    words += _report(chosen.measured)
+    words += [] if chosen.escape else ["--no-escape"]
+    words += ["--out", chosen.folder]
+    return "\n".join([*chosen.notes, *before, " ".join(map(shlex.quote, words))])
 
 
 def _sayable(schema: Schema) -> bool:
@@ -92,10 +114,6 @@ def _sayable(schema: Schema) -> bool:
 def _file(path: str | Path) -> str:
     text = str(path)
     return f"./{text}" if text.startswith("-") else text
-
-
-def _folder(out: Path | None) -> str:
-    return "release/" if out is None else f"{_file(out)}/"
 
 
 def _key(method: Any, pseudonym_key: Any) -> list[str]:
@@ -132,26 +150,8 @@ def _report(measured: Mapping[str, Any] | None) -> list[str]:
     return words
 
 
-def draws_anew(method: Any) -> bool:
-    """Whether a method draws and nobody fixed its draws, so that no run repeats another."""
-    given = method.get_params(deep=False)
-    fixing = [given[name] for name in ("key", "random_state") if name in given]
-    return bool(fixing) and all(value is None for value in fixing)
-
-
-def python(
-    path: Path | None,
-    schema: Schema,
-    method: Any,
-    *,
-    pseudonym_key: Any = None,
-    out: Path | None = None,
-    escape: bool = True,
-    measured: Mapping[str, Any] | None = None,
-) -> str:
+def python(chosen: Chosen) -> str:
     """Python that makes a release again; a table that is no file is called ``people``.
-
-    Parameters are those of `command_line`.
 
     Raises
     ------
@@ -159,30 +159,29 @@ def python(
         A parameter or a key is an object that no code can spell out.
     """
     needed: set[str] = set()
-    lines = [f"people = {_literal(str(path), needed)}"] if path is not None else []
-    lines += ["schema = " + _schema(schema, needed)]
-    given = [f"people, schema, hr.{_method(method, needed)}"]
-    if pseudonym_key is not None:
-        if not isinstance(pseudonym_key, (str, Path)):
-            raise UnsupportedError(
-                "a key that is no file cannot stand in code",
-                hint="keep the key in a file and give its path",
-            )
+    lines = [] if chosen.path is None else [f"people = {str(chosen.path)!r}"]
+    lines += ["schema = " + _schema(chosen.schema, needed)]
+    given = ["people", "schema", f"hr.{_method(chosen.method, needed)}"]
+    if isinstance(chosen.pseudonym_key, bytes):
+        raise UnsupportedError(
+            "a key that is no file cannot stand in code",
+            hint="keep the key in a file and give its path",
+        )
+    if chosen.pseudonym_key is not None:
         needed.add("from pathlib import Path")
-        given.append(f"pseudonym_key=Path({str(pseudonym_key)!r}).read_bytes()")
+        given.append(f"pseudonym_key=Path({str(chosen.pseudonym_key)!r}).read_bytes()")
     lines.append(f"release = hr.protect({', '.join(given)})")
-    how = [repr(_folder(out))]
-    if measured is not None:
-        asked = (f"{name}={_literal(value, needed)}" for name, value in measured.items())
+    how = [repr(chosen.folder)]
+    if chosen.measured is not None:
+        asked = (f"{name}={_literal(value, needed)}" for name, value in chosen.measured.items())
         lines.append(f"measured = hr.audit(people, release, {', '.join(asked)})")
         how.append("measured=measured")
-    if not escape:
+    if not chosen.escape:
         how.append("escape=False")
     lines.append(f"release.write({', '.join(how)})")
-    notes = [_DRAWN] if draws_anew(method) else []
-    # the standard library, this package and its parts, in the order that linters keep
+    # the standard library first, as linters keep it
     heads = sorted(needed | {"import hedgerow as hr"}, key=lambda line: ("hedgerow" in line, line))
-    return "\n".join([*notes, *heads, "", *lines]) + "\n"
+    return "\n".join([*chosen.notes, *heads, "", *lines]) + "\n"
 
 
 def _method(method: Any, needed: set[str]) -> str:
@@ -193,9 +192,9 @@ def _method(method: Any, needed: set[str]) -> str:
 
 def _schema(schema: Schema, needed: set[str]) -> str:
     parts = [
-        f"    {field.name}={_literal(getattr(schema, field.name), needed)},"
-        for field in fields(schema)
-        if field.name != "reasons" and getattr(schema, field.name)
+        f"    {each.name}={_literal(getattr(schema, each.name), needed)},"
+        for each in fields(schema)
+        if each.name != "reasons" and getattr(schema, each.name)
     ]
     return "\n".join(["hr.Schema(", *parts, ")"])
 

@@ -371,7 +371,7 @@ class Session:
         UnsupportedError
             The table or a key is an object and no file, or a parameter has no option.
         """
-        return repeat.command_line(**self._chosen(), schema_file=schema_file)
+        return repeat.command_line(self._chosen(), schema_file)
 
     def python(self) -> str:
         """Python that repeats what was chosen; a table that is no file is called ``people``.
@@ -381,22 +381,22 @@ class Session:
         UnsupportedError
             A parameter or a key is an object that no code can spell out.
         """
-        return repeat.python(**self._chosen())
+        return repeat.python(self._chosen())
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> repeat.Chosen:
         choice, written = self.choice, self.result("write")
-        return {
-            "path": self.path,
-            "schema": choice.schema,
-            "method": choice.method,
-            "pseudonym_key": choice.pseudonym_key,
-            "out": written.folder if written else None,
-            "escape": written.escape if written else True,
-            # before anything was measured: as the command line does by default
-            "measured": self._measured_as(),
-        }
+        return repeat.Chosen(
+            self.path,
+            choice.schema,
+            choice.method,
+            choice.pseudonym_key,
+            written.folder if written else None,
+            written.escape if written else True,
+            self._measured_as(),
+        )
 
     def _measured_as(self) -> Mapping[str, Any] | None:
+        """What the report was asked for; before anything was written, what it is by default."""
         if "measure" in self._results:
             return self._asked
         return None if "write" in self._results else {"attacks": False, "learning": False}
