@@ -182,18 +182,18 @@ def test_numbers_are_numbers_and_categories_indicators() -> None:
 
 
 @pytest.fixture(scope="module")
-def table_4() -> dict[str, Any]:
-    return mart.table_4()
+def table4() -> dict[str, Any]:
+    return mart.table4()
 
 
 @pytest.fixture(scope="module")
-def table_5() -> dict[str, Any]:
-    return mart.table_5()
+def table5() -> dict[str, Any]:
+    return mart.table5()
 
 
 @with_data
-def test_mart_leaves_more_uncertain_than_regression_mondrian(table_4: dict[str, Any]) -> None:
-    claims = table_4["in_how_many_of_3_orders_the_claim_holds"]
+def test_mart_leaves_more_uncertain_than_regression_mondrian(table4: dict[str, Any]) -> None:
+    claims = table4["in_how_many_of_3_orders_the_claim_holds"]
     fails = {
         (r["data"], r["rule"], r["against"], r["k"])
         for r in claims
@@ -205,8 +205,8 @@ def test_mart_leaves_more_uncertain_than_regression_mondrian(table_4: dict[str, 
 
 
 @with_data
-def test_the_worst_group_keeps_what_mart_promises(table_4: dict[str, Any]) -> None:
-    worst = {(r["data"], r["k"], r["method"]): r["rsd_worst"] for r in table_4["results"] if r["k"]}
+def test_the_worst_group_keeps_what_mart_promises(table4: dict[str, Any]) -> None:
+    worst = {(r["data"], r["k"], r["method"]): r["rsd_worst"] for r in table4["results"] if r["k"]}
     for (data, k, method), left in worst.items():
         if method == mart.DEFAULT:
             assert left >= 0.5 - 1e-9
@@ -216,8 +216,8 @@ def test_the_worst_group_keeps_what_mart_promises(table_4: dict[str, Any]) -> No
 
 
 @with_data
-def test_mape_on_german_credit_by_the_tree(table_4: dict[str, Any]) -> None:
-    claims = table_4["in_how_many_of_3_orders_the_claim_holds"]
+def test_mape_on_german_credit_by_the_tree(table4: dict[str, Any]) -> None:
+    claims = table4["in_how_many_of_3_orders_the_claim_holds"]
     held = [
         r["smaller_mape_tree"]
         for r in claims
@@ -227,8 +227,8 @@ def test_mape_on_german_credit_by_the_tree(table_4: dict[str, Any]) -> None:
 
 
 @with_data
-def test_fewer_quasi_identifiers_serve_linear_regression(table_4: dict[str, Any]) -> None:
-    for row in table_4["half_of_the_columns_as_quasi_identifiers"]:
+def test_fewer_quasi_identifiers_serve_linear_regression(table4: dict[str, Any]) -> None:
+    for row in table4["half_of_the_columns_as_quasi_identifiers"]:
         if row["data"] == "German Credit":
             assert row["mape_linear_original"] < row["mape_linear_half"] < row["mape_linear_all"], (
                 row["k"]
@@ -246,9 +246,9 @@ def test_fewer_quasi_identifiers_serve_linear_regression(table_4: dict[str, Any]
     ],
 )
 def test_in_sample_figures_of_another_implementation(
-    table_4: dict[str, Any], rule: str, groups: int, left: float, worst: float, r2: float
+    table4: dict[str, Any], rule: str, groups: int, left: float, worst: float, r2: float
 ) -> None:
-    row = next(r for r in table_4["german_credit_in_sample"] if r["rule"] == rule)
+    row = next(r for r in table4["german_credit_in_sample"] if r["rule"] == rule)
     assert row["groups"] == groups
     assert row["rsd"] == pytest.approx(left, abs=0.001)
     assert row["worst_group"] == pytest.approx(worst, abs=0.001)
@@ -256,15 +256,15 @@ def test_in_sample_figures_of_another_implementation(
 
 
 @with_data
-def test_table_5_s_order(table_5: dict[str, Any]) -> None:
-    fails = {(r["measure"], r["order"]) for r in table_5["order"] if not r["holds"]}
+def test_table_5_s_order(table5: dict[str, Any]) -> None:
+    fails = {(r["measure"], r["order"]) for r in table5["order"] if not r["holds"]}
     # Datafly ends near the root here, where RSD is near 1; the two trees' MAPE is a tie.
     assert fails == {("RSD", "MART > Datafly"), ("MAPE tree", "MART < Regression Mondrian")}
     tie = next(
         r
-        for r in table_5["order"]
+        for r in table5["order"]
         if (r["measure"], r["order"]) == ("MAPE tree", "MART < Regression Mondrian")
     )
     assert tie["p"] > 0.1
-    census = {r["method"]: r for r in table_5["results"]}
+    census = {r["method"]: r for r in table5["results"]}
     assert census[mart.DEFAULT]["rsd_records"] > census[mart.RM]["rsd_records"] + 0.2

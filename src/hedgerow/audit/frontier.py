@@ -488,7 +488,7 @@ def _utility(pair: Pair, ncp: float, axes: _Axes) -> float:
     if axes.utility == "certainty":
         return 1 - ncp
     if axes.utility == "queries":
-        return 1 - float(range_queries(pair, seed=axes.random_state)["median"])
+        return 1 - float(range_queries(pair, random_state=axes.random_state)["median"])
     from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeClassifier
 
@@ -496,7 +496,7 @@ def _utility(pair: Pair, ncp: float, axes: _Axes) -> float:
 
     rows = learning(
         pair,
-        seed=axes.random_state,
+        random_state=axes.random_state,
         estimators={
             "linear": LinearRegression(),
             "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=axes.random_state),

@@ -135,7 +135,7 @@ def audit(
         lambda: _after(pair, people_of, threshold),
         lambda: loss_summary(pair, k),
         lambda: distribution_summary(pair),
-        lambda: query_summary(pair, seed=random_state),
+        lambda: query_summary(pair, random_state=random_state),
     )
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
@@ -155,7 +155,7 @@ def audit(
     if learning and pair.sensitive:
         from .utility.models import learning as learn
 
-        utility["learning"] = learn(pair, seed=random_state, progress=tell)
+        utility["learning"] = learn(pair, random_state=random_state, progress=tell)
     return Audit(
         table={
             "rows": pair.n_rows,
@@ -320,12 +320,12 @@ def _attacks(
         control=others,
         learners=learners or LEARNERS,
         people=people,
-        seed=random_state,
+        random_state=random_state,
         progress=tell,
     )
     found += linking_attacks(pair, people=people, progress=tell)
     tell("singling out")
-    found += singling_out(pair, seed=random_state)
+    found += singling_out(pair, random_state=random_state)
     tell("which columns give people away")
     return found, influence(pair)
 

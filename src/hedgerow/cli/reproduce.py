@@ -20,8 +20,8 @@ from .console import as_json, say, table, working
 # name on the command line: (module, function)
 EXPERIMENTS: dict[str, tuple[str, str]] = {
     "mart-example": ("hedgerow.papers.mart", "example"),
-    "mart-table4": ("hedgerow.papers.mart", "table_4"),
-    "mart-table5": ("hedgerow.papers.mart", "table_5"),
+    "mart-table4": ("hedgerow.papers.mart", "table4"),
+    "mart-table5": ("hedgerow.papers.mart", "table5"),
     "rr-table3": ("hedgerow.papers.randomized_response", "table3"),
     "rr-table5": ("hedgerow.papers.randomized_response", "table5"),
     "rr-figures": ("hedgerow.papers.randomized_response", "figures"),

@@ -41,9 +41,9 @@ class Feature:
     codes: Ints
 
 
-def folds(n: int, n_folds: int, seed: int) -> Iterator[Bools]:
+def folds(n: int, n_folds: int, random_state: int) -> Iterator[Bools]:
     """The training records of each fold: equal blocks of a random order."""
-    order = np.random.default_rng(seed).permutation(n)
+    order = np.random.default_rng(random_state).permutation(n)
     for block in np.array_split(order, n_folds):
         training = np.ones(n, bool)
         training[block] = False

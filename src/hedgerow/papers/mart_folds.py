@@ -44,8 +44,8 @@ BASELINE, ORIGINAL = "Datafly", "original"
 
 
 @dataclass
-class TableCell:
-    """One row of a results table, fold by fold."""
+class FoldResults:
+    """What one method gave at one k, fold by fold: one row of a results table."""
 
     left: list[Left] = field(default_factory=list)
     found: dict[str, list[Errors]] = field(default_factory=lambda: {n: [] for n in LEARNERS})
@@ -181,18 +181,18 @@ METHODS: dict[str, Releaser] = {
 
 
 def run(
-    data: Experiment, methods: Sequence[str], ks: Sequence[int], n_folds: int, seed: int
-) -> dict[tuple[str, int], TableCell]:
+    data: Experiment, methods: Sequence[str], ks: Sequence[int], n_folds: int, random_state: int
+) -> dict[tuple[str, int], FoldResults]:
     """Every method at every k by the fold protocol; "original" stands at k = 0."""
     y, original = data.responses, unchanged(data)
-    found: dict[tuple[str, int], TableCell] = {}
-    for training in folds(len(y), n_folds, seed):
+    found: dict[tuple[str, int], FoldResults] = {}
+    for training in folds(len(y), n_folds, random_state):
         truth, fold = y[~training], Fold.of(data, training)
-        cell = found.setdefault((ORIGINAL, 0), TableCell())
+        cell = found.setdefault((ORIGINAL, 0), FoldResults())
         cell.add(None, truth, predict(original, y, training))
         for name in methods:
             for k in ks:
-                cell = found.setdefault((name, k), TableCell())
+                cell = found.setdefault((name, k), FoldResults())
                 began = time.perf_counter()
                 features, group = METHODS[name](data, fold, k)
                 cell.seconds += time.perf_counter() - began

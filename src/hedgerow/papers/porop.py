@@ -54,14 +54,14 @@ WHY_NOT = (
 LARGEST_ERROR, LEAST_CORRELATION, CROSSING = 1.6, 0.8, 7000
 
 
-def table1(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
+def table1(*, repetitions: int = 5, random_state: int = 0) -> dict[str, Any]:
     """Table I: average scores on Census (1,080 records, 13 attributes, the intruder knows 7).
 
     Parameters
     ----------
     repetitions : int
         Runs per cell, each with noise of its own.
-    seed : int
+    random_state : int
 
     Returns
     -------
@@ -75,7 +75,7 @@ def table1(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
     values = _numbers("census", None)
     found: dict[str, Any] = {"table": "Table I, Census", "repetitions": repetitions}
     for noise in NOISES:
-        rows = _grid(values, CENSUS, 7, repetitions, noise, seed)
+        rows = _grid(values, CENSUS, 7, repetitions, noise, random_state)
         fit = _compare(rows)
         curved = all(
             _score(rows, k, d) < _score(rows, k, 1) for k in CENSUS if k >= CROSSING for d in (2, 3)
@@ -91,7 +91,7 @@ def table1(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
     return found
 
 
-def table2(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
+def table2(*, repetitions: int = 5, random_state: int = 0) -> dict[str, Any]:
     """Table II: average scores on EIA (4,092 records, 5 attributes, the intruder knows 3).
 
     Shown beside the printed figures and not held against them: `reason` says why.
@@ -105,18 +105,18 @@ def table2(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
         "reason": WHY_NOT,
     }
     for noise in NOISES:
-        rows = _grid(values, EIA, 3, repetitions, noise, seed)
+        rows = _grid(values, EIA, 3, repetitions, noise, random_state)
         found[noise] = {**_compare(rows), "rows": rows}
     return found
 
 
-def figures(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
+def figures(*, repetitions: int = 5, random_state: int = 0) -> dict[str, Any]:
     """Figures 6 and 7 as SVG: information loss, disclosure risk and score by k.
 
     Parameters
     ----------
     repetitions : int
-    seed : int
+    random_state : int
 
     Returns
     -------
@@ -125,7 +125,7 @@ def figures(repetitions: int = 5, seed: int = 0) -> dict[str, Any]:
     """
     pictures = {}
     for number, run in ((6, table1), (7, table2)):
-        found = run(repetitions, seed)
+        found = run(repetitions=repetitions, random_state=random_state)
         title = f"Figure {number}: {found['table'].split(', ')[1]}"
         pictures[f"porop-figure{number}.svg"] = _draw(found["synthetic"]["rows"], title)
     return {"reason": WHY_NOT, "pictures": pictures}
@@ -142,7 +142,7 @@ def _grid(
     known: int,
     repetitions: int,
     noise: Noise,
-    seed: int,
+    random_state: int,
 ) -> list[dict[str, Any]]:
     names = [str(c) for c in range(values.shape[1])]
     rows = []
@@ -151,7 +151,9 @@ def _grid(
         for degree, paper in zip(DEGREES, scores, strict=True):
             made = []
             for run in range(repetitions):
-                normals = np.random.default_rng([seed, k, degree, run]).standard_normal(values.size)
+                normals = np.random.default_rng([random_state, k, degree, run]).standard_normal(
+                    values.size
+                )
                 masked = ordered.protect(degree, noise, normals).reshape(values.shape)
                 made.append(score_arrays(values, masked, names, known))
             rows.append(

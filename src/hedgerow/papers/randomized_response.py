@@ -81,7 +81,7 @@ STATEMENT = (
 
 
 @dataclass(frozen=True)
-class Data:
+class CodedTable:
     """A set of columns as codes, the sensitive one last."""
 
     names: tuple[str, ...]
@@ -101,19 +101,19 @@ class Data:
 
 
 @lru_cache(maxsize=4)
-def data(which: str, part: Part) -> Data:
+def data(which: str, part: Part) -> CodedTable:
     """EMGRW or ESGRO on a part of Adult, complete records."""
     quasi, sensitive = EMGRW if which == "EMGRW" else ESGRO
     table = read(load_adult(part))
     columns = [table.column(n) for n in (*quasi, sensitive)]
-    return Data(
+    return CodedTable(
         (*quasi, sensitive),
         tuple(c.codes.astype(np.int64) for c in columns),
         tuple(c.n_values for c in columns),
     )
 
 
-def solve(found: Data, target: Target, l: float) -> tuple[Risk, Optimum | None]:
+def solve(found: CodedTable, target: Target, l: float) -> tuple[Risk, Optimum | None]:
     """The optimum of one scenario."""
     setting = build(
         found.codes[:-1], found.dims[:-1], found.codes[-1:], found.dims[-1:], target, 1 / l
@@ -122,7 +122,7 @@ def solve(found: Data, target: Target, l: float) -> tuple[Risk, Optimum | None]:
     return risk, optimize(risk)
 
 
-def table3(levels: Sequence[int] = (2, 3, 4, 5, 7)) -> dict[str, Any]:
+def table3(*, levels: Sequence[int] = (2, 3, 4, 5, 7)) -> dict[str, Any]:
     """Table 3: the optimal p of RR-QI, RR-S and RR-Both, on EMGRW and ESGRO.
 
     Parameters
@@ -157,7 +157,7 @@ def table3(levels: Sequence[int] = (2, 3, 4, 5, 7)) -> dict[str, Any]:
     }
 
 
-def _row(which: str, found: Data, target: Target, l: int) -> dict[str, Any]:
+def _row(which: str, found: CodedTable, target: Target, l: int) -> dict[str, Any]:
     risk, best = solve(found, target, l)
     row: dict[str, Any] = {
         "set": which,
@@ -184,7 +184,7 @@ def _row(which: str, found: Data, target: Target, l: int) -> dict[str, Any]:
     return row
 
 
-def randomized(found: Data, p: Floats, seed: int) -> Floats:
+def randomized(found: CodedTable, p: Floats, seed: int) -> Floats:
     """Counts of one randomized release."""
     ids = np.arange(found.n, dtype=np.uint64)
     out = [
@@ -198,12 +198,12 @@ def randomized(found: Data, p: Floats, seed: int) -> Floats:
     ).astype(float)
 
 
-def channel(found: Data, t: Floats) -> Channel:
+def channel(found: CodedTable, t: Floats) -> Channel:
     """The whole table's channel; attributes that were not randomized have t = 1."""
     return Channel(found.dims, np.append(t, np.ones(len(found.dims) - len(t))))
 
 
-def anatomy_shares(found: Data, l: int, seed: int) -> Floats:
+def anatomy_shares(found: CodedTable, l: int, seed: int) -> Floats:
     """The recipient's estimate from one anatomized release."""
     group = bucketize(found.codes[-1], ranks([c.astype(np.uint32) for c in found.codes], seed), l)
     dims = found.dims[:-1]
@@ -249,7 +249,7 @@ def _mean(runs: int, once: Callable[[int], dict[str, float]]) -> dict[str, float
     return {name: float(np.mean([one[name] for one in made])) for name in made[0]}
 
 
-def table5(levels: Sequence[int] = (3, 4, 5), runs: int = 10) -> dict[str, Any]:
+def table5(*, levels: Sequence[int] = (3, 4, 5), runs: int = 10) -> dict[str, Any]:
     """Table 5: the uncertainty coefficient of income and occupation, times 100.
 
     Parameters
@@ -305,7 +305,7 @@ def table5(levels: Sequence[int] = (3, 4, 5), runs: int = 10) -> dict[str, Any]:
     }
 
 
-def figures(levels: Sequence[int] = (2, 3, 4, 5, 6, 7), runs: int = 5) -> dict[str, Any]:
+def figures(*, levels: Sequence[int] = (2, 3, 4, 5, 6, 7), runs: int = 5) -> dict[str, Any]:
     """Figures 3 to 7 as numbers, and as SVG pictures under ``pictures``.
 
     Parameters
@@ -342,7 +342,7 @@ def _figure3(levels: Sequence[int], runs: int) -> dict[str, list[dict[str, Any]]
     return out
 
 
-def _release(found: Data, best: Optimum, runs: int) -> dict[str, Any]:
+def _release(found: CodedTable, best: Optimum, runs: int) -> dict[str, Any]:
     true = found.shares
     return _over(runs, _inverting(found, best), lambda shares: measures(true, shares))
 
@@ -357,7 +357,7 @@ def _figure4(runs: int) -> dict[str, list[dict[str, Any]]]:
         rng = np.random.default_rng(int(10 * ratio))
         whole, part = divmod(int(ratio * found.n), found.n)
         rows = np.concatenate([np.tile(np.arange(found.n), whole), rng.permutation(found.n)[:part]])
-        larger = Data(found.names, tuple(c[rows] for c in found.codes), found.dims)
+        larger = CodedTable(found.names, tuple(c[rows] for c in found.codes), found.dims)
         points.append({"records": larger.n, **_release(larger, best, runs)})
     return {"RR-QI": points}
 
@@ -365,7 +365,7 @@ def _figure4(runs: int) -> dict[str, list[dict[str, Any]]]:
 Making = Callable[[int], Floats]
 
 
-def _inverting(found: Data, best: Optimum) -> Making:
+def _inverting(found: CodedTable, best: Optimum) -> Making:
     """One release by its seed, and the recipient's inverted and clipped table."""
     whole = channel(found, best.t)
     return lambda seed: clipped(whole.inverse(randomized(found, best.p, seed) / found.n)).reshape(
@@ -373,13 +373,13 @@ def _inverting(found: Data, best: Optimum) -> Making:
     )
 
 
-def _smoothing(found: Data, best: Optimum) -> Making:
+def _smoothing(found: CodedTable, best: Optimum) -> Making:
     """The same with early-stopped EM."""
     whole = channel(found, best.t)
     return lambda seed: em(whole, randomized(found, best.p, seed)).share.reshape(found.dims)
 
 
-def _anatomizing(found: Data, l: int) -> Making:
+def _anatomizing(found: CodedTable, l: int) -> Making:
     return lambda seed: anatomy_shares(found, l, seed)
 
 

@@ -72,7 +72,7 @@ def _columns(frame: Any, names: Sequence[str]) -> list[Predictor]:
     ]
 
 
-class _Given:
+class _GivenTree:
     """A tree that is given, not grown: what Table I preserves."""
 
     bits, n_steps, ensemble = 53, 1, False
@@ -115,7 +115,7 @@ def table1() -> dict[str, Any]:
     rows = []
     for name, kept in trees.items():
         sanitizer = Sanitizer(
-            columns, [response] * len(kept), [_Given(t) for t in kept], [occupation]
+            columns, [response] * len(kept), [_GivenTree(t) for t in kept], [occupation]
         )
         state = sanitizer.state(1)
         splits = [
@@ -142,9 +142,10 @@ def _said(node: Node, names: Sequence[str], columns: Sequence[Predictor]) -> str
 
 
 def figures(
+    *,
     leaves: Sequence[int] = (2, 3, 4, 5, 6, 7, 8),
     folds: int = 10,
-    seed: int = 0,
+    random_state: int = 0,
     rows: int | None = None,
 ) -> dict[str, Any]:
     """Figures 5 to 13, 15 and 16 as numbers, and as SVG pictures under ``pictures``.
@@ -155,10 +156,10 @@ def figures(
         Sizes of the published tree.
     folds : int
         Folds of the cross-validations.
-    seed : int
-        Seed of the folds.
+    random_state : int
+        Deals the records into folds.
     rows : int, optional
-        Only that many Adult records, drawn by the seed; all by default.
+        Only that many Adult records, drawn by `random_state`; all by default.
 
     Returns
     -------
@@ -169,8 +170,8 @@ def figures(
         ``figure15`` and ``figure16``: seconds by records and by attributes.
     """
     sets = {
-        "adult": _compare_adult(leaves, folds, seed, rows),
-        "diabetes": _compare_diabetes(leaves, folds, seed),
+        "adult": _compare_adult(leaves, folds, random_state, rows),
+        "diabetes": _compare_diabetes(leaves, folds, random_state),
     }
     speed = scaling()
     told: dict[str, Any] = {"experiment": "tpp-figures", "protocols": LEAK}
@@ -190,24 +191,25 @@ def _privacy_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare_adult(
-    leaves: Sequence[int], folds: int, seed: int, rows: int | None
+    leaves: Sequence[int], folds: int, random_state: int, rows: int | None
 ) -> list[dict[str, Any]]:
     frame = adult()
     if rows is not None:
-        frame = frame.sample(rows, random_state=seed).reset_index(drop=True)
+        frame = frame.sample(rows, random_state=random_state).reset_index(drop=True)
     X, y = frame[list(PREDICTORS)], frame["income"]
     learners = {"tree": tree(True), "naive Bayes": lambda n: Bayes(), "linear SVM": svm}
     return [
-        _row(X, y, size, "entropy", learners, folds, seed, frame["occupation"]) for size in leaves
+        _row(X, y, size, "entropy", learners, folds, random_state, frame["occupation"])
+        for size in leaves
     ]
 
 
-def _compare_diabetes(leaves: Sequence[int], folds: int, seed: int) -> list[dict[str, Any]]:
+def _compare_diabetes(leaves: Sequence[int], folds: int, random_state: int) -> list[dict[str, Any]]:
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     learners = {"tree": tree(False), "linear regression": linear_model}
-    return [_row(X, y, size, "variance", learners, folds, seed, None) for size in leaves]
+    return [_row(X, y, size, "variance", learners, folds, random_state, None) for size in leaves]
 
 
 def _row(
@@ -217,7 +219,7 @@ def _row(
     criterion: str,
     learners: dict[str, Any],
     folds: int,
-    seed: int,
+    random_state: int,
     sensitive: Any,
 ) -> dict[str, Any]:
     """One tree size: privacy of both methods, scores of every learner and protocol."""
@@ -231,7 +233,7 @@ def _row(
     for name, make in methods.items():
         tables[name] = make(X, y).transform(X)
         row["k"][name], row["l"][name] = _privacy(tables[name], sensitive)
-    parts = _folds(len(y), folds, seed)
+    parts = _folds(len(y), folds, random_state)
     scores = row["scores"]
     for learner, make in learners.items():
         scores[learner] = {"original": _score(X, X, y, make(size), parts)}
@@ -286,8 +288,8 @@ def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
     return k, float(frequency(Counts.of(groups, codes, len(values))).min())
 
 
-def _folds(n: int, folds: int, seed: int) -> list[NDArray[np.int64]]:
-    order = np.random.default_rng(seed).permutation(n)
+def _folds(n: int, folds: int, random_state: int) -> list[NDArray[np.int64]]:
+    order = np.random.default_rng(random_state).permutation(n)
     return [np.sort(part) for part in np.array_split(order, folds)]
 
 

@@ -35,16 +35,16 @@ class Encoder:
             self.parts.append((name, sorted(found)))
         return self
 
-    def transform(self, frame: Any) -> LearnerInput:
+    def transform(self, frame: Any) -> EncodedRecords:
         """The matrix of numbers and the matrices of category shares."""
         n = len(frame)
         numbers = [frame[name].to_numpy(float) for name, found in self.parts if found is None]
         shares = [_shares(frame[name], found) for name, found in self.parts if found is not None]
-        return LearnerInput(np.column_stack(numbers) if numbers else np.empty((n, 0)), shares)
+        return EncodedRecords(np.column_stack(numbers) if numbers else np.empty((n, 0)), shares)
 
 
-class LearnerInput:
-    """Numbers and category shares of records."""
+class EncodedRecords:
+    """Records as a learner reads them: numbers, and shares of categories."""
 
     def __init__(self, numbers: Floats, shares: list[Floats]) -> None:
         self.numbers, self.shares = numbers, shares
@@ -81,7 +81,7 @@ def _shares(column: Any, known: list[str]) -> Floats:
 class Bayes:
     """Naive Bayes: normal numbers, multinomial categories with one added to every count."""
 
-    def fit(self, X: LearnerInput, y: Any) -> Bayes:
+    def fit(self, X: EncodedRecords, y: Any) -> Bayes:
         """Estimate priors, means, variances and category shares per class."""
         self.classes, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         self.prior = np.log(np.bincount(codes) / len(codes))
@@ -95,7 +95,7 @@ class Bayes:
             self.logs.append(np.log(sums / sums.sum(axis=1, keepdims=True)))
         return self
 
-    def predict(self, X: LearnerInput) -> Any:
+    def predict(self, X: EncodedRecords) -> Any:
         """The likeliest class."""
         told = np.tile(self.prior, (len(X.numbers), 1))
         for c in range(len(self.classes)):
@@ -112,7 +112,7 @@ class _Sklearn:
     def __init__(self, learner: Any) -> None:
         self.learner = learner
 
-    def fit(self, X: LearnerInput, y: Any) -> _Sklearn:
+    def fit(self, X: EncodedRecords, y: Any) -> _Sklearn:
         """Fit; without any column left, guess the majority or the mean."""
         self.empty: Any = None
         if X.matrix.shape[1] == 0:
@@ -121,7 +121,7 @@ class _Sklearn:
             self.learner.fit(X.matrix, y)
         return self
 
-    def predict(self, X: LearnerInput) -> Any:
+    def predict(self, X: EncodedRecords) -> Any:
         """The learner's predictions."""
         if self.empty is not None:
             return np.full(len(X.numbers), self.empty)

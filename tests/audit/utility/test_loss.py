@@ -122,12 +122,16 @@ def test_missing_values_leave_dependences_to_complete_rows():
 
 def test_queries_on_an_unchanged_table_have_no_error_and_are_seeded(people, schema, release):
     same = align(people, people, schema)
-    assert queries.range_queries(same, 30)["mean"] == 0.0
+    assert queries.range_queries(same, n_queries=30)["mean"] == 0.0
     assert queries.group_queries(same)["mean"] == pytest.approx(0.0, abs=1e-12)
     pair = align(people, release, schema)
-    assert queries.range_queries(pair, 30, seed=1) == queries.range_queries(pair, 30, seed=1)
-    assert queries.range_queries(pair, 30, seed=1) != queries.range_queries(pair, 30, seed=2)
-    assert 0 < queries.range_queries(pair, 30)["mean"] < 0.2
+    assert queries.range_queries(pair, n_queries=30, random_state=1) == queries.range_queries(
+        pair, n_queries=30, random_state=1
+    )
+    assert queries.range_queries(pair, n_queries=30, random_state=1) != queries.range_queries(
+        pair, n_queries=30, random_state=2
+    )
+    assert 0 < queries.range_queries(pair, n_queries=30)["mean"] < 0.2
 
 
 def test_a_range_query_by_hand(pair):

@@ -41,7 +41,7 @@ class _Arm:
     number: bool
 
     def ask(
-        self, learner: str, people: Known, keep: npt.NDArray[np.bool_], seed: int
+        self, learner: str, people: Known, keep: npt.NDArray[np.bool_], random_state: int
     ) -> npt.NDArray[Any]:
         """Train on the kept rows, predict for the people."""
         rows = np.flatnonzero(keep)
@@ -62,7 +62,7 @@ class _Arm:
             counts,
             self.values,
             design_known(self.extents, people),
-            seed,
+            random_state,
         )
 
 
@@ -99,7 +99,7 @@ def regression_attacks(
     control: Table | None = None,
     learners: Sequence[str] = LEARNERS,
     people: int = 500,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Any = None,
 ) -> list[dict[str, Any]]:
     """Attack every sensitive column with every learner.
@@ -116,7 +116,7 @@ def regression_attacks(
     people : int
         How many people of the table are attacked, spread evenly over the table
         sorted by its values.
-    seed : int
+    random_state : int
         For the bootstrap intervals.
     progress : callable, optional
         Called with a line of text before each attack.
@@ -129,7 +129,7 @@ def regression_attacks(
     """
     out = []
     for j in range(len(pair.sensitive)):
-        out += _attack_column(pair, j, control, learners, people, seed, progress)
+        out += _attack_column(pair, j, control, learners, people, random_state, progress)
     return out
 
 
@@ -139,7 +139,7 @@ def _attack_column(
     control: Table | None,
     learners: Sequence[str],
     people: int,
-    seed: int,
+    random_state: int,
     progress: Any,
 ) -> list[dict[str, Any]]:
     own, shown = pair.sensitive[j], pair.released_sensitive[j]
@@ -165,12 +165,12 @@ def _attack_column(
     for learner in learners:
         if progress:
             progress(f"regression attack on {own.name}: {learner}")
-        hits = _score(release.ask(learner, known, usable, seed), y, number)
+        hits = _score(release.ask(learner, known, usable, random_state), y, number)
         if control is not None:
             asked, y2 = known_table(pair.extents, control), _control_truth(own, control)
             held = np.isfinite(y2)
             held_hits = _score(
-                release.ask(learner, asked.part(held), usable, seed), y2[held], number
+                release.ask(learner, asked.part(held), usable, random_state), y2[held], number
             )
         else:
             guesses = np.zeros(len(picked))
@@ -178,11 +178,11 @@ def _attack_column(
                 mine = fold[picked] == f
                 if mine.any() and (usable & (fold != f)).any():
                     guesses[mine] = release.ask(
-                        learner, known.part(mine), usable & (fold != f), seed
+                        learner, known.part(mine), usable & (fold != f), random_state
                     )
             held_hits = _score(guesses, y, number)
-        original = _score(before.ask(learner, known, usable, seed), y, number)
-        out.append(_row(own, learner, hits, held_hits, original, base, seed))
+        original = _score(before.ask(learner, known, usable, random_state), y, number)
+        out.append(_row(own, learner, hits, held_hits, original, base, random_state))
     return out
 
 
@@ -263,7 +263,7 @@ def _row(
     held: _Score,
     original: _Score,
     base: dict[str, Any],
-    seed: int,
+    random_state: int,
 ) -> dict[str, Any]:
     key = base["key"]
     success, control, before = (_rate(s.hits[key]) for s in (members, held, original))
@@ -288,7 +288,7 @@ def _row(
     }
     if key != "exact":
         public = float(base["guess"].errors.mean()) or 1.0
-        error = bootstrap(members.errors, random_state=seed)
+        error = bootstrap(members.errors, random_state=random_state)
         spread = float(base["guess"].squares.mean()) or 1.0
         row |= {
             "matching": {

@@ -17,19 +17,21 @@ LEARNERS = ("tree", "gradient boosting", "nearest", "linear")
 _BLOCK = 1 << 22
 
 
-def estimator(learner: str, number: bool, classes: int = 2, seed: int = 0) -> Any:
+def estimator(learner: str, number: bool, classes: int = 2, random_state: int = 0) -> Any:
     """A scikit-learn estimator for a target of numbers or of categories."""
     if learner == "tree":
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-        return (DecisionTreeRegressor if number else DecisionTreeClassifier)(random_state=seed)
+        return (DecisionTreeRegressor if number else DecisionTreeClassifier)(
+            random_state=random_state
+        )
     if learner == "gradient boosting":
         from sklearn.ensemble import (
             HistGradientBoostingClassifier,
             HistGradientBoostingRegressor,
         )
 
-        common = {"min_samples_leaf": 5, "early_stopping": False, "random_state": seed}
+        common = {"min_samples_leaf": 5, "early_stopping": False, "random_state": random_state}
         if number:
             return HistGradientBoostingRegressor(max_iter=50, **common)
         # one tree a class and round: many classes get fewer, longer steps
@@ -52,7 +54,7 @@ def predict(
     counts: Counts,
     values: FloatArray,
     asked: FloatArray,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> npt.NDArray[Any]:
     """Train on classes and predict the asked rows.
 
@@ -79,7 +81,7 @@ def predict(
     from threadpoolctl import threadpool_limits
 
     classes = len(np.unique(counts.values))
-    model = estimator(learner, number, classes, seed)
+    model = estimator(learner, number, classes, random_state)
     # one thread: the data are small, and the sums come out the same on every machine
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -16,7 +16,9 @@ from .attacks import point_extents
 BoolArray = npt.NDArray[np.bool_]
 
 
-def singling_out(pair: Pair, *, predicates: int = 300, seed: int = 0) -> list[dict[str, Any]]:
+def singling_out(
+    pair: Pair, *, predicates: int = 300, random_state: int = 0
+) -> list[dict[str, Any]]:
     """Descriptions taken from released rows, and whether exactly one person fits them.
 
     A description asks for the released cells of one random row in a random
@@ -36,9 +38,9 @@ def singling_out(pair: Pair, *, predicates: int = 300, seed: int = 0) -> list[di
     mine, theirs = pair.canonical[::2], pair.canonical[1::2]
     results = {}
     for name, extents in (("release", pair.extents), ("original", point_extents(pair.extents))):
-        found = _from_rows(extents, mine, predicates, np.random.default_rng(seed))
+        found = _from_rows(extents, mine, predicates, np.random.default_rng(random_state))
         results[name] = [_fits(pair.extents, p, mine, theirs) for p in found]
-    drawn = _at_random(pair.extents, predicates, np.random.default_rng(seed + 1))
+    drawn = _at_random(pair.extents, predicates, np.random.default_rng(random_state + 1))
     base = [_fits(pair.extents, p, mine, theirs) for p in drawn]
     rates = {
         name: wilson(sum(a == 1 for a, _ in fits), len(fits)) for name, fits in results.items()

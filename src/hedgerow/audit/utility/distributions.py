@@ -96,8 +96,8 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class SharesView:
-    """A column for a dependence: codes of a category, or the rows' numbers.
+class Variable:
+    """One side of a dependence: the codes of categories, or the rows' numbers.
 
     Numbers are less their mean, which changes no dependence; missing ones stand
     as 0 and have a 0 in `known` (None when nothing is missing).
@@ -109,10 +109,8 @@ class SharesView:
     known: FloatArray | None = None
 
     @classmethod
-    def of(
-        cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None
-    ) -> SharesView:
-        """A view; `numbers` are those behind the codes, NaN for missing."""
+    def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> Variable:
+        """A variable; `numbers` are those behind the codes, NaN for missing."""
         if numbers is None:
             return cls(name, codes)
         y = numbers[codes]
@@ -133,7 +131,7 @@ class SharesView:
         return np.bincount(self.codes)
 
 
-def dependence(a: SharesView, b: SharesView) -> float | None:
+def dependence(a: Variable, b: Variable) -> float | None:
     """Strength of the dependence of two columns, in [0, 1].
 
     |Pearson's correlation| of two numbers, the correlation ratio (eta) of a
@@ -149,7 +147,7 @@ def dependence(a: SharesView, b: SharesView) -> float | None:
     return _uncertainty(a.codes, b.codes)
 
 
-def _correlation(a: SharesView, b: SharesView) -> float | None:
+def _correlation(a: Variable, b: Variable) -> float | None:
     x, y = a.numbers, b.numbers
     assert x is not None
     assert y is not None
@@ -167,7 +165,7 @@ def _correlation(a: SharesView, b: SharesView) -> float | None:
     return min(abs(product) / float(np.sqrt(squares[0] * squares[1])), 1.0)
 
 
-def _correlation_ratio(a: SharesView, b: SharesView) -> float | None:
+def _correlation_ratio(a: Variable, b: Variable) -> float | None:
     if b.norm <= 0:
         return None
     sizes = a.sizes if b.known is None else np.bincount(a.codes, b.known)
@@ -195,31 +193,31 @@ def _entropy(p: FloatArray) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-def views(pair: Pair) -> tuple[list[SharesView], list[SharesView]]:
+def variables(pair: Pair) -> tuple[list[Variable], list[Variable]]:
     """The columns of the original and of the release, for dependences.
 
     Released ranges stand at their middle; a released set or generalised
     category is a category of its own.
     """
-    before: list[SharesView] = []
-    after: list[SharesView] = []
+    before: list[Variable] = []
+    after: list[Variable] = []
     for extent in pair.extents:
-        before.append(_view(extent.domain))
+        before.append(_variable(extent.domain))
         after.append(
-            SharesView.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
+            Variable.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
         )
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
-        before.append(_view(own))
-        after.append(_view(shown))
+        before.append(_variable(own))
+        after.append(_variable(shown))
     return before, after
 
 
-def _view(column: Column) -> SharesView:
+def _variable(column: Column) -> Variable:
     values = column.by_code if column.is_number else None
-    return SharesView.of(column.name, column.codes, values)
+    return Variable.of(column.name, column.codes, values)
 
 
-def dependences(before: Sequence[SharesView], after: Sequence[SharesView]) -> dict[str, Any]:
+def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:
     """Every pair of columns before and after, and the mean and largest difference."""
     pairs = []
     for i, j in combinations(range(len(before)), 2):
@@ -241,4 +239,4 @@ def distribution_summary(pair: Pair) -> dict[str, Any]:
         a.name: sensitive_distances(a, b)
         for a, b in zip(pair.sensitive, pair.released_sensitive, strict=True)
     }
-    return {"columns": columns, "dependence": dependences(*views(pair))}
+    return {"columns": columns, "dependence": dependences(*variables(pair))}

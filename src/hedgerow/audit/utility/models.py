@@ -18,26 +18,26 @@ from ..pairing import Pair
 MAX_ROWS = 10_000
 
 
-def default_estimators(number: bool, seed: int = 0) -> dict[str, Any]:
+def default_estimators(number: bool, *, random_state: int = 0) -> dict[str, Any]:
     """The learners of the papers' experiments, and the usual ones beside them."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.naive_bayes import GaussianNB
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    boost: dict[str, Any] = {"max_iter": 50, "early_stopping": False, "random_state": seed}
+    boost: dict[str, Any] = {"max_iter": 50, "early_stopping": False, "random_state": random_state}
     if number:
         # a ridge keeps indicators that a release never shows apart from pulling against each other
         return {
             "linear": Ridge(alpha=1.0),
-            "tree": DecisionTreeRegressor(min_samples_leaf=10, random_state=seed),
+            "tree": DecisionTreeRegressor(min_samples_leaf=10, random_state=random_state),
             "gradient boosting": HistGradientBoostingRegressor(**boost),
         }
     boost |= {"max_iter": 10, "learning_rate": 0.3}
     return {
         "logistic": LogisticRegression(max_iter=100),
         "naive Bayes": GaussianNB(var_smoothing=1e-3),
-        "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=seed),
+        "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=random_state),
         "gradient boosting": HistGradientBoostingClassifier(**boost),
     }
 
@@ -47,7 +47,7 @@ def learning(
     *,
     folds: int = 3,
     estimators: Mapping[str, Any] | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Any = None,
 ) -> list[dict[str, Any]]:
     """Cross-validated learning from a released file.
@@ -67,7 +67,7 @@ def learning(
     estimators : mapping of str to scikit-learn estimator, optional
         Regressors or classifiers as the column needs; by default linear
         (ridge 1), tree, logistic, naive Bayes and gradient boosting.
-    seed : int
+    random_state : int
         Deals people, in the order of their values, into folds.
 
     Returns
@@ -81,14 +81,14 @@ def learning(
         rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).astype(np.int64)]
     if not 2 <= folds <= len(rows):
         raise ParameterError(f"folds must lie between 2 and the number of rows, not {folds}")
-    fold = _deal(len(rows), folds, seed)
+    fold = _deal(len(rows), folds, random_state)
     shown = design_released(pair.extents, rows)
     true = design_known(pair.extents, known_rows(pair.extents, rows))
     out = []
     for own, after in zip(pair.sensitive, pair.released_sensitive, strict=True):
         y, z = _responses(own, after)
         y, z = y[rows], z[rows]
-        for name, model in _chosen(estimators, own.is_number, seed).items():
+        for name, model in _chosen(estimators, own.is_number, random_state).items():
             if progress:
                 progress(f"learning {own.name}: {name}")
             parts = []
@@ -108,15 +108,17 @@ def learning(
     return out
 
 
-def _deal(n: int, folds: int, seed: int) -> IntArray:
+def _deal(n: int, folds: int, random_state: int) -> IntArray:
     """A balanced fold for each of n ordered rows."""
     fold = np.arange(n) % folds
-    return np.random.default_rng(seed).permutation(fold)
+    return np.random.default_rng(random_state).permutation(fold)
 
 
-def _chosen(estimators: Mapping[str, Any] | None, number: bool, seed: int) -> dict[str, Any]:
+def _chosen(
+    estimators: Mapping[str, Any] | None, number: bool, random_state: int
+) -> dict[str, Any]:
     if estimators is None:
-        return default_estimators(number, seed)
+        return default_estimators(number, random_state=random_state)
     from sklearn.base import is_classifier
 
     return {name: model for name, model in estimators.items() if is_classifier(model) != number}

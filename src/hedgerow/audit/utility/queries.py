@@ -48,10 +48,11 @@ def _overlap(extent: Extent, chosen: npt.NDArray[np.bool_]) -> FloatArray:
 
 def range_queries(
     pair: Pair,
+    *,
     n_queries: int = 100,
     columns: int = 2,
     width: float = 0.3,
-    seed: int = 0,
+    random_state: int = 0,
     floor: float = 0.001,
 ) -> dict[str, Any]:
     """Relative errors of random counts "how many people have ... and ...".
@@ -66,7 +67,7 @@ def range_queries(
         Quasi-identifiers in each query.
     width : float, in (0, 1]
         Share of a column's distinct values that a condition asks for.
-    seed : int
+    random_state : int
         Where the queries come from.
     floor : float
         The error is |estimate - truth| / max(truth, floor * n): tiny answers do
@@ -77,11 +78,11 @@ def range_queries(
     dict
         ``mean``, ``median``, ``p90`` of the relative errors, and ``queries``.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(random_state)
     usable = [j for j, e in enumerate(pair.extents) if e.domain.n_values > 1]
     if not usable:
         return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
-    joint = _Joint(pair)
+    joint = _JointCounts(pair)
     errors = []
     for _ in range(n_queries):
         picked = sorted(generator.choice(usable, min(columns, len(usable)), replace=False).tolist())
@@ -99,7 +100,7 @@ def range_queries(
     }
 
 
-class _Joint:
+class _JointCounts:
     """Counts of rows by the columns of a query, kept for the next query of the same columns."""
 
     def __init__(self, pair: Pair) -> None:
@@ -140,7 +141,7 @@ def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], Flo
     return list(np.unravel_index(cells, shape)), counts[cells].astype(np.float64)
 
 
-def group_queries(pair: Pair, bins: int = 10, smallest: int = 30) -> dict[str, Any]:
+def group_queries(pair: Pair, *, bins: int = 10, smallest: int = 30) -> dict[str, Any]:
     """Relative errors of "the average ... by ..." for every number and quasi-identifier.
 
     Numeric quasi-identifiers are cut into `bins` ranges of about equal counts;
@@ -188,6 +189,9 @@ def _parts(extent: Extent, bins: int) -> list[npt.NDArray[np.bool_]]:
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
-def query_summary(pair: Pair, n_queries: int = 100, seed: int = 0) -> dict[str, Any]:
+def query_summary(pair: Pair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
     """Both kinds of query."""
-    return {"range": range_queries(pair, n_queries, seed=seed), "group_by": group_queries(pair)}
+    return {
+        "range": range_queries(pair, n_queries=n_queries, random_state=random_state),
+        "group_by": group_queries(pair),
+    }
