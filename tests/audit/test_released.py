@@ -44,11 +44,11 @@ def test_ranges_sets_weights_missing_and_dates_are_understood():
         ),
         SCHEMA,
     )
-    age, job, born = pair.extents
+    age, job, born = pair.released_quasi
     assert (age.lo[age.codes] == [27, 27, 16, 16]).all()
     assert (age.hi[age.codes] == [39, 39, 20, 20]).all()
     assert age.missing[age.codes].tolist() == [False, False, True, True]
-    names = job.domain.values
+    names = job.original.values
     assert [[names[m] for m in job.members[c]] for c in job.codes[[0, 2]]] == [
         ["cook", "nurse"],
         ["a+b"],
@@ -63,9 +63,9 @@ def test_ranges_sets_weights_missing_and_dates_are_understood():
 def test_foreign_intervals(cell):
     people = PEOPLE.dropna()
     pair = align(people[:2], people[:2].assign(age=[cell] * 2), Schema(quasi=["age"]))
-    assert pair.extents[0].general
-    assert pair.extents[0].lo[0] <= 27
-    assert pair.extents[0].hi[0] >= 39
+    assert pair.released_quasi[0].general
+    assert pair.released_quasi[0].lo[0] <= 27
+    assert pair.released_quasi[0].hi[0] >= 39
 
 
 def test_star_null_and_hierarchy():
@@ -82,8 +82,8 @@ def test_star_null_and_hierarchy():
         released(job=["health", "service", "service", None], age=["*", None, None, "16"]),
         schema,
     )
-    job, age = pair.extents
-    assert [sorted(job.domain.values[m] for m in job.members[c]) for c in job.codes[:2]] == [
+    job, age = pair.released_quasi
+    assert [sorted(job.original.values[m] for m in job.members[c]) for c in job.codes[:2]] == [
         ["nurse"],
         ["a+b", "cook"],
     ]
@@ -93,7 +93,7 @@ def test_star_null_and_hierarchy():
 
 def test_pandas_means_are_plain_numbers():
     pair = align(PEOPLE, released(age=[33.0, 33.0, np.nan, 16.0]), Schema(quasi=["age"]))
-    assert not pair.extents[0].general
+    assert not pair.released_quasi[0].general
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_fewer_rows_need_a_key():
     assert (pair.n_rows, pair.suppressed) == (2, 2)
     assert pair.rows.tolist() == [0, 3]
     assert pair.quasi[0].values[pair.quasi[0].codes].tolist() == [27.0, 16.0]
-    assert pair.extents[0].lo[pair.extents[0].codes].tolist() == [27.0, 16.0]
+    assert pair.released_quasi[0].lo[pair.released_quasi[0].codes].tolist() == [27.0, 16.0]
 
 
 def test_reordered_release_is_found_by_its_key():
     shuffled = released(age=["[27-39]", "[27-39]", None, "16"]).iloc[[2, 0, 3, 1]]
     pair = align(PEOPLE, shuffled, SCHEMA, key="id")
-    assert pair.extents[0].labels[pair.extents[0].codes[0]] == "[27-39]"
+    assert pair.released_quasi[0].labels[pair.released_quasi[0].codes[0]] == "[27-39]"
     with pytest.raises(InputError, match="same order"):
         align(PEOPLE, shuffled, SCHEMA)
 

@@ -1,4 +1,4 @@
-"""Numbers that a learner can read: from extents (the release) and from values (the truth)."""
+"""Numbers that a learner can read: from released cells, and from true values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..classes import FloatArray, IntArray
 from ..table import Column, Table
-from .released_values import Extent
+from .released_values import ReleasedColumn
 
 _WIDEST = 60
 """Categories beyond the most frequent ones share a column."""
@@ -38,39 +38,39 @@ class Known:
         return Known(tuple(c[rows] for c in self.columns))
 
 
-def known_rows(extents: Sequence[Extent], rows: IntArray) -> Known:
+def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
     """The true values of people in the table."""
     out: list[npt.NDArray[Any]] = []
-    for extent in extents:
-        domain = extent.domain
+    for column in released:
+        original = column.original
         out.append(
-            domain.by_code[domain.codes[rows]]
-            if domain.is_number
-            else domain.codes[rows].astype(np.int64)
+            original.by_code[original.codes[rows]]
+            if original.is_number
+            else original.codes[rows].astype(np.int64)
         )
     return Known(tuple(out))
 
 
-def known_table(extents: Sequence[Extent], table: Table) -> Known:
+def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
     """The true values of other people, in the original table's codes."""
     out: list[npt.NDArray[Any]] = []
-    for extent in extents:
-        domain = extent.domain
-        if domain.is_number:
-            column = table.column(domain.name, kind=domain.kind, unit=domain.unit or None)
-            out.append(column.numbers)
+    for column in released:
+        original = column.original
+        if original.is_number:
+            found = table.column(original.name, kind=original.kind, unit=original.unit or None)
+            out.append(found.numbers)
         else:
-            out.append(codes_in(domain, table))
+            out.append(codes_in(original, table))
     return Known(tuple(out))
 
 
-def codes_in(domain: Column, table: Table) -> IntArray:
-    """A column of another table in the codes of `domain`; unknown categories become missing."""
-    column = table.column(domain.name, kind=domain.kind, categories=tuple(domain.values))
-    return column.codes_in(domain, unknown=domain.n_values)
+def codes_in(original: Column, table: Table) -> IntArray:
+    """A column of another table in the codes of `original`; unknown categories become missing."""
+    column = table.column(original.name, kind=original.kind, categories=tuple(original.values))
+    return column.codes_in(original, unknown=original.n_values)
 
 
-def design_released(extents: Sequence[Extent], rows: IntArray) -> FloatArray:
+def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:
     """Released rows as a matrix, shape (n, n_features).
 
     Numbers stand scaled to [0, 1] (ranges at their middle) with a flag for
@@ -79,66 +79,68 @@ def design_released(extents: Sequence[Extent], rows: IntArray) -> FloatArray:
     trained on the release can be asked about true values.
     """
     parts = []
-    for extent in extents:
-        cells = extent.codes[rows]
-        if extent.is_number:
-            parts.append(_numbers(extent, extent.middle[cells], ~np.isfinite(extent.lo[cells])))
+    for column in released:
+        cells = column.codes[rows]
+        if column.is_number:
+            parts.append(_numbers(column, column.middle[cells], ~np.isfinite(column.lo[cells])))
         else:
-            place = _places(extent)
-            grouped = np.zeros((extent.n_cells, int(place.max()) + 1))
+            place = _places(column)
+            grouped = np.zeros((column.n_cells, int(place.max()) + 1))
             for code, to in enumerate(place):
-                grouped[:, to] += extent.shares[:, code]
+                grouped[:, to] += column.shares[:, code]
             parts.append(grouped[cells])
     return np.hstack(parts)
 
 
-def design_known(extents: Sequence[Extent], people: Known) -> FloatArray:
+def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
     """True values as a matrix with the columns of `design_released`."""
     parts = []
-    for extent, column in zip(extents, people.columns, strict=True):
-        if extent.is_number:
-            parts.append(_numbers(extent, column, ~np.isfinite(column)))
+    for column, values in zip(released, people.columns, strict=True):
+        if column.is_number:
+            parts.append(_numbers(column, values, ~np.isfinite(values)))
         else:
-            place = _places(extent)
-            parts.append(np.eye(int(place.max()) + 1)[place[column]])
+            place = _places(column)
+            parts.append(np.eye(int(place.max()) + 1)[place[values]])
     return np.hstack(parts)
 
 
-def feature_columns(extents: Sequence[Extent]) -> IntArray:
+def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
     """For each feature the quasi-identifier it comes from."""
     widths = []
-    for extent in extents:
-        wide = 1 + extent.domain.has_missing if extent.is_number else int(_places(extent).max()) + 1
+    for column in released:
+        wide = (
+            1 + column.original.has_missing if column.is_number else int(_places(column).max()) + 1
+        )
         widths.append(wide)
     return np.repeat(np.arange(len(widths)), widths)
 
 
-def _numbers(extent: Extent, y: FloatArray, gone: npt.NDArray[np.bool_]) -> FloatArray:
-    domain = extent.domain
-    if domain.n_values:
-        counts = domain.counts()[:-1]
-        middle = domain.values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
-        span = float(domain.values[-1] - domain.values[0]) or 1.0
-        scaled = (np.where(gone, middle, y) - domain.values[0]) / span
+def _numbers(column: ReleasedColumn, y: FloatArray, gone: npt.NDArray[np.bool_]) -> FloatArray:
+    original = column.original
+    if original.n_values:
+        counts = original.counts()[:-1]
+        middle = original.values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
+        span = float(original.values[-1] - original.values[0]) or 1.0
+        scaled = (np.where(gone, middle, y) - original.values[0]) / span
     else:
         scaled = np.zeros(len(y))
-    columns = [scaled, gone.astype(np.float64)] if domain.has_missing else [scaled]
+    columns = [scaled, gone.astype(np.float64)] if original.has_missing else [scaled]
     return np.stack(columns, axis=1)
 
 
-def _places(extent: Extent) -> IntArray:
+def _places(column: ReleasedColumn) -> IntArray:
     """The feature of each category code (the last code is missing)."""
-    m = extent.domain.n_values + 1
+    m = column.original.n_values + 1
     place = np.arange(m)
     if m > _WIDEST:
-        order = np.lexsort((np.arange(m), -extent.domain.counts()))
+        order = np.lexsort((np.arange(m), -column.original.counts()))
         place = np.full(m, _WIDEST - 1)
         place[order[: _WIDEST - 1]] = np.arange(_WIDEST - 1)
     return place
 
 
 def distances(
-    extents: Sequence[Extent], people: Known, rows: IntArray
+    released: Sequence[ReleasedColumn], people: Known, rows: IntArray
 ) -> list[npt.NDArray[np.float32]]:
     """Per column, how far each person is from each released row: arrays (n_people, n_rows).
 
@@ -147,23 +149,25 @@ def distances(
     else 1. Missing agrees with cells that may be missing.
     """
     out = []
-    for extent, column in zip(extents, people.columns, strict=True):
-        cells = extent.codes[rows]
-        if extent.is_number:
-            domain = extent.domain
-            span = (float(domain.values[-1] - domain.values[0]) if domain.n_values else 0.0) or 1.0
-            lo = np.where(np.isfinite(extent.lo), extent.lo, np.inf)[cells]
-            hi = np.where(np.isfinite(extent.hi), extent.hi, -np.inf)[cells]
-            x = column[:, None]
+    for column, known in zip(released, people.columns, strict=True):
+        cells = column.codes[rows]
+        if column.is_number:
+            original = column.original
+            span = (
+                float(original.values[-1] - original.values[0]) if original.n_values else 0.0
+            ) or 1.0
+            lo = np.where(np.isfinite(column.lo), column.lo, np.inf)[cells]
+            hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)[cells]
+            x = known[:, None]
             away = np.maximum(np.maximum(lo - x, x - hi), 0.0) / span
-            away = np.where(np.isfinite(x), np.minimum(away, 1.0), ~extent.missing[cells])
+            away = np.where(np.isfinite(x), np.minimum(away, 1.0), ~column.missing[cells])
         else:
-            values, place = np.unique(column, return_inverse=True)
-            table = np.ones((len(values), extent.n_cells), np.float32)
+            values, place = np.unique(known, return_inverse=True)
+            table = np.ones((len(values), column.n_cells), np.float32)
             for i, value in enumerate(values):
-                every = np.arange(extent.n_cells)
-                table[i] = ~extent.covers(np.full(extent.n_cells, value), every)
+                every = np.arange(column.n_cells)
+                table[i] = ~column.covers(np.full(column.n_cells, value), every)
             away = table[place.reshape(-1)][:, cells]
-        away = np.where(extent.anything[cells], 0.0, away)
+        away = np.where(column.anything[cells], 0.0, away)
         out.append(away.astype(np.float32))
     return out

@@ -9,7 +9,7 @@ import numpy as np
 from ..classes import FloatArray, IntArray
 from ..notation import moment, number
 from .pairing import Pair
-from .released_values import Extent
+from .released_values import ReleasedColumn
 from .utility.distributions import spread
 
 BINS = 20
@@ -19,16 +19,16 @@ POINTS = 1000
 
 def histograms(pair: Pair) -> dict[str, dict[str, Any]]:
     """Shares before and after of every quasi-identifier, in few bins."""
-    return {e.name: _numbers(e) if e.is_number else _categories(e) for e in pair.extents}
+    return {e.name: _numbers(e) if e.is_number else _categories(e) for e in pair.released_quasi}
 
 
-def _numbers(extent: Extent) -> dict[str, Any]:
-    values, before, after = spread(extent)
+def _numbers(column: ReleasedColumn) -> dict[str, Any]:
+    values, before, after = spread(column)
     if not len(values):
         return {"labels": [], "before": [], "after": []}
     edges = np.linspace(values[0], values[-1], min(BINS, max(len(values) - 1, 1)) + 1)
     place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
-    unit = extent.domain.unit
+    unit = column.original.unit
     labels = [moment(e, unit) if unit else number(float(f"{e:.4g}")) for e in edges[:-1]]
     return {
         "labels": labels,
@@ -37,11 +37,11 @@ def _numbers(extent: Extent) -> dict[str, Any]:
     }
 
 
-def _categories(extent: Extent) -> dict[str, Any]:
-    domain = extent.domain
-    before = domain.counts() / max(len(domain.codes), 1)
-    after = extent.counts @ extent.shares / max(len(extent.codes), 1)
-    names = [*domain.values, "(missing)"]
+def _categories(column: ReleasedColumn) -> dict[str, Any]:
+    original = column.original
+    before = original.counts() / max(len(original.codes), 1)
+    after = column.counts @ column.shares / max(len(column.codes), 1)
+    names = [*original.values, "(missing)"]
     used = [i for i in range(len(names)) if before[i] > 0 or after[i] > 1e-12]
     if len(used) > TOP:
         top = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])

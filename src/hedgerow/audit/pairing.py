@@ -14,7 +14,7 @@ from ..errors import InputError, SchemaError
 from ..schema import Schema
 from ..table import Column, Table, read
 from .joined import join
-from .released_values import Extent, duplicates, read_extent
+from .released_values import ReleasedColumn, duplicates, read_released
 from .subject import Subject
 
 
@@ -32,7 +32,7 @@ class Pair:
         Row of the original and of the release behind each pair.
     quasi, sensitive : tuples of Column
         Original columns, one code a pair.
-    extents : tuple of Extent
+    released_quasi : tuple of ReleasedColumn
         The released quasi-identifiers, one code a pair.
     released_sensitive : tuple of Column
         The released sensitive columns, in the original's codes where values agree.
@@ -54,7 +54,7 @@ class Pair:
     released_rows: IntArray
     quasi: tuple[Column, ...]
     sensitive: tuple[Column, ...]
-    extents: tuple[Extent, ...]
+    released_quasi: tuple[ReleasedColumn, ...]
     released_sensitive: tuple[Column, ...]
     suppressed: int
     notes: tuple[str, ...]
@@ -69,7 +69,7 @@ class Pair:
     @cached_property
     def classes(self) -> Groups:
         """The equivalence classes of the released quasi-identifiers."""
-        return group([e.codes for e in self.extents], self.n_rows)
+        return group([e.codes for e in self.released_quasi], self.n_rows)
 
     @property
     def told(self) -> Groups:
@@ -85,7 +85,7 @@ class Pair:
     def canonical(self) -> IntArray:
         """Rows in an order that depends on their values alone."""
         keys = [c.codes for c in (*self.quasi, *self.sensitive, *self.released_sensitive)]
-        keys += [e.codes for e in self.extents]
+        keys += [e.codes for e in self.released_quasi]
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 
 
@@ -143,10 +143,10 @@ def pair_up(
         )
     rows, released_rows = _pair(before, after, key, subject.rows)
     quasi = [take(_column(before, n, schema), rows) for n in schema.quasi]
-    extents, faults = [], []
-    for column in quasi:
-        extent, strange = _extent(column, subject, released_rows)
-        extents.append(extent)
+    released, faults = [], []
+    for own in quasi:
+        column, strange = _released_column(own, subject, released_rows)
+        released.append(column)
         if strange:
             faults.append(f"{column.name!r} ({strange} rows)")
     if faults:
@@ -156,18 +156,18 @@ def pair_up(
             hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
     sensitive = [take(_column(before, n, schema), rows) for n in schema.sensitive]
-    groups, notes = None, _outside(quasi, extents, allow_outside or subject.verified)
+    groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
     after_sensitive = []
-    for column in sensitive:
-        if column.name == subject.numbered and subject.second is not None:
-            numbered = take(after.column(column.name, kind="categorical"), released_rows)
-            shown, groups = join(column, numbered, subject.second, [c.codes for c in quasi])
+    for own in sensitive:
+        if own.name == subject.numbered and subject.second is not None:
+            numbered = take(after.column(own.name, kind="categorical"), released_rows)
+            shown, groups = join(own, numbered, subject.second, [c.codes for c in quasi])
             notes.append(
-                f"the values of {column.name} were dealt at random within their groups, as a "
+                f"the values of {own.name} were dealt at random within their groups, as a "
                 "reader joins the two tables"
             )
         else:
-            shown = _released_sensitive(column, after, released_rows)
+            shown = _released_sensitive(own, after, released_rows)
         after_sensitive.append(shown)
     notes += _notes(before, after, schema, sensitive, after_sensitive)
     return Pair(
@@ -178,7 +178,7 @@ def pair_up(
         released_rows,
         tuple(quasi),
         tuple(sensitive),
-        tuple(extents),
+        tuple(released),
         tuple(after_sensitive),
         before.n_rows - len(rows),
         tuple(notes),
@@ -253,46 +253,48 @@ def _pair(
     return rows[order], order
 
 
-def _extent(domain: Column, subject: Subject, rows: IntArray) -> tuple[Extent, int]:
+def _released_column(
+    original: Column, subject: Subject, rows: IntArray
+) -> tuple[ReleasedColumn, int]:
     """A released quasi-identifier, and how many rows hold cells that nothing explains."""
     after = subject.table
-    number = domain.is_number and after.kind(domain.name) in ("numeric", "date")
+    number = original.is_number and after.kind(original.name) in ("numeric", "date")
     if number:
-        column = after.column(domain.name, unit=domain.unit or None)
-        labels: Any = [float(v) for v in column.values]
+        found = after.column(original.name, unit=original.unit or None)
+        labels: Any = [float(v) for v in found.values]
     else:
-        column = after.column(domain.name, kind="categorical")
-        labels = column.values
-    column = take(column, rows)
-    extent, bad = read_extent(
-        domain,
-        column.codes,
+        found = after.column(original.name, kind="categorical")
+        labels = found.values
+    found = take(found, rows)
+    column, bad = read_released(
+        original,
+        found.codes,
         labels,
-        subject.schema.hierarchies.get(domain.name),
-        subject.meanings.get(domain.name, ()),
+        subject.schema.hierarchies.get(original.name),
+        subject.meanings.get(original.name, ()),
     )
-    strange = int(extent.counts[bad].sum()) if len(bad) else 0
-    return _suppressed_nulls(extent), strange
+    strange = int(column.counts[bad].sum()) if len(bad) else 0
+    return _suppressed_nulls(column), strange
 
 
-def _suppressed_nulls(extent: Extent) -> Extent:
+def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
     """A missing cell where the original has a value was suppressed: it may be anything."""
-    cell = next((i for i, label in enumerate(extent.labels) if label is None), None)
+    cell = next((i for i, label in enumerate(column.labels) if label is None), None)
     if cell is None:
-        return extent
-    hidden = (extent.codes == cell) & (extent.domain.codes != extent.domain.n_values)
+        return column
+    hidden = (column.codes == cell) & (column.original.codes != column.original.n_values)
     if not hidden.any():
-        return extent
-    domain, m = extent.domain, extent.domain.n_values
-    anything, lo, hi = extent.anything.copy(), extent.lo.copy(), extent.hi.copy()
-    members, weights = list(extent.members), list(extent.weights)
+        return column
+    original, m = column.original, column.original.n_values
+    anything, lo, hi = column.anything.copy(), column.lo.copy(), column.hi.copy()
+    members, weights = list(column.members), list(column.weights)
     anything[cell] = True
-    if domain.is_number:
-        lo[cell], hi[cell] = domain.values[0], domain.values[-1]
-    public = domain.counts()[:m]
+    if original.is_number:
+        lo[cell], hi[cell] = original.values[0], original.values[-1]
+    public = original.counts()[:m]
     members[cell], weights[cell] = np.arange(m), public / public.sum()
     return replace(
-        extent,
+        column,
         anything=anything,
         lo=lo,
         hi=hi,
@@ -318,28 +320,28 @@ def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
     return take(found, rows)
 
 
-def _middles(column: Column, after: Table) -> Column | None:
+def _middles(own: Column, after: Table) -> Column | None:
     """A sensitive number that was released as ranges, each read at its middle."""
-    found = after.column(column.name, kind="categorical")
-    extent, bad = read_extent(column, found.codes, found.values)
-    if len(bad) or not (extent.general or extent.n_cells):
+    found = after.column(own.name, kind="categorical")
+    column, bad = read_released(own, found.codes, found.values)
+    if len(bad) or not (column.general or column.n_cells):
         return None
-    values, place = np.unique(extent.middle, return_inverse=True)
-    place = np.where(extent.missing & ~np.isfinite(extent.lo), len(values), place.reshape(-1))
+    values, place = np.unique(column.middle, return_inverse=True)
+    place = np.where(column.missing & ~np.isfinite(column.lo), len(values), place.reshape(-1))
     codes = place[found.codes]
-    return replace(
-        column, codes=codes, values=values, has_missing=bool((codes == len(values)).any())
-    )
+    return replace(own, codes=codes, values=values, has_missing=bool((codes == len(values)).any()))
 
 
-def _outside(quasi: Sequence[Column], extents: Sequence[Extent], allowed: bool) -> list[str]:
+def _outside(
+    quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool
+) -> list[str]:
     """Check that ranges and sets cover the row's own value."""
     faults = []
-    for column, extent in zip(quasi, extents, strict=True):
-        if extent.general:
-            out = int((~extent.covers(column.codes, extent.codes)).sum())
+    for own, column in zip(quasi, released, strict=True):
+        if column.general:
+            out = int((~column.covers(own.codes, column.codes)).sum())
             if out:
-                faults.append(f"{column.name!r} ({out} rows)")
+                faults.append(f"{own.name!r} ({out} rows)")
     if not faults:
         return []
     said = "released cells do not cover the original value of their row: " + ", ".join(faults)

@@ -30,12 +30,12 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Extent:
+class ReleasedColumn:
     """A released column: for each row one of its distinct cells, and what each cell covers.
 
     Parameters
     ----------
-    domain : Column
+    original : Column
         The original column.
     codes : unsigned integer array, shape (n_rows,)
         Released cell of each row.
@@ -53,7 +53,7 @@ class Extent:
         otherwise it holds plain values, original or perturbed.
     """
 
-    domain: Column
+    original: Column
     codes: npt.NDArray[Any]
     labels: list[str | None]
     lo: FloatArray
@@ -67,7 +67,7 @@ class Extent:
     @property
     def name(self) -> str:
         """Column name."""
-        return self.domain.name
+        return self.original.name
 
     @property
     def n_cells(self) -> int:
@@ -77,7 +77,7 @@ class Extent:
     @property
     def is_number(self) -> bool:
         """Whether the column holds numbers or dates."""
-        return self.domain.is_number
+        return self.original.is_number
 
     @cached_property
     def wild(self) -> BoolArray:
@@ -93,15 +93,15 @@ class Extent:
     def middle(self) -> FloatArray:
         """Midpoint of each cell of numbers; the domain's median where nothing is known."""
         out = self.lo / 2 + self.hi / 2
-        values = self.domain.counts()[:-1]
+        values = self.original.counts()[:-1]
         at = np.searchsorted(np.cumsum(values), values.sum() / 2)
-        default = self.domain.values[at] if len(values) else 0.0
+        default = self.original.values[at] if len(values) else 0.0
         return np.where(np.isfinite(out) & ~self.anything, out, default)
 
     @cached_property
     def shares(self) -> FloatArray:
         """Weight of each original category (last: missing) in each cell; rows sum to 1."""
-        m = self.domain.n_values
+        m = self.original.n_values
         out = np.zeros((self.n_cells, m + 1))
         for cell, (members, weights) in enumerate(zip(self.members, self.weights, strict=True)):
             out[cell, members] = weights
@@ -110,7 +110,7 @@ class Extent:
 
     @cached_property
     def _keys(self) -> IntArray:
-        m = self.domain.n_values
+        m = self.original.n_values
         return np.concatenate(
             [
                 np.zeros(0, np.int64),
@@ -123,11 +123,11 @@ class Extent:
 
         Codes equal to the number of values are missing values.
         """
-        m = self.domain.n_values
+        m = self.original.n_values
         values, cells = np.asarray(values, np.int64), np.asarray(cells, np.int64)
         gone = values == m
         if self.is_number:
-            y = self.domain.by_code[values]
+            y = self.original.by_code[values]
             inside = (self.lo[cells] <= y) & (y <= self.hi[cells])
         else:
             keys = cells * m + np.minimum(values, max(m - 1, 0))
@@ -142,15 +142,17 @@ class Extent:
 class _Reader:
     """Reads the distinct cells of one released column."""
 
-    domain: Column
+    original: Column
     hierarchy: Hierarchy | None
     index: Mapping[str, int]
     below: Mapping[str, list[int]]
     meanings: Mapping[str, Cell]
 
     @classmethod
-    def of(cls, domain: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> _Reader:
-        names = [number(v) for v in domain.values] if domain.is_number else list(domain.values)
+    def of(cls, original: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> _Reader:
+        names = (
+            [number(v) for v in original.values] if original.is_number else list(original.values)
+        )
         index = {name: code for code, name in enumerate(names)}
         below: dict[str, list[int]] = {}
         for path in hierarchy.paths.values() if hierarchy else ():
@@ -160,7 +162,7 @@ class _Reader:
                     below.setdefault(node, []).append(code)
                 below.setdefault(node, [])
         told = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
-        return cls(domain, hierarchy, index, below, told)
+        return cls(original, hierarchy, index, below, told)
 
     def parts(self, label: str) -> list[tuple[str | None, int]]:
         """The (value, weight) pairs of a cell."""
@@ -178,7 +180,7 @@ class _Reader:
             return {}, 1.0, True
         exact = self.index.get(label)
         if exact is None and label in self.below:
-            found = self.below[label] or range(self.domain.n_values)
+            found = self.below[label] or range(self.original.n_values)
             return dict.fromkeys(found, 1.0), 0.0, True
         try:
             parts = self.parts(label)
@@ -214,7 +216,7 @@ class _Reader:
             cell = self.meanings.get(label)
             if cell is None:
                 raise
-        values = self.domain.values
+        values = self.original.values
         ends = [found for c in cell.categories if (found := self._ends(c)) is not None]
         if cell.lo is not None and cell.hi is not None and len(values):
             ends.append((max(cell.lo, float(values[0])), min(cell.hi, float(values[-1]))))
@@ -234,7 +236,7 @@ class _Reader:
                 continue
             found = self._ends(part)
             if found is None and self.below.get(part):
-                values = self.domain.values[self.below[part]]
+                values = self.original.values[self.below[part]]
                 found = (float(values.min()), float(values.max()))
                 general = True
             if found is None or found[0] > found[1]:
@@ -246,7 +248,7 @@ class _Reader:
         return min(e[0] for e in ends), max(e[1] for e in ends), gone, general or len(ends) > 1
 
     def _ends(self, text: str) -> tuple[float, float] | None:
-        if self.domain.kind == "date":
+        if self.original.kind == "date":
             found = parse_dates(text)
             return None if found is None else (self._moment(found[0]), self._moment(found[1]))
         made = _INTERVAL.match(text)
@@ -254,21 +256,21 @@ class _Reader:
 
     def _moment(self, text: str) -> float:
         moment = np.datetime64(text, "us").astype(np.int64)
-        return float(moment // 86_400_000_000 if self.domain.unit == "day" else moment)
+        return float(moment // 86_400_000_000 if self.original.unit == "day" else moment)
 
 
-def read_extent(
-    domain: Column,
+def read_released(
+    original: Column,
     codes: npt.NDArray[Any],
     labels: list[str | None] | FloatArray,
     hierarchy: Hierarchy | None = None,
     meanings: Sequence[Cell] = (),
-) -> tuple[Extent, IntArray]:
+) -> tuple[ReleasedColumn, IntArray]:
     """Understand the distinct cells of a released column.
 
     Parameters
     ----------
-    domain : Column
+    original : Column
         The original column.
     codes : integer array, shape (n_rows,)
         Cell of each row; ``len(labels)`` is a missing cell.
@@ -281,25 +283,25 @@ def read_extent(
 
     Returns
     -------
-    Extent
+    ReleasedColumn
     int64 array
         The cells that no original value could have given.
     """
     texts: list[Any] = list(labels)
     if len(codes) and int(codes.max()) == len(texts):
         texts.append(None)
-    n, m = len(texts), domain.n_values
+    n, m = len(texts), original.n_values
     lo, hi = np.full(n, np.nan), np.full(n, np.nan)
     ends = (
-        (float(domain.values[0]), float(domain.values[-1]))
-        if domain.is_number and m
+        (float(original.values[0]), float(original.values[-1]))
+        if original.is_number and m
         else (np.nan,) * 2
     )
     members: list[IntArray] = [np.zeros(0, np.int64)] * n
     weights: list[FloatArray] = [np.zeros(0)] * n
     missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    reader, general, bad = _Reader.of(domain, hierarchy, meanings), False, []
-    public = domain.counts()[:m] / max(int(domain.counts()[:m].sum()), 1)
+    reader, general, bad = _Reader.of(original, hierarchy, meanings), False, []
+    public = original.counts()[:m] / max(int(original.counts()[:m].sum()), 1)
     for i, label in enumerate(texts):
         if label is None:
             missing[i] = True
@@ -307,7 +309,7 @@ def read_extent(
             anything[i] = missing[i] = general = True
             lo[i], hi[i] = ends
             members[i], weights[i] = np.arange(m), public
-        elif domain.is_number:
+        elif original.is_number:
             if isinstance(label, float):
                 lo[i] = hi[i] = label
                 continue
@@ -328,14 +330,14 @@ def read_extent(
             weights[i] = np.array([found[c] for c in members[i]]) / total
             missing[i] = gone > 0
             general |= wide
-    if domain.is_number and general:
+    if original.is_number and general:
         outside = np.flatnonzero((hi < ends[0]) | (lo > ends[1]))
         bad = sorted({*bad, *outside.tolist()})
     names = [None if t is None else t if isinstance(t, str) else repr(t) for t in texts]
-    extent = Extent(
-        domain, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
+    column = ReleasedColumn(
+        original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
     )
-    return extent, np.array(bad, np.int64)
+    return column, np.array(bad, np.int64)
 
 
 def duplicates(codes: npt.NDArray[Any]) -> int:

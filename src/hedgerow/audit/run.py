@@ -220,7 +220,9 @@ def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
     out = _risk(pair, pair.classes, pair.told, pair.released_sensitive, population, threshold)
     out["classes"]["wildcard_k"] = sizes.wildcard_k(
-        pair.classes, [e.codes for e in pair.extents], [e.wild[e.codes] for e in pair.extents]
+        pair.classes,
+        [e.codes for e in pair.released_quasi],
+        [e.wild[e.codes] for e in pair.released_quasi],
     )
     return out
 

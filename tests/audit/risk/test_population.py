@@ -24,7 +24,10 @@ def test_population_equals_counting():
     pair = align(sample, release, Schema(quasi=QUASI))
     sizes = population_sizes(pair, read(everybody))
     for g, row in enumerate(pair.classes.first):
-        lo, hi = (e[pair.extents[0].codes[row]] for e in (pair.extents[0].lo, pair.extents[0].hi))
+        lo, hi = (
+            e[pair.released_quasi[0].codes[row]]
+            for e in (pair.released_quasi[0].lo, pair.released_quasi[0].hi)
+        )
         fits = everybody["age"].between(lo, hi)
         for name in ("job", "sex"):
             fits &= everybody[name].isin(release[name].iloc[row].split("+"))

@@ -46,11 +46,11 @@ def test_means_count_the_true_extent_of_their_class():
 
 def test_entropy_loss_by_hand(pair):
     # age: every value has share 1/4 (2 bits), every cell holds two: 1 bit lost of 2
-    assert loss.entropy_loss(pair.extents[0]) == pytest.approx(0.5)
+    assert loss.entropy_loss(pair.released_quasi[0]) == pytest.approx(0.5)
     # job: P(cook) = 1/2; cook+nurse holds 3 people, * all 4
     lost = np.log2(3 / 2) + np.log2(3 / 1) + np.log2(4 / 1) + np.log2(4 / 2)
     held = 1 + 2 + 2 + 1
-    assert loss.entropy_loss(pair.extents[1]) == pytest.approx(lost / held)
+    assert loss.entropy_loss(pair.released_quasi[1]) == pytest.approx(lost / held)
 
 
 def test_sizes_and_cells(pair):
@@ -71,16 +71,16 @@ def test_suppressed_rows_cost_the_whole_table():
 
 def test_distances_by_hand(pair):
     # even spreading leaves ages as they were
-    age = distributions.column_distances(pair.extents[0])
+    age = distributions.column_distances(pair.released_quasi[0])
     assert age == {"total_variation": 0.0, "kolmogorov_smirnov": 0.0, "wasserstein": 0.0}
     means = align(PEOPLE, PEOPLE.assign(age=[25.0, 25.0, 50.0, 50.0]), SCHEMA)
-    moved = distributions.column_distances(means.extents[0])
+    moved = distributions.column_distances(means.released_quasi[0])
     # a quarter of the people moves 5 up, 5 down, 10 up, 10 down, over a range of 40
     assert moved["wasserstein"] == pytest.approx((5 + 5 + 10 + 10) / 4 / 40)
     assert moved["total_variation"] == pytest.approx(1.0)
     assert moved["kolmogorov_smirnov"] == pytest.approx(0.25)
     # cook+nurse puts a half on each, * the public shares: cook 2/4 + 2 * 1/2 ...
-    job = distributions.column_distances(pair.extents[1])
+    job = distributions.column_distances(pair.released_quasi[1])
     after = {"clerk": 2 * 0.25, "cook": 2 * 0.5 + 2 * 0.5, "nurse": 2 * 0.5 + 2 * 0.25}
     before = {"clerk": 1, "cook": 2, "nurse": 1}
     gap = sum(abs(after[j] - before[j]) for j in before) / 4 / 2
@@ -115,7 +115,7 @@ def test_dependences_equal_their_definitions():
 def test_missing_values_leave_dependences_to_complete_rows():
     x = np.array([1.0, 2.0, 3.0, 4.0, np.nan, 6.0])
     y = np.array([2.0, 1.0, np.nan, 5.0, 9.0, 7.0])
-    a, b = (distributions.SharesView.of(n, np.arange(6), v) for n, v in (("x", x), ("y", y)))
+    a, b = (distributions.Variable.of(n, np.arange(6), v) for n, v in (("x", x), ("y", y)))
     both = np.isfinite(x) & np.isfinite(y)
     assert distributions.dependence(a, b) == pytest.approx(abs(np.corrcoef(x[both], y[both])[0, 1]))
 
@@ -135,6 +135,6 @@ def test_queries_on_an_unchanged_table_have_no_error_and_are_seeded(people, sche
 
 
 def test_a_range_query_by_hand(pair):
-    extent = pair.extents[0]
+    extent = pair.released_quasi[0]
     chosen = np.array([False, True, True, False, False])  # ages 30 and 40
     assert queries._overlap(extent, chosen)[extent.codes].tolist() == [0.5, 0.5, 0.5, 0.5]

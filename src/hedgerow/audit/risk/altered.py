@@ -45,11 +45,11 @@ def linkage_summary(pair: Pair, *, people: int, random_state: int, tell: Tell) -
 
 def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
     """The scores of the numeric quasi-identifiers that were released as numbers."""
-    chosen = [e for e in pair.extents if e.is_number and not e.general][:COLUMNS]
+    chosen = [e for e in pair.released_quasi if e.is_number and not e.general][:COLUMNS]
     if not chosen or pair.n_rows < 2:
         return None
     rows = pair.canonical  # the records that are linked do not depend on the order of the rows
-    before = np.stack([e.domain.numbers[rows] for e in chosen], axis=1)
+    before = np.stack([e.original.numbers[rows] for e in chosen], axis=1)
     after = np.stack([e.lo[e.codes[rows]] for e in chosen], axis=1)
     complete = np.isfinite(before).all(axis=1) & np.isfinite(after).all(axis=1)
     if complete.sum() < 2:

@@ -22,7 +22,7 @@ from ...table import Column, Table
 from ..design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
 from ..intervals import Rate, bootstrap, relative, wilson
 from ..pairing import Pair
-from ..released_values import Extent
+from ..released_values import ReleasedColumn
 from .learners import LEARNERS, nearest, predict
 
 MAX_CLASSES = 20_000
@@ -34,7 +34,7 @@ TOLERANCES = (0.05, 0.10, 0.20)
 class _Arm:
     """A table to learn from: its classes and where their cells are."""
 
-    extents: Sequence[Extent]
+    released_quasi: Sequence[ReleasedColumn]
     labels: npt.NDArray[np.uint32]
     codes: npt.NDArray[Any]
     values: FloatArray
@@ -54,32 +54,32 @@ class _Arm:
         counts = Counts.of(groups, self.codes[rows], len(self.values))
         first = rows[groups.first]
         if learner == "nearest":
-            return nearest(self.extents, first, people, self.number, counts, self.values)
+            return nearest(self.released_quasi, first, people, self.number, counts, self.values)
         return predict(
             learner,
             self.number,
-            design_released(self.extents, first),
+            design_released(self.released_quasi, first),
             counts,
             self.values,
-            design_known(self.extents, people),
+            design_known(self.released_quasi, people),
             random_state,
         )
 
 
-def point_extents(extents: Sequence[Extent]) -> tuple[Extent, ...]:
+def as_unchanged(released: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...]:
     """The original columns as if they had been released unchanged."""
     out = []
-    for extent in extents:
-        domain, m = extent.domain, extent.domain.n_values
-        values = domain.by_code if domain.is_number else np.full(m + 1, np.nan)
+    for column in released:
+        original, m = column.original, column.original.n_values
+        values = original.by_code if original.is_number else np.full(m + 1, np.nan)
         one = [np.array([i]) for i in range(m)] + [np.zeros(0, np.int64)]
         shares = [np.ones(1)] * m + [np.zeros(0)]
         missing = np.arange(m + 1) == m
         labels: list[str | None] = [*map(str, range(m)), None]
         out.append(
-            Extent(
-                domain,
-                domain.codes,
+            ReleasedColumn(
+                original,
+                original.codes,
                 labels,
                 values,
                 values,
@@ -153,11 +153,13 @@ def _attack_column(
     picked = order[np.unique(np.linspace(0, len(order) - 1, min(people, len(order))).astype(int))]
     fold = np.full(pair.n_rows, -1)
     fold[order] = np.arange(len(order)) % FOLDS
-    known = known_rows(pair.extents, picked)
+    known = known_rows(pair.released_quasi, picked)
     y = truth[picked]
-    release = _Arm(pair.extents, pair.classes.labels, released_codes, released_values, number)
+    release = _Arm(
+        pair.released_quasi, pair.classes.labels, released_codes, released_values, number
+    )
     before = _Arm(
-        point_extents(pair.extents), pair.original_classes.labels, own.codes, values, number
+        as_unchanged(pair.released_quasi), pair.original_classes.labels, own.codes, values, number
     )
     public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
     base = _baselines(public, released_values, y, number)
@@ -167,7 +169,7 @@ def _attack_column(
             progress(f"regression attack on {own.name}: {learner}")
         hits = _score(release.ask(learner, known, usable, random_state), y, number)
         if control is not None:
-            asked, y2 = known_table(pair.extents, control), _control_truth(own, control)
+            asked, y2 = known_table(pair.released_quasi, control), _control_truth(own, control)
             held = np.isfinite(y2)
             held_hits = _score(
                 release.ask(learner, asked.part(held), usable, random_state), y2[held], number

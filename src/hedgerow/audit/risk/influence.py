@@ -44,15 +44,16 @@ def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
     spread = ((y - y.mean(axis=0)) ** 2).sum()
     if spread <= 0 or len(rows) < 4:
         return []
-    asked = design_known(pair.extents, known_rows(pair.extents, rows))
-    tables = {"original": asked, "release": design_released(pair.extents, rows)}
-    origin = feature_columns(pair.extents)
+    asked = design_known(pair.released_quasi, known_rows(pair.released_quasi, rows))
+    tables = {"original": asked, "release": design_released(pair.released_quasi, rows)}
+    origin = feature_columns(pair.released_quasi)
     found = {
-        name: _shares(x, asked, y, origin, len(pair.extents), leaf) for name, x in tables.items()
+        name: _shares(x, asked, y, origin, len(pair.released_quasi), leaf)
+        for name, x in tables.items()
     }
     out = []
-    for j, extent in enumerate(pair.extents):
-        entry: dict[str, Any] = {"column": extent.name}
+    for j, column in enumerate(pair.released_quasi):
+        entry: dict[str, Any] = {"column": column.name}
         for name, (tree, without) in found.items():
             entry[name] = {"tree": float(tree[j]), "without": float(without[j])}
         out.append(entry)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...classes import Counts, FloatArray, IntArray
 from ..design_matrix import Known, distances
-from ..released_values import Extent
+from ..released_values import ReleasedColumn
 
 LEARNERS = ("tree", "gradient boosting", "nearest", "linear")
 _BLOCK = 1 << 22
@@ -97,7 +97,7 @@ def predict(
 
 
 def nearest(
-    extents: Sequence[Extent],
+    released: Sequence[ReleasedColumn],
     rows: IntArray,
     people: Known,
     number: bool,
@@ -106,7 +106,7 @@ def nearest(
 ) -> npt.NDArray[Any]:
     """Predict by the released classes nearest to each person, ties shared.
 
-    Distances are to the released extents (0 inside), summed over the columns;
+    Distances are to the released cells (0 inside), summed over the columns;
     all classes at the smallest distance vote with their records.
     """
     n = len(people)
@@ -116,7 +116,7 @@ def nearest(
     else:
         table = np.zeros((counts.n_groups, counts.n_values), np.float32)
         table[counts.groups, counts.values] = counts.counts
-    for part, closest in nearest_sets(extents, rows, people):
+    for part, closest in nearest_sets(released, rows, people):
         if number:
             out[part] = (closest @ sums) / (closest @ counts.sizes)
         else:
@@ -125,7 +125,7 @@ def nearest(
 
 
 def nearest_sets(
-    extents: Sequence[Extent],
+    released: Sequence[ReleasedColumn],
     rows: IntArray,
     people: Known,
     score: Callable[[list[npt.NDArray[np.float32]]], npt.NDArray[np.float32]] | None = None,
@@ -135,7 +135,7 @@ def nearest_sets(
     out = []
     for begin in range(0, len(people), step):
         part = slice(begin, min(begin + step, len(people)))
-        columns = distances(extents, people.part(part), rows)
+        columns = distances(released, people.part(part), rows)
         total = score(columns) if score else np.sum(columns, axis=0)
         smallest = total.min(axis=1, keepdims=True)
         out.append((part, (total <= smallest + 1e-6).astype(np.float64)))

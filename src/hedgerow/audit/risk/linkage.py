@@ -13,7 +13,7 @@ from ...errors import ParameterError
 from ..design_matrix import Known, distances, known_rows
 from ..intervals import wilson
 from ..pairing import Pair
-from ..released_values import Extent
+from ..released_values import ReleasedColumn
 from .learners import nearest_sets
 
 MAX_COLUMNS = 20
@@ -44,7 +44,7 @@ def linking_attacks(
         without any disagreement although their own record was withheld, so that
         the intruder cannot tell them from people in the table.
     """
-    chosen = [e for e in pair.extents if columns is None or e.name in columns]
+    chosen = [e for e in pair.released_quasi if columns is None or e.name in columns]
     if columns is not None and len(chosen) < len(set(columns)):
         lost = [c for c in columns if c not in {e.name for e in chosen}]
         raise ParameterError(
@@ -58,7 +58,7 @@ def linking_attacks(
     picked = pair.canonical[np.unique(np.linspace(0, n - 1, min(people, n)).astype(np.int64))]
     own = groups.labels[picked].astype(np.int64)
     known = known_rows(chosen, picked)
-    before = group([e.domain.codes for e in chosen], n)
+    before = group([e.original.codes for e in chosen], n)
     unprotected = 1.0 / before.sizes[before.labels[picked]]
     weights = match_weights(chosen, first, sizes, known)
     agree = _alone(chosen, first, known, own, sizes)
@@ -101,14 +101,18 @@ def _interval(credit: FloatArray) -> list[float]:
 
 
 def _alone(
-    extents: Sequence[Extent], rows: IntArray, people: Known, own: IntArray, sizes: FloatArray
+    released: Sequence[ReleasedColumn],
+    rows: IntArray,
+    people: Known,
+    own: IntArray,
+    sizes: FloatArray,
 ) -> FloatArray:
     """Whether a record other than the person's own agrees in every column."""
     out = np.zeros(len(people))
     step = max(1, _BLOCK // max(len(rows), 1))
     for begin in range(0, len(people), step):
         part = slice(begin, min(begin + step, len(people)))
-        total = np.sum(distances(extents, people.part(part), rows), axis=0)
+        total = np.sum(distances(released, people.part(part), rows), axis=0)
         fits = total <= 1e-6
         others = fits @ sizes - fits[np.arange(len(total)), own[part]]
         out[part] = others > 0.5
@@ -116,7 +120,11 @@ def _alone(
 
 
 def match_weights(
-    extents: Sequence[Extent], rows: IntArray, sizes: FloatArray, people: Known, rounds: int = 50
+    released: Sequence[ReleasedColumn],
+    rows: IntArray,
+    sizes: FloatArray,
+    people: Known,
+    rounds: int = 50,
 ) -> Any:
     """Fellegi and Sunter's weights, estimated as an intruder would, as a scoring function.
 
@@ -130,13 +138,13 @@ def match_weights(
     I. P. Fellegi, A. B. Sunter (1969), A theory for record linkage. JASA 64.
     M. A. Jaro (1989), the EM estimate. JASA 84.
     """
-    q = len(extents)
+    q = len(released)
     totals = np.zeros(1 << q)
     step = max(1, _BLOCK // max(len(rows), 1))
     for begin in range(0, len(people), step):
         part = people.part(slice(begin, min(begin + step, len(people))))
         pattern = np.zeros((len(part), len(rows)), np.int64)
-        for j, away in enumerate(distances(extents, part, rows)):
+        for j, away in enumerate(distances(released, part, rows)):
             pattern |= (away <= 1e-6).astype(np.int64) << j
         weight = np.broadcast_to(sizes, pattern.shape)
         totals += np.bincount(pattern.reshape(-1), weight.reshape(-1), 1 << q)
@@ -147,7 +155,7 @@ def match_weights(
     # everybody has one record, so the prevalence is known; and ranges and sets hold
     # the true value by construction, so only plain (perhaps perturbed) columns need an m
     m, prevalence = np.full(q, 0.99), 1.0 / sizes.sum()
-    sure = np.array([extent.general for extent in extents])
+    sure = np.array([column.general for column in released])
     for _ in range(rounds):
         matched = np.prod(np.where(bits == 1, m, 1 - m), axis=1) * prevalence
         other = np.prod(np.where(bits == 1, u, 1 - u), axis=1) * (1 - prevalence)

@@ -30,7 +30,7 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
     InputError
         Quasi-identifiers are missing, or the population is smaller than the release.
     """
-    lost = [e.name for e in pair.extents if e.name not in population.names]
+    lost = [e.name for e in pair.released_quasi if e.name not in population.names]
     if lost:
         raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
     if population.n_rows < pair.n_rows:
@@ -39,15 +39,15 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
             f"release's {pair.n_rows}",
             hint="the release must be drawn from it",
         )
-    people = known_table(pair.extents, population)
-    masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.extents]
+    people = known_table(pair.released_quasi, population)
+    masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.released_quasi]
     first = pair.classes.first
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
     out = np.zeros(pair.classes.n_groups)
     for g, row in enumerate(first):
         fits: npt.NDArray[np.uint8] | None = None
-        for j, extent in enumerate(pair.extents):
-            cell = int(extent.codes[row])
+        for j, column in enumerate(pair.released_quasi):
+            cell = int(column.codes[row])
             if cell not in masks[j]:
                 masks[j][cell] = _mask(pair, people, j, cell)
             fits = masks[j][cell] if fits is None else fits & masks[j][cell]
@@ -56,14 +56,14 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
 
 
 def _mask(pair: Pair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
-    extent, column = pair.extents[j], people.columns[j]
-    if extent.anything[cell]:
-        inside = np.ones(len(column), np.bool_)
-    elif extent.is_number:
-        inside = (column >= extent.lo[cell]) & (column <= extent.hi[cell])
-        inside |= ~np.isfinite(column) & extent.missing[cell]
+    column, known = pair.released_quasi[j], people.columns[j]
+    if column.anything[cell]:
+        inside = np.ones(len(known), np.bool_)
+    elif column.is_number:
+        inside = (known >= column.lo[cell]) & (known <= column.hi[cell])
+        inside |= ~np.isfinite(known) & column.missing[cell]
     else:
-        inside = extent.covers(column, np.full(len(column), cell))
+        inside = column.covers(known, np.full(len(known), cell))
     return np.packbits(inside)
 
 

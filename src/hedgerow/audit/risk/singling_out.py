@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ...classes import IntArray
 from ..intervals import relative, wilson
 from ..pairing import Pair
-from ..released_values import Extent
-from .attacks import point_extents
+from ..released_values import ReleasedColumn
+from .attacks import as_unchanged
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -37,11 +37,14 @@ def singling_out(
     """
     mine, theirs = pair.canonical[::2], pair.canonical[1::2]
     results = {}
-    for name, extents in (("release", pair.extents), ("original", point_extents(pair.extents))):
-        found = _from_rows(extents, mine, predicates, np.random.default_rng(random_state))
-        results[name] = [_fits(pair.extents, p, mine, theirs) for p in found]
-    drawn = _at_random(pair.extents, predicates, np.random.default_rng(random_state + 1))
-    base = [_fits(pair.extents, p, mine, theirs) for p in drawn]
+    for name, released in (
+        ("release", pair.released_quasi),
+        ("original", as_unchanged(pair.released_quasi)),
+    ):
+        found = _from_rows(released, mine, predicates, np.random.default_rng(random_state))
+        results[name] = [_fits(pair.released_quasi, p, mine, theirs) for p in found]
+    drawn = _at_random(pair.released_quasi, predicates, np.random.default_rng(random_state + 1))
+    base = [_fits(pair.released_quasi, p, mine, theirs) for p in drawn]
     rates = {
         name: wilson(sum(a == 1 for a, _ in fits), len(fits)) for name, fits in results.items()
     }
@@ -74,38 +77,38 @@ Predicate = dict[int, BoolArray]
 """Per column the original value codes that fit."""
 
 
-def _allowed(extent: Extent, cell: int) -> BoolArray:
+def _allowed(column: ReleasedColumn, cell: int) -> BoolArray:
     """The original value codes that a released cell may stand for."""
-    codes = np.arange(extent.domain.n_values + 1)
-    return extent.covers(codes, np.full(len(codes), cell))
+    codes = np.arange(column.original.n_values + 1)
+    return column.covers(codes, np.full(len(codes), cell))
 
 
 def _from_rows(
-    extents: tuple[Extent, ...], rows: IntArray, n: int, generator: np.random.Generator
+    released: tuple[ReleasedColumn, ...], rows: IntArray, n: int, generator: np.random.Generator
 ) -> list[Predicate]:
     out: dict[tuple[tuple[int, int], ...], Predicate] = {}
     for _ in range(n):
         row = rows[int(generator.integers(0, len(rows)))]
-        size = int(generator.integers(1, len(extents) + 1))
-        chosen = sorted(generator.choice(len(extents), size, replace=False).tolist())
-        key = tuple((j, int(extents[j].codes[row])) for j in chosen)
+        size = int(generator.integers(1, len(released) + 1))
+        chosen = sorted(generator.choice(len(released), size, replace=False).tolist())
+        key = tuple((j, int(released[j].codes[row])) for j in chosen)
         if key not in out:
-            out[key] = {j: _allowed(extents[j], cell) for j, cell in key}
+            out[key] = {j: _allowed(released[j], cell) for j, cell in key}
     return list(out.values())
 
 
 def _at_random(
-    extents: tuple[Extent, ...], n: int, generator: np.random.Generator
+    released: tuple[ReleasedColumn, ...], n: int, generator: np.random.Generator
 ) -> list[Predicate]:
     out = []
     for _ in range(n):
-        size = int(generator.integers(1, len(extents) + 1))
+        size = int(generator.integers(1, len(released) + 1))
         predicate: Predicate = {}
-        for j in generator.choice(len(extents), size, replace=False):
-            m = max(extents[j].domain.n_values, 1)
+        for j in generator.choice(len(released), size, replace=False):
+            m = max(released[j].original.n_values, 1)
             value = int(generator.integers(0, m))
-            codes = np.arange(extents[j].domain.n_values + 1)
-            if extents[j].is_number:
+            codes = np.arange(released[j].original.n_values + 1)
+            if released[j].is_number:
                 above = bool(generator.integers(0, 2))
                 fits = (codes >= value) if above else (codes <= value)
                 predicate[int(j)] = fits & (codes < m)
@@ -115,11 +118,13 @@ def _at_random(
     return out
 
 
-def _fits(extents: tuple[Extent, ...], predicate: Predicate, *parts: IntArray) -> tuple[int, ...]:
+def _fits(
+    released: tuple[ReleasedColumn, ...], predicate: Predicate, *parts: IntArray
+) -> tuple[int, ...]:
     """How many people of each part fit."""
     out = []
     for rows in parts:
         for j, allowed in predicate.items():
-            rows = rows[allowed[extents[j].domain.codes[rows]]]
+            rows = rows[allowed[released[j].original.codes[rows]]]
         out.append(len(rows))
     return tuple(out)

@@ -14,34 +14,34 @@ import numpy.typing as npt
 from ...classes import FloatArray
 from ...table import Column
 from ..pairing import Pair
-from ..released_values import Extent
+from ..released_values import ReleasedColumn
 
 _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""
 
 
-def spread(extent: Extent) -> tuple[FloatArray, FloatArray, FloatArray]:
+def spread(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Values, original shares and released shares of a numeric column, missing left out.
 
     A released range spreads its rows evenly over the original values inside it
     (what a reader who knows the domain would do); a range or number without any
     stands at its middle.
     """
-    domain, m = extent.domain, extent.domain.n_values
-    values = np.asarray(domain.values, np.float64)
-    known = np.isfinite(extent.lo)
-    lo = np.searchsorted(values, np.where(known, extent.lo, 0.0), "left")
-    hi = np.searchsorted(values, np.where(known, extent.hi, 0.0), "right")
+    original, m = column.original, column.original.n_values
+    values = np.asarray(original.values, np.float64)
+    known = np.isfinite(column.lo)
+    lo = np.searchsorted(values, np.where(known, column.lo, 0.0), "left")
+    hi = np.searchsorted(values, np.where(known, column.hi, 0.0), "right")
     inside = np.where(known, hi - lo, 0)
-    own = extent.counts.astype(np.float64)
+    own = column.counts.astype(np.float64)
     steps = np.zeros(m + 1)
     filled = inside > 0
     np.add.at(steps, lo[filled], own[filled] / inside[filled])
     np.add.at(steps, hi[filled], -own[filled] / inside[filled])
     released = np.maximum(np.cumsum(steps)[:m], 0.0)
     empty = known & ~filled
-    points = np.concatenate([values, extent.middle[empty]])
-    before = np.concatenate([domain.counts()[:m].astype(np.float64), np.zeros(int(empty.sum()))])
+    points = np.concatenate([values, column.middle[empty]])
+    before = np.concatenate([original.counts()[:m].astype(np.float64), np.zeros(int(empty.sum()))])
     after = np.concatenate([released, own[empty]])
     order = np.argsort(points, kind="stable")
     return (
@@ -66,12 +66,12 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
     }
 
 
-def column_distances(extent: Extent) -> dict[str, float]:
+def column_distances(column: ReleasedColumn) -> dict[str, float]:
     """The distances of one released quasi-identifier from the original column."""
-    if extent.is_number:
-        return number_distances(*spread(extent))
-    before = extent.domain.counts() / max(len(extent.domain.codes), 1)
-    after = extent.counts @ extent.shares / max(len(extent.codes), 1)
+    if column.is_number:
+        return number_distances(*spread(column))
+    before = column.original.counts() / max(len(column.original.codes), 1)
+    after = column.counts @ column.shares / max(len(column.codes), 1)
     return {"total_variation": float(np.abs(after - before).sum() / 2)}
 
 
@@ -201,10 +201,10 @@ def variables(pair: Pair) -> tuple[list[Variable], list[Variable]]:
     """
     before: list[Variable] = []
     after: list[Variable] = []
-    for extent in pair.extents:
-        before.append(_variable(extent.domain))
+    for column in pair.released_quasi:
+        before.append(_variable(column.original))
         after.append(
-            Variable.of(extent.name, extent.codes, extent.middle if extent.is_number else None)
+            Variable.of(column.name, column.codes, column.middle if column.is_number else None)
         )
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
         before.append(_variable(own))
@@ -234,7 +234,7 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
 
 def distribution_summary(pair: Pair) -> dict[str, Any]:
     """Distances of every measured column and the pairwise dependences."""
-    columns = {e.name: column_distances(e) for e in pair.extents}
+    columns = {e.name: column_distances(e) for e in pair.released_quasi}
     columns |= {
         a.name: sensitive_distances(a, b)
         for a, b in zip(pair.sensitive, pair.released_sensitive, strict=True)

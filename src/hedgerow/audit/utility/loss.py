@@ -8,7 +8,7 @@ import numpy as np
 
 from ...classes import FloatArray
 from ..pairing import Pair
-from ..released_values import Extent
+from ..released_values import ReleasedColumn
 
 
 def penalty(pair: Pair) -> dict[str, float]:
@@ -26,58 +26,60 @@ def penalty(pair: Pair) -> dict[str, float]:
     Xu et al. (2006), Utility-based anonymization using local recoding.
     """
     out = {}
-    for extent in pair.extents:
-        if extent.is_number and not extent.general:
-            out[extent.name] = _true_width(pair, extent)
+    for column in pair.released_quasi:
+        if column.is_number and not column.general:
+            out[column.name] = _true_width(pair, column)
         else:
-            widths = cell_widths(extent)
-            total = float((widths * extent.counts).sum()) + _missed(extent, widths)
-            out[extent.name] = total / max(pair.n_rows, 1)
+            widths = cell_widths(column)
+            total = float((widths * column.counts).sum()) + _missed(column, widths)
+            out[column.name] = total / max(pair.n_rows, 1)
     return out
 
 
-def cell_widths(extent: Extent) -> FloatArray:
+def cell_widths(column: ReleasedColumn) -> FloatArray:
     """The width of each released cell as a share of the domain; shape (n_cells,)."""
-    domain = extent.domain
-    if extent.is_number:
-        span = float(domain.values[-1] - domain.values[0]) if domain.n_values else 0.0
-        width = (extent.hi - extent.lo) / span if span > 0 else np.zeros(extent.n_cells)
+    original = column.original
+    if column.is_number:
+        span = float(original.values[-1] - original.values[0]) if original.n_values else 0.0
+        width = (column.hi - column.lo) / span if span > 0 else np.zeros(column.n_cells)
     else:
-        sizes = np.array([len(m) for m in extent.members], np.float64)
-        width = (sizes - 1) / (domain.n_values - 1) if domain.n_values > 1 else np.zeros(len(sizes))
+        sizes = np.array([len(m) for m in column.members], np.float64)
+        width = (
+            (sizes - 1) / (original.n_values - 1) if original.n_values > 1 else np.zeros(len(sizes))
+        )
     width = np.clip(np.nan_to_num(width), 0.0, 1.0)
-    return np.where(extent.anything, 1.0 if domain.n_values > 1 else 0.0, width)
+    return np.where(column.anything, 1.0 if original.n_values > 1 else 0.0, width)
 
 
-def _missed(extent: Extent, widths: FloatArray) -> float:
+def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
     """What the cells that are not true of their row lose beyond their width, summed."""
-    domain = extent.domain
-    false = ~extent.covers(domain.codes, extent.codes)
+    original = column.original
+    false = ~column.covers(original.codes, column.codes)
     if not false.any():
         return 0.0
-    cells = extent.codes[false]
+    cells = column.codes[false]
     needed = np.ones(len(cells))
-    if extent.is_number:
-        y = domain.numbers[false]
-        span = float(domain.values[-1] - domain.values[0]) or 1.0
-        reach = np.maximum(extent.hi[cells], y) - np.minimum(extent.lo[cells], y)
+    if column.is_number:
+        y = original.numbers[false]
+        span = float(original.values[-1] - original.values[0]) or 1.0
+        reach = np.maximum(column.hi[cells], y) - np.minimum(column.lo[cells], y)
         needed = np.where(np.isfinite(reach), np.clip(reach / span, 0.0, 1.0), 1.0)
     return float((needed - widths[cells]).sum())
 
 
-def _true_width(pair: Pair, extent: Extent) -> float:
+def _true_width(pair: Pair, column: ReleasedColumn) -> float:
     """Mean true extent of a numeric column over the classes, and to the number that stands
     for them; 0 where nothing changed."""
-    domain = extent.domain
-    y = domain.numbers
-    span = float(domain.values[-1] - domain.values[0]) if domain.n_values else 0.0
-    if span == 0 or np.array_equal(y, extent.lo[extent.codes], equal_nan=True):
+    original = column.original
+    y = original.numbers
+    span = float(original.values[-1] - original.values[0]) if original.n_values else 0.0
+    if span == 0 or np.array_equal(y, column.lo[column.codes], equal_nan=True):
         return 0.0
     labels, known = pair.classes.labels, np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
     np.minimum.at(lo, labels[known], y[known])
     np.maximum.at(hi, labels[known], y[known])
-    stands = np.where(hi >= lo, extent.lo[extent.codes[pair.classes.first]], np.nan)
+    stands = np.where(hi >= lo, column.lo[column.codes[pair.classes.first]], np.nan)
     lo, hi = np.fmin(lo, stands), np.fmax(hi, stands)
     width = np.where(hi >= lo, hi - lo, 0.0) / span
     return float((width * pair.classes.sizes).sum() / pair.n_rows)
@@ -101,29 +103,29 @@ def average_class_size(pair: Pair, k: int | None = None) -> float:
     return pair.n_rows / pair.classes.n_groups / (k or 1)
 
 
-def entropy_loss(extent: Extent) -> float:
+def entropy_loss(column: ReleasedColumn) -> float:
     """Non-uniform entropy: bits lost about a column as a share of those it held.
 
     Per row -log2(P(value) / P(cell)), P the shares in the original column, over
     -log2 P(value). Gionis, Tassa (2009), k-anonymization with minimal loss of
     information. A cell that does not cover the value counts nothing.
     """
-    domain = extent.domain
-    counts = domain.counts().astype(np.float64)
-    m = domain.n_values
-    if extent.is_number:
+    original = column.original
+    counts = original.counts().astype(np.float64)
+    m = original.n_values
+    if column.is_number:
         before = np.concatenate([[0.0], np.cumsum(counts[:m])])
-        lo = np.searchsorted(domain.values, extent.lo, "left")
-        hi = np.searchsorted(domain.values, extent.hi, "right")
-        known = np.isfinite(extent.lo)
+        lo = np.searchsorted(original.values, column.lo, "left")
+        hi = np.searchsorted(original.values, column.hi, "right")
+        known = np.isfinite(column.lo)
         mass = np.where(known, before[np.where(known, hi, 0)] - before[np.where(known, lo, 0)], 0.0)
     else:
-        mass = np.array([counts[members].sum() for members in extent.members])
-    mass = mass + np.where(extent.missing | extent.anything, counts[m], 0.0)
-    mass = np.where(extent.anything, counts.sum(), mass)
-    inside = extent.covers(domain.codes, extent.codes)
-    own = counts[domain.codes]
-    lost = np.log2(np.maximum(mass[extent.codes], own) / own)[inside].sum()
+        mass = np.array([counts[members].sum() for members in column.members])
+    mass = mass + np.where(column.missing | column.anything, counts[m], 0.0)
+    mass = np.where(column.anything, counts.sum(), mass)
+    inside = column.covers(original.codes, column.codes)
+    own = counts[original.codes]
+    lost = np.log2(np.maximum(mass[column.codes], own) / own)[inside].sum()
     held = -np.log2(own / counts.sum()).sum()
     return float(lost / held) if held > 0 else 0.0
 
@@ -131,27 +133,27 @@ def entropy_loss(extent: Extent) -> float:
 def cells(pair: Pair) -> dict[str, Any]:
     """Share of quasi-identifier cells that were changed at all, and that were suppressed."""
     changed, suppressed = {}, {}
-    for extent in pair.extents:
-        domain = extent.domain
-        gone = domain.codes == domain.n_values
-        if extent.is_number:
-            y = domain.numbers
-            lo, hi = extent.lo[extent.codes], extent.hi[extent.codes]
-            kept = (lo == y) & (hi == y) & ~extent.missing[extent.codes]
+    for column in pair.released_quasi:
+        original = column.original
+        gone = original.codes == original.n_values
+        if column.is_number:
+            y = original.numbers
+            lo, hi = column.lo[column.codes], column.hi[column.codes]
+            kept = (lo == y) & (hi == y) & ~column.missing[column.codes]
         else:
-            only = np.array([m[0] if len(m) == 1 else -1 for m in extent.members], np.int64)
-            kept = (only[extent.codes] == domain.codes) & ~extent.missing[extent.codes]
-        empty = np.array([label is None for label in extent.labels], np.bool_)
-        kept |= gone & empty[extent.codes]
-        kept &= ~extent.anything[extent.codes]
-        changed[extent.name] = float(1 - kept.mean())
-        suppressed[extent.name] = float(extent.anything[extent.codes].mean())
+            only = np.array([m[0] if len(m) == 1 else -1 for m in column.members], np.int64)
+            kept = (only[column.codes] == original.codes) & ~column.missing[column.codes]
+        empty = np.array([label is None for label in column.labels], np.bool_)
+        kept |= gone & empty[column.codes]
+        kept &= ~column.anything[column.codes]
+        changed[column.name] = float(1 - kept.mean())
+        suppressed[column.name] = float(column.anything[column.codes].mean())
     return {"changed": changed, "suppressed": suppressed}
 
 
 def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
     """Every loss of the release."""
-    columns, bits = penalty(pair), {e.name: entropy_loss(e) for e in pair.extents}
+    columns, bits = penalty(pair), {e.name: entropy_loss(e) for e in pair.released_quasi}
     edited = cells(pair)
     return {
         "ncp": float(np.mean(list(columns.values()))),

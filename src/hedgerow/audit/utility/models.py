@@ -82,8 +82,8 @@ def learning(
     if not 2 <= folds <= len(rows):
         raise ParameterError(f"folds must lie between 2 and the number of rows, not {folds}")
     fold = _deal(len(rows), folds, random_state)
-    shown = design_released(pair.extents, rows)
-    true = design_known(pair.extents, known_rows(pair.extents, rows))
+    shown = design_released(pair.released_quasi, rows)
+    true = design_known(pair.released_quasi, known_rows(pair.released_quasi, rows))
     out = []
     for own, after in zip(pair.sensitive, pair.released_sensitive, strict=True):
         y, z = _responses(own, after)

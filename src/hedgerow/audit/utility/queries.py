@@ -10,20 +10,20 @@ import numpy.typing as npt
 
 from ...classes import FloatArray, group
 from ..pairing import Pair
-from ..released_values import Extent
+from ..released_values import ReleasedColumn
 
 _TABLE = 1 << 22
 """Largest table of combinations that is counted directly."""
 
 
 def _condition(
-    extent: Extent, generator: np.random.Generator, width: float
+    column: ReleasedColumn, generator: np.random.Generator, width: float
 ) -> npt.NDArray[np.bool_]:
     """A random condition on the original values (one flag a value, missing never)."""
-    m = extent.domain.n_values
+    m = column.original.n_values
     chosen = np.zeros(m + 1, np.bool_)
     size = max(1, round(width * m))
-    if extent.is_number:
+    if column.is_number:
         first = int(generator.integers(0, m - size + 1))
         chosen[first : first + size] = True
     else:
@@ -31,17 +31,17 @@ def _condition(
     return chosen
 
 
-def _overlap(extent: Extent, chosen: npt.NDArray[np.bool_]) -> FloatArray:
+def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArray:
     """The share of each released cell that a condition asks for, its values taken as even."""
-    if not extent.is_number:
-        return extent.shares @ chosen
-    values = extent.domain.values
+    if not column.is_number:
+        return column.shares @ chosen
+    values = column.original.values
     wanted = values[chosen[:-1]]
-    known = np.isfinite(extent.lo)
-    ends = [np.where(known, e, 0.0) for e in (extent.lo, extent.hi)]
+    known = np.isfinite(column.lo)
+    ends = [np.where(known, e, 0.0) for e in (column.lo, column.hi)]
     total = np.searchsorted(values, ends[1], "right") - np.searchsorted(values, ends[0], "left")
     hit = np.searchsorted(wanted, ends[1], "right") - np.searchsorted(wanted, ends[0], "left")
-    point = (extent.middle >= wanted[0]) & (extent.middle <= wanted[-1])
+    point = (column.middle >= wanted[0]) & (column.middle <= wanted[-1])
     share = np.where(total > 0, hit / np.maximum(total, 1), point)
     return np.where(known, share, 0.0)
 
@@ -79,17 +79,18 @@ def range_queries(
         ``mean``, ``median``, ``p90`` of the relative errors, and ``queries``.
     """
     generator = np.random.default_rng(random_state)
-    usable = [j for j, e in enumerate(pair.extents) if e.domain.n_values > 1]
+    usable = [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]
     if not usable:
         return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
     joint = _JointCounts(pair)
     errors = []
     for _ in range(n_queries):
         picked = sorted(generator.choice(usable, min(columns, len(usable)), replace=False).tolist())
-        wanted = [_condition(pair.extents[j], generator, width) for j in picked]
+        wanted = [_condition(pair.released_quasi[j], generator, width) for j in picked]
         exact = joint.original(picked, wanted)
         guess = joint.released(
-            picked, [_overlap(pair.extents[j], w) for j, w in zip(picked, wanted, strict=True)]
+            picked,
+            [_overlap(pair.released_quasi[j], w) for j, w in zip(picked, wanted, strict=True)],
         )
         errors.append(abs(guess - exact) / max(exact, floor * pair.n_rows))
     return {
@@ -118,12 +119,12 @@ class _JointCounts:
     def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
         key = (released, tuple(picked))
         if key not in self._cells:
-            extents = [self._pair.extents[j] for j in picked]
-            codes = [e.codes if released else e.domain.codes for e in extents]
+            columns = [self._pair.released_quasi[j] for j in picked]
+            codes = [c.codes if released else c.original.codes for c in columns]
             self._cells[key] = _counted(codes, self._pair.n_rows)
         codes, total = self._cells[key]
-        for column, share in zip(codes, shares, strict=True):
-            total = total * share[column]
+        for cells, share in zip(codes, shares, strict=True):
+            total = total * share[cells]
         return float(total.sum())
 
 
@@ -158,34 +159,34 @@ def group_queries(pair: Pair, *, bins: int = 10, smallest: int = 30) -> dict[str
         y, z = np.where(y_known, y, 0.0), np.where(z_known, z, 0.0)
         sums = np.bincount(classes.labels, z, classes.n_groups)
         sizes = np.bincount(classes.labels, z_known, classes.n_groups)
-        for extent in pair.extents:
+        for column in pair.released_quasi:
             by_value = [
-                np.bincount(extent.domain.codes, w, extent.domain.n_values + 1)
+                np.bincount(column.original.codes, w, column.original.n_values + 1)
                 for w in (y, y_known)
             ]
             found = []
-            for chosen in _parts(extent, bins):
+            for chosen in _parts(column, bins):
                 total, n = (float(w[chosen].sum()) for w in by_value)
                 if n < smallest or total == 0:
                     continue
                 truth = total / n
-                share = _overlap(extent, chosen)[extent.codes[classes.first]]
+                share = _overlap(column, chosen)[column.codes[classes.first]]
                 weight = float((share * sizes).sum())
                 guess = float((share * sums).sum()) / weight if weight > 0 else 0.0
                 found.append(abs(guess - truth) / abs(truth))
             if found:
-                errors[f"{own.name} by {extent.name}"] = float(np.mean(found))
+                errors[f"{own.name} by {column.name}"] = float(np.mean(found))
     return {"mean": float(np.mean(list(errors.values()))) if errors else None, "by": errors}
 
 
-def _parts(extent: Extent, bins: int) -> list[npt.NDArray[np.bool_]]:
+def _parts(column: ReleasedColumn, bins: int) -> list[npt.NDArray[np.bool_]]:
     """The groups of a GROUP BY: categories, or ranges of about equal counts."""
-    m = extent.domain.n_values
-    if not extent.is_number:
+    m = column.original.n_values
+    if not column.is_number:
         part = np.arange(m)
     else:
-        before = np.cumsum(extent.domain.counts()[:m]) - extent.domain.counts()[:m]
-        part = (before * bins) // max(int(extent.domain.counts()[:m].sum()), 1)
+        before = np.cumsum(column.original.counts()[:m]) - column.original.counts()[:m]
+        part = (before * bins) // max(int(column.original.counts()[:m].sum()), 1)
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
