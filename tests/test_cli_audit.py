@@ -72,6 +72,7 @@ class TestAudit:
         [
             (["people.csv"], "two tables"),
             (["people.csv", "nowhere.csv", *ROLES], "nowhere.csv"),
+            (["people.csv", "nowhere/"], "no file or folder nowhere/"),
             (["people.csv", "short.csv", *ROLES], "cannot be aligned"),
             (["people.csv", "strange.csv", *ROLES], "no original value"),
             (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),

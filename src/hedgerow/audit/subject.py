@@ -35,7 +35,8 @@ class Subject:
     rows : int64 array, optional
         Row of the original behind each released row, where the release knows it.
     verified : bool
-        Whether its cells were held against their originals already.
+        Whether nobody need hold its cells against their originals: that was done already,
+        or its method alters them.
     """
 
     table: Table
@@ -113,11 +114,20 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
                 hint="give a schema, or a release that knows its own",
             )
         schema = roles(plan)
-    return Subject(table, schema, plan, second)
+    altered = plan is not None and plan.recoding.yardstick == "linkage"
+    return Subject(table, schema, plan, second, verified=altered)
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
-    """The plan that was named, or that of a release folder."""
+    """The plan that was named, or that of a release folder.
+
+    Raises
+    ------
+    InputError
+        There is no such release.
+    """
+    if isinstance(released, (str, Path)) and not Path(released).exists():
+        raise InputError(f"there is no file or folder {released}")
     if path is None and isinstance(released, (str, Path)):
         path = Path(released) / PLAN
         if not path.exists():
