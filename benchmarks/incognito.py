@@ -85,7 +85,7 @@ def main() -> None:
             f"suppressed, levels {tuple(method.node_.values())}"
         )
         start = time.perf_counter()
-        greedy = Datafly(K, hierarchies, share).fit_table(fresh, schema)
+        greedy = Datafly(K, hierarchies=hierarchies, suppression=share).fit_table(fresh, schema)
         print(f"  Datafly: {time.perf_counter() - start:.3f} s, loss {greedy.loss_:.6f}")
         if wanted:
             domain = build(fresh, schema, hierarchies, diverse=False)

@@ -25,11 +25,11 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("quasi", "words"),
     [
-        ("wage,rent", "porop -k 200 --degree 2 --clip --random-state 1"),
-        ("wage,rent", "lirop -k 150 --noise perturbative"),
+        ("wage,rent", "porop --block-size 200 --degree 2 --clip --random-state 1"),
+        ("wage,rent", "lirop --block-size 150 --noise perturbative"),
         ("wage,rent", "microaggregation -k 4 --grouping v-mdav --gain 0.5"),
         ("wage,sex", "microaggregation -k 4 --distance gower"),
-        ("wage,rent", "noise --scale 0.2 --noise correlated"),
+        ("wage,rent", "noise --scale 0.2 --correlated"),
         ("wage,rent", "rank-swapping --proportion 0.1"),
         ("wage,rent", "top-bottom --top-share 0.1 --replace mean"),
         ("sex", "pram --stay 0.6 --no-invariant"),
@@ -68,9 +68,9 @@ def test_score_of_files(folder, capsys):
 
 def test_bad_input_writes_nothing(folder, capsys):
     for words, said in (
-        ("wage,sex --method porop -k 100", "'sex' (categorical)"),
-        ("wage --method porop -k 201 --degree 1", "only 200 values"),
-        ("wage --method porop -k 2 --degree 1", "passes through 2 values"),
+        ("wage,sex --method porop --block-size 100", "'sex' (categorical)"),
+        ("wage --method porop --block-size 201 --degree 1", "only 200 values"),
+        ("wage --method porop --block-size 2 --degree 1", "passes through 2 values"),
         ("wage --method lirop --degree 2", "no option --degree"),
     ):
         assert run(["protect", "people.csv", "--quasi", *words.split(), "--out", "out"]) == 2

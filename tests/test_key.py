@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from hedgerow.errors import InputError, OutputError
+from hedgerow.errors import InputError, OutputError, ParameterError
 from hedgerow.key import Key
 
 
@@ -33,10 +33,34 @@ def test_words_depend_on_key_and_purpose():
     assert key.words("age") != Key(b"l" * 32).words("age")
 
 
-def test_copies_are_the_same_key():
-    key = Key.new()
+def test_copies_are_the_same_key_and_pickles_hold_none():
+    key = Key(b"a very secret key of 32 bytes...")
     assert copy.deepcopy(key) == key
-    assert pickle.loads(pickle.dumps(key)) == key
+    assert b"secret" not in pickle.dumps(key)
+    again = pickle.loads(pickle.dumps(key))
+    assert again != key
+    with pytest.raises(InputError, match="give it again"):
+        again.words("age")
+
+
+def test_a_number_makes_a_key_for_experiments(tmp_path):
+    assert Key.of(random_state=3) == Key.of(random_state=3)
+    assert Key.of(random_state=3) != Key.of(random_state=4)
+    assert Key.of() != Key.of()
+    path = tmp_path / "secret.key"
+    assert Key.of(path) == Key.of(str(path)) == Key.file(path)
+    key = Key.new()
+    assert Key.of(key) is key
+    for wrong in ({"key": key, "random_state": 1}, {"random_state": -1}, {"random_state": 1.5},
+                  {"random_state": True}, {"key": b"k" * 32}):  # fmt: skip
+        with pytest.raises(ParameterError):
+            Key.of(**wrong)
+
+
+def test_a_key_bound_to_a_release_tells_nothing_of_another():
+    key = Key(b"k" * 32)
+    assert key.bound("a") == Key(b"k" * 32).bound("a")
+    assert len({key.bound("a").words("x"), key.bound("b").words("x"), key.words("x")}) == 3
 
 
 @pytest.mark.parametrize(

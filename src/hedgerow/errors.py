@@ -38,11 +38,11 @@ class HedgerowError(Exception):
         self.hint = hint
 
 
-class InputError(HedgerowError):
+class InputError(HedgerowError, ValueError):
     """A file or table cannot be read as a table."""
 
 
-class SchemaError(HedgerowError):
+class SchemaError(HedgerowError, ValueError):
     """The roles or kinds do not fit the table."""
 
 
@@ -50,11 +50,11 @@ class ParameterError(HedgerowError, ValueError):
     """A parameter lies outside its range or does not fit the table."""
 
 
-class InfeasibleError(HedgerowError):
+class InfeasibleError(HedgerowError, ValueError):
     """No release of this table can keep what was asked."""
 
 
-class PlanError(HedgerowError):
+class PlanError(HedgerowError, ValueError):
     """A plan cannot be read, or cannot be applied to this table."""
 
 

@@ -6,10 +6,11 @@ import hashlib
 import os
 import secrets
 import stat
+from operator import index
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError, OutputError
+from .errors import InputError, OutputError, ParameterError
 
 _SIZE = 32
 _LEAST = 16
@@ -19,9 +20,10 @@ _HEAD = "hedgerow-key-1 "
 class Key:
     """A secret from which draws and pseudonyms are derived.
 
-    The key never enters a plan, a log or a report, and its text form hides it.
-    Keep it: with the same key and row ids a release can be repeated draw by draw;
-    releasing the same people under a second key lets a reader average the noise away.
+    The key never enters a plan, a log, a report or a pickle, and its text form hides it.
+    Keep it: the same table, parameters and key give the same release, to the byte.
+    Every other release draws anew, under the same key as well (`bound`), so that two of
+    them together tell nobody which draw was made.
 
     Parameters
     ----------
@@ -40,6 +42,43 @@ class Key:
         if not isinstance(secret, bytes) or len(secret) != _SIZE:
             raise InputError(f"a key is {_SIZE} bytes", hint="make one with hedgerow.key.Key.new()")
         self._secret = secret
+
+    @classmethod
+    def of(cls, key: Key | str | Path | None = None, random_state: int | None = None) -> Key:
+        """The key that a method's parameters ask for.
+
+        Parameters
+        ----------
+        key : Key or path, optional
+            The steward's secret, or its file.
+        random_state : int, optional
+            For experiments: the key follows from this number, so it hides nothing.
+
+        Raises
+        ------
+        ParameterError
+            Both are given, or `random_state` is no whole number of at least 0.
+        """
+        if key is not None and random_state is not None:
+            raise ParameterError(
+                "key and random_state are both given",
+                hint="a key hides what is drawn; random_state is for experiments alone",
+            )
+        if random_state is not None:
+            try:
+                number = index(random_state)
+            except TypeError:
+                number = -1
+            if isinstance(random_state, bool) or number < 0:
+                raise ParameterError("random_state must be a whole number of at least 0, or None")
+            return cls(hashlib.blake2b(f"hedgerow seed {number}".encode(), digest_size=32).digest())
+        if isinstance(key, (str, Path)):
+            return cls.file(key)
+        if key is not None and not isinstance(key, Key):
+            raise ParameterError(
+                f"key is a {type(key).__name__}, not a Key or the path of its file"
+            )
+        return key or cls.new()
 
     @classmethod
     def new(cls) -> Key:
@@ -92,11 +131,37 @@ class Key:
 
     def words(self, purpose: str) -> tuple[int, int]:
         """Two 64-bit integers for one purpose (a column's draws, the row ids)."""
-        digest = hashlib.blake2b(purpose.encode(), key=self._secret, digest_size=16).digest()
+        digest = self._digest(purpose, 16)
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
+    def bound(self, to: str) -> Key:
+        """A key of its own for one release: it tells nothing of this one or of others."""
+        return Key(self._digest(to, _SIZE))
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether this is what a pickle brings back in place of a key."""
+        return not self._secret
+
+    def _digest(self, purpose: str, size: int) -> bytes:
+        if self.forgotten:
+            raise InputError(
+                "this key was not stored when its method was pickled",
+                hint="give it again: set_params(key=...)",
+            )
+        return hashlib.blake2b(purpose.encode(), key=self._secret, digest_size=size).digest()
+
+    @classmethod
+    def _forgotten(cls) -> Key:
+        made = object.__new__(cls)
+        made._secret = b""
+        return made
+
+    def __reduce__(self) -> Any:
+        return Key._forgotten, ()
+
     def __repr__(self) -> str:
-        return "Key(hidden)"
+        return "Key(forgotten)" if self.forgotten else "Key(hidden)"
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Key) and secrets.compare_digest(self._secret, other._secret)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
-from hedgerow.methods.anatomy import bucketize, join, ranks
+from hedgerow.methods.anatomy import bucketize, join
 
 SCHEMA = hr.Schema(quasi=["age", "sex"], sensitive=["ill"])
 
@@ -33,7 +34,7 @@ def test_every_group_has_l_different_values(values, l, seed):
     codes = np.unique(values, return_inverse=True)[1]
     if np.bincount(codes).max() * l > len(codes):
         return
-    group = bucketize(codes, ranks([codes.astype(np.uint32)], seed), l)
+    group = bucketize(codes, np.random.default_rng(seed).permutation(len(codes)).astype("u8"), l)
     assert group.min() >= 0
     for g in range(group.max() + 1):
         here = codes[group == g]
@@ -72,16 +73,41 @@ def test_both_tables_are_released_and_joined(tmp_path):
 def test_groups_do_not_depend_on_the_order_of_rows():
     table = people()
     order = np.random.default_rng(1).permutation(300)
-    one = hr.protect(table, SCHEMA, hr.Anatomy(l=3)).table.to_pandas()
-    two = hr.protect(table.take(pa.array(order)), SCHEMA, hr.Anatomy(l=3)).table.to_pandas()
+    method = hr.Anatomy(l=3, key=hr.Key.new())
+    one = hr.protect(table, SCHEMA, method).table.to_pandas()
+    two = hr.protect(table.take(pa.array(order)), SCHEMA, method).table.to_pandas()
     key = ["age", "sex", "ill"]
     assert (
         one.sort_values(key)
         .reset_index(drop=True)
         .equals(two.sort_values(key).reset_index(drop=True))
     )
-    other = hr.protect(table, SCHEMA, hr.Anatomy(l=3, seed=5)).table.to_pandas()
-    assert not one.equals(other)
+    for other in (
+        hr.Anatomy(l=3, random_state=5),
+        hr.Anatomy(l=3),
+        hr.Anatomy(l=3, key=hr.Key.new()),
+    ):
+        assert not one.equals(hr.protect(table, SCHEMA, other).table.to_pandas())
+
+
+def test_group_numbers_tell_nothing_of_how_groups_came_into_being():
+    # unshuffled, the first groups are those of the most frequent values
+    table = pa.table({"age": range(400), "ill": ["a"] * 150 + ["b"] * 100 + list("cdefg") * 30})
+    schema = hr.Schema(quasi=["age"], sensitive=["ill"])
+    early = []
+    for seed in range(20):
+        method = hr.protect(table, schema, hr.Anatomy(l=2, random_state=seed)).method
+        rare = np.isin(np.array(table.column("ill").to_pylist()), list("cdefg"))
+        early.append(method.group_[rare].mean() / method.group_.mean())
+    assert np.mean(early) == pytest.approx(1, abs=0.05)
+
+
+def test_the_key_is_nowhere_in_plan_or_pickle(tmp_path):
+    path = tmp_path / "anatomy.key"
+    method = hr.protect(people(), SCHEMA, hr.Anatomy(l=3, key=path)).method
+    assert "key" not in method.plan_.parameters
+    secret = bytes.fromhex(path.read_text().split()[1])
+    assert secret not in pickle.dumps(method)
 
 
 def test_what_is_refused():

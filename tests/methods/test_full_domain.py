@@ -102,10 +102,10 @@ def test_minimal_nodes_are_all_given_and_the_best_is_taken():
 
 
 def test_datafly_generalises_the_column_with_the_most_values_first():
-    fitted = hr.protect(PATIENTS, SCHEMA, hr.Datafly(4, HIERARCHIES, 0.0)).method
+    fitted = hr.protect(PATIENTS, SCHEMA, hr.Datafly(4, hierarchies=HIERARCHIES)).method
     # By hand: 12 ages against 4 codes; then 4 ages stay the most until they are 2 decades wide.
     assert fitted.node_["age"] >= fitted.node_["zip"] - 1
-    release = hr.protect(PATIENTS, SCHEMA, hr.Datafly(3, HIERARCHIES, 0.34))
+    release = hr.protect(PATIENTS, SCHEMA, hr.Datafly(3, hierarchies=HIERARCHIES, suppression=0.34))
     assert release.method.suppressed_ in {0, 3, 4}
     assert classes(release.table).size().min() >= 3
 
@@ -199,7 +199,7 @@ def test_scikit_learn_conventions():
         (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
         (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
         (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
-        (hr.Incognito(k=2, loss="none"), ParameterError, "loss is one of"),
+        (hr.Incognito(k=2, loss="none"), ParameterError, "objective is one of"),
         (hr.Incognito(k=2, t=2), ParameterError, "t lies"),
         (hr.Incognito(k=2, c=0), ParameterError, "c is above 0"),
         (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),

@@ -257,7 +257,7 @@ def test_in_a_pipeline_under_cross_validation(kind: str) -> None:
 
 
 def test_columns_that_lack_at_transform() -> None:
-    with pytest.raises(PlanError, match="'job'"):
+    with pytest.raises(PlanError, match="yet now missing:\n- job"):
         fit().transform(people()[["age"]])
 
 

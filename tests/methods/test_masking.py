@@ -38,7 +38,7 @@ METHODS = [
     Microaggregation(3, grouping="v-mdav"),
     Microaggregation(3, grouping="individual_ranking"),
     NoiseAddition(0.2, random_state=1),
-    NoiseAddition(0.2, noise="correlated", random_state=1),
+    NoiseAddition(0.2, correlated=True, random_state=1),
     RankSwapping(0.1, random_state=1),
     TopBottomCoding(top_share=0.1),
     LocalSuppression(2),
@@ -173,7 +173,7 @@ def test_microaggregation_parameters(parameters, error, words):
 def test_missing_numbers_are_refused_by_name():
     frame = figures()
     frame.loc[2, "a b"] = None
-    with pytest.raises(ParameterError, match="missing numbers in: 'a b'"):
+    with pytest.raises(ParameterError, match=r"missing numbers \(NaN\) in: 'a b'"):
         Microaggregation(3).fit(frame)
 
 
@@ -187,8 +187,8 @@ def test_a_column_without_values_stays_empty():
 
 def test_noise_has_the_size_and_the_correlation_asked_for():
     frame = figures(20_000)
-    for noise, correlation in (("additive", 0.0), ("correlated", frame.corr().iloc[0, 1])):
-        made = NoiseAddition(0.3, noise=noise, random_state=1).fit_transform(frame)
+    for correlated, correlation in ((False, 0.0), (True, frame.corr().iloc[0, 1])):
+        made = NoiseAddition(0.3, correlated=correlated, random_state=1).fit_transform(frame)
         added = made - frame
         assert np.allclose(added.std() / frame.std(), 0.3, rtol=0.03)
         assert abs(added.corr().iloc[0, 1] - correlation) < 0.03
@@ -201,10 +201,10 @@ def test_noise_has_the_size_and_the_correlation_asked_for():
 def test_noise_leaves_missing_cells():
     frame = figures()
     frame.loc[[1, 5], "a b"] = None
-    for noise in ("additive", "correlated"):
-        made = NoiseAddition(noise=noise).fit_transform(frame)
+    for correlated in (False, True):
+        made = NoiseAddition(correlated=correlated).fit_transform(frame)
         assert made.isna().equals(frame.isna())
-    for wrong in ({"scale": 0}, {"scale": -1.0}, {"noise": "pink"}, {"clip": 3}):
+    for wrong in ({"scale": 0}, {"scale": -1.0}, {"correlated": "pink"}, {"clip": 3}):
         with pytest.raises(ParameterError):
             NoiseAddition(**wrong).fit(frame)
 

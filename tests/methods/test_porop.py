@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.errors import InputError, ParameterError, SchemaError, UnsupportedError
+from hedgerow.methods.noise import NoiseAddition
 from hedgerow.methods.porop import LiROP, PoROP
 from hedgerow.plan import Plan
 from hedgerow.release.explain import recoding_in_words
@@ -31,10 +32,10 @@ def people(n=200, seed=0):
 
 @pytest.mark.parametrize("noise", ["synthetic", "perturbative"])
 def test_the_same_seed_gives_the_same_release(noise):
-    one = PoROP(150, 2, noise=noise, random_state=3).fit_transform(people())
-    two = PoROP(150, 2, noise=noise, random_state=3).fit_transform(people())
-    other = PoROP(150, 2, noise=noise, random_state=4).fit_transform(people())
-    fresh = PoROP(150, 2, noise=noise).fit_transform(people())
+    one = PoROP(150, degree=2, noise=noise, random_state=3).fit_transform(people())
+    two = PoROP(150, degree=2, noise=noise, random_state=3).fit_transform(people())
+    other = PoROP(150, degree=2, noise=noise, random_state=4).fit_transform(people())
+    fresh = PoROP(150, degree=2, noise=noise).fit_transform(people())
     pd.testing.assert_frame_equal(one, two)
     assert not np.allclose(one["wage"], other["wage"])
     assert not np.allclose(one["wage"], fresh["wage"])
@@ -42,10 +43,10 @@ def test_the_same_seed_gives_the_same_release(noise):
 
 def test_every_kind_of_frame_gives_the_same_numbers():
     frame = people()
-    made = PoROP(150, 2, random_state=1).fit_transform(frame)
+    made = PoROP(150, degree=2, random_state=1).fit_transform(frame)
     assert list(made.columns) == list(frame.columns)
     assert made.index.equals(frame.index)
-    polars = PoROP(150, 2, random_state=1).fit_transform(pl.from_pandas(frame))
+    polars = PoROP(150, degree=2, random_state=1).fit_transform(pl.from_pandas(frame))
     assert isinstance(polars, pl.DataFrame)
     assert np.array_equal(polars.to_numpy(), made.to_numpy())
 
@@ -53,7 +54,7 @@ def test_every_kind_of_frame_gives_the_same_numbers():
 def test_missing_cells_stay_missing_and_do_not_count():
     frame = people()
     frame.loc[[3, 50], "rent"] = np.nan
-    method = PoROP(150, 2, random_state=1).fit(frame)
+    method = PoROP(150, degree=2, random_state=1).fit(frame)
     made = method.transform(frame)
     assert made.isna().equals(frame.isna())
     assert method.facts_["values"] == 598
@@ -62,9 +63,9 @@ def test_missing_cells_stay_missing_and_do_not_count():
 
 def test_integers_and_clipping_on_request():
     frame = people()
-    free = PoROP(300, 1, random_state=1).fit(frame)
+    free = PoROP(300, degree=1, random_state=1).fit(frame)
     assert free.transform(frame)["age"].dtype == float
-    held = PoROP(300, 1, random_state=1, clip=True, integers=True).fit(frame)
+    held = PoROP(300, degree=1, random_state=1, clip=True, integers=True).fit(frame)
     made = held.transform(frame)
     assert made["age"].dtype == frame["age"].dtype
     assert made["wage"].dtype == float
@@ -74,17 +75,21 @@ def test_integers_and_clipping_on_request():
     loose = free.transform(frame)
     outside = [((loose[n] < frame[n].min()) | (loose[n] > frame[n].max())).mean() for n in frame]
     assert [c.outside for c in free.columns_] == pytest.approx(outside)
-    assert held.facts_["share_clipped"] == pytest.approx(np.mean(outside))
+    moved = PoROP(300, degree=1, random_state=1, clip=True).fit(frame)
+    made = moved.transform(frame)  # an extreme is met by clipping alone
+    ends = [made[n].isin([frame[n].min(), frame[n].max()]).mean() for n in frame]
+    assert moved.facts_["share_clipped"] == pytest.approx(np.mean(ends))
+    assert np.mean(ends) > 0
     assert free.facts_["share_clipped"] == 0
-    low = PoROP(300, 1, random_state=1, clip=(0, 50)).fit_transform(frame)
+    low = PoROP(300, degree=1, random_state=1, clip=(0, 50)).fit_transform(frame)
     assert low.min().min() >= 0
     assert low.max().max() <= 50
 
 
 def test_linear_is_degree_one():
-    assert LiROP(150).get_params()["k"] == 150
+    assert LiROP(150).get_params()["block_size"] == 150
     one = LiROP(150, random_state=2).fit_transform(people())
-    two = PoROP(150, 1, random_state=2).fit_transform(people())
+    two = PoROP(150, degree=1, random_state=2).fit_transform(people())
     pd.testing.assert_frame_equal(one, two)
     assert clone(LiROP(150, noise="perturbative")).noise == "perturbative"
 
@@ -92,35 +97,35 @@ def test_linear_is_degree_one():
 def test_tied_data_warn_with_the_share():
     frame = pd.DataFrame({"a": [5.0] * 90 + list(range(10)), "b": [5.0] * 100})
     with pytest.warns(UserWarning, match=r"9\d\.\d% of the cells are released unchanged"):
-        method = PoROP(10, 1, random_state=1).fit(frame)
+        method = PoROP(10, degree=1, random_state=1).fit(frame)
     assert method.facts_["share_unchanged"] > 0.9
     constant = pd.DataFrame({"a": [5.0] * 40})
     with pytest.warns(UserWarning, match=r"100\.0%"):
-        assert (PoROP(10, 1).fit_transform(constant)["a"] == 5).all()
+        assert (PoROP(10, degree=1).fit_transform(constant)["a"] == 5).all()
 
 
 def test_a_short_last_block_warns_and_is_told():
     with pytest.warns(UserWarning, match="only 2 of 299 values"):
-        method = PoROP(299, 2, random_state=1).fit(people())
+        method = PoROP(299, degree=2, random_state=1).fit(people())
     assert method.facts_["remainder"] == 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PoROP(300, 2, random_state=1).fit(people())
+        PoROP(300, degree=2, random_state=1).fit(people())
 
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"k": 3, "degree": 2}, "passes through 3 values"),
-        ({"k": 601, "degree": 2}, "only 600 values"),
-        ({"k": 601, "degree": "auto"}, "only 600 values"),
-        ({"k": 1, "degree": 0}, "k must be a whole number of at least 2"),
-        ({"k": 2.5, "degree": 1}, "k must be a whole number"),
-        ({"k": 100, "degree": -1}, "degree must be a whole number of at least 0"),
-        ({"k": 100, "degree": "high"}, "degree must be"),
-        ({"k": 100, "degree": [1, 2]}, "2 degrees are given for 6 blocks"),
-        ({"k": 100, "degree": 1, "noise": "loud"}, "noise is 'loud'"),
-        ({"k": 100, "degree": 1, "clip": (3, 1)}, "clip must be"),
+        ({"block_size": 3, "degree": 2}, "passes through 3 values"),
+        ({"block_size": 601, "degree": 2}, "only 600 values"),
+        ({"block_size": 601, "degree": "auto"}, "only 600 values"),
+        ({"block_size": 1, "degree": 0}, "block_size must be a whole number of at least 2"),
+        ({"block_size": 2.5, "degree": 1}, "block_size must be a whole number"),
+        ({"block_size": 100, "degree": -1}, "degree must be a whole number of at least 0"),
+        ({"block_size": 100, "degree": "high"}, "degree must be"),
+        ({"block_size": 100, "degree": [1, 2]}, "2 degrees are given for 6 blocks"),
+        ({"block_size": 100, "degree": 1, "noise": "loud"}, "noise is 'loud'"),
+        ({"block_size": 100, "degree": 1, "clip": (3, 1)}, "clip must be"),
     ],
 )
 def test_parameters_out_of_range(parameters, words):
@@ -138,11 +143,11 @@ def test_parameters_out_of_range(parameters, words):
 )
 def test_columns_at_fault_are_all_named(change, error, words):
     with pytest.raises(error, match=words):
-        PoROP(150, 2).fit(people().assign(**change))
+        PoROP(150, degree=2).fit(people().assign(**change))
 
 
 def test_the_plan_keeps_no_seed_and_masks_no_other_table(tmp_path):
-    method = PoROP(150, 2, random_state=987654321).fit(people())
+    method = PoROP(150, degree=2, random_state=987654321).fit(people())
     method.plan_.save(tmp_path / "plan.json")
     assert "987654321" not in (tmp_path / "plan.json").read_text()
     loaded = Plan.load(tmp_path / "plan.json")
@@ -161,26 +166,41 @@ def test_the_plan_keeps_no_seed_and_masks_no_other_table(tmp_path):
 def test_protect_releases_the_masked_columns():
     frame = people().assign(name=[f"n{i}" for i in range(200)], town="here")
     schema = hr.Schema(quasi=["wage", "rent"], identifiers=["name"])
-    release = hr.protect(frame, schema, PoROP(150, 2, random_state=1))
+    release = hr.protect(frame, schema, PoROP(150, degree=2, random_state=1))
     assert list(release.table.columns) == ["wage", "rent", "age", "town"]
     assert all(check.holds for check in release.verify())
-    expected = PoROP(150, 2, random_state=1).fit_transform(frame[["wage", "rent"]])
-    pd.testing.assert_frame_equal(release.table[["wage", "rent"]], expected)
+    alone = frame[["wage", "rent"]]
+    release = hr.protect(alone, hr.Schema(quasi=["wage", "rent"]), PoROP(150, random_state=1))
+    expected = PoROP(150, random_state=1).fit_transform(alone)
+    pd.testing.assert_frame_equal(release.table, expected)
+
+
+def test_another_release_under_the_same_key_has_other_noise():
+    key = hr.Key.new()
+    # either release alone is x + noise; the same noise twice would give x away
+    one, two = (NoiseAddition(s, key=key).fit_transform(people()) for s in (0.1, 0.2))
+    first, second = ((made["wage"] - people()["wage"]) for made in (one, two))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.3
+    grown = pd.concat([people(), people(1, seed=9)], ignore_index=True)
+    again = NoiseAddition(0.1, key=key).fit_transform(grown)["wage"][:200]
+    assert abs(np.corrcoef(first, again - people()["wage"])[0, 1]) < 0.3
 
 
 def test_the_search_keeps_what_is_given_and_tells_what_it_tried():
     frame = people(60)
     method = PoROP(random_state=5).fit(frame)
     best = method.search_[0]
-    assert method.facts_["k"] == best["k"]
+    assert method.facts_["block_size"] == best["block_size"]
     assert method.facts_["degrees"] == sorted(set(best["degrees"]))
     rescored = [row for row in method.search_ if row["held_out"] is not None]
     assert best["held_out"] == min(row["held_out"] for row in rescored)
-    assert len({(row["k"], tuple(row["degrees"])) for row in method.search_}) == len(method.search_)
+    assert len({(row["block_size"], tuple(row["degrees"])) for row in method.search_}) == len(
+        method.search_
+    )
     assert any(len(set(row["degrees"])) > 1 for row in method.search_)
-    fixed = PoROP(k=90, random_state=5).fit(frame)
-    assert {row["k"] for row in fixed.search_} == {90}
-    assert fixed.search_ == PoROP(k=90, random_state=5).fit(frame).search_
+    fixed = PoROP(90, random_state=5).fit(frame)
+    assert {row["block_size"] for row in fixed.search_} == {90}
+    assert fixed.search_ == PoROP(k=90, random_state=5).fit(frame).search_  # its old name
     cubic = PoROP(degree=3, random_state=5).fit(frame)
     assert {d for row in cubic.search_ for d in row["degrees"]} == {3}
 
@@ -189,7 +209,7 @@ def test_the_release_uses_other_noise_than_the_search():
     frame = people(60)
     method = PoROP(random_state=5).fit(frame)
     best = method.search_[0]
-    given = PoROP(best["k"], best["degrees"], random_state=5).fit_transform(frame)
+    given = PoROP(best["block_size"], degree=best["degrees"], random_state=5).fit_transform(frame)
     pd.testing.assert_frame_equal(method.transform(frame), given)
     from hedgerow.audit.scores import score
 

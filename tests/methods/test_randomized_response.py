@@ -15,7 +15,14 @@ import pytest
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.errors import InfeasibleError, ParameterError, PlanError, PromiseError, SchemaError
+from hedgerow.errors import (
+    InfeasibleError,
+    InputError,
+    ParameterError,
+    PlanError,
+    PromiseError,
+    SchemaError,
+)
 from hedgerow.plan import Plan
 from hedgerow.table import read
 
@@ -98,7 +105,7 @@ def test_the_key_never_leaves_the_steward(tmp_path, caplog):
     assert pickle.loads(pickle.dumps(release.plan)) == release.plan
 
 
-def test_same_key_and_ids_same_draws_in_any_order_and_partition(tmp_path):
+def test_the_same_key_and_table_draw_alike_in_any_order_and_others_independently(tmp_path):
     path = tmp_path / "rr.key"
     table = people()
     method = hr.RandomizedResponse(l=6, bins=3, row_id="id", key=path)
@@ -111,14 +118,60 @@ def test_same_key_and_ids_same_draws_in_any_order_and_partition(tmp_path):
     from hedgerow.release import apply_plan
 
     key = hr.Key.file(path)
+    again = apply_plan(whole.plan, table.take(pa.array(order)), key).table
+    assert again.column("age").equals(shuffled.table.column("age"))
+    p, d = whole.method.p_["age"], whole.plan.recoding.columns[2].d
+    assert d == 3
+    # how often two independent draws from the same original agree
+    expected = p**2 + (1 - p) ** 2 / (d - 1)
+    others = (
+        hr.RandomizedResponse(l=6, bins=3, row_id="id", key=hr.Key.new()),
+        hr.RandomizedResponse(l=6, bins=3, key=path),
+    )
     parts = [apply_plan(whole.plan, table.slice(a, 1000), key).table for a in (0, 1000)]
-    assert (
-        pa.concat_tables(parts).column("age").to_pylist() == whole.table.column("age").to_pylist()
-    )
-    other = hr.protect(
-        table, SCHEMA, hr.RandomizedResponse(l=6, bins=3, row_id="id", key=hr.Key.new())
-    )
-    assert other.table.column("age").to_pylist() != whole.table.column("age").to_pylist()
+    for made in (*(hr.protect(table, SCHEMA, m).table for m in others), pa.concat_tables(parts)):
+        ages = (t.column("age").to_pylist() for t in (made, whole.table))
+        agree = np.mean([a == b for a, b in zip(*ages, strict=True)])
+        assert agree == pytest.approx(expected, abs=4 * (0.25 / 2000) ** 0.5)
+
+
+def test_rows_are_told_apart_by_all_they_hold_and_then_numbered():
+    one = people(60).drop_columns(["id"])
+    table = pa.concat_tables([one] * 50)
+    schema = hr.Schema(quasi=["sex", "job", "age"], sensitive=["ill"])
+    method = hr.RandomizedResponse(l=6, bins=3, random_state=2)
+    first = hr.protect(table, schema, method)
+    order = np.random.default_rng(1).permutation(table.num_rows)
+    second = hr.protect(table.take(pa.array(order)), schema, method)
+    keys = [(n, "ascending") for n in ("sex", "job", "age", "ill")]
+    assert first.table.sort_by(keys).equals(second.table.sort_by(keys))
+    # the fifty copies of one record are drawn one by one
+    p = first.method.p_["age"]
+    assert 0 < p < 1
+    before = pa.concat_tables([one]).column("age").to_pylist()
+    lo = [int(x[1:-1].split("-")[0]) for x in first.table.column("age").to_pylist()]
+    hi = [int(x[1:-1].split("-")[1]) for x in first.table.column("age").to_pylist()]
+    kept = np.reshape([a <= v <= b for a, v, b in zip(lo, before * 50, hi, strict=True)], (50, 60))
+    assert np.mean((kept.mean(axis=0) > 0) & (kept.mean(axis=0) < 1)) > 0.95
+    assert kept.mean() == pytest.approx(p, abs=0.05)
+
+
+def test_a_pickle_keeps_what_was_fitted_and_no_key():
+    X, y = people().select(["sex", "job", "age"]), people().column("ill")
+    key = hr.Key(b"a very secret key of 32 bytes...")
+    fitted = hr.RandomizedResponse(l=6, bins=3, key=key).fit(X, y)
+    data = pickle.dumps(fitted)
+    assert b"very secret" not in data
+    again = pickle.loads(data)
+    assert again.p_ == fitted.p_
+    with pytest.raises(InputError, match="give it again"):
+        again.transform(X)
+    assert again.set_params(key=key).transform(X).equals(fitted.transform(X))
+    plain = pickle.loads(pickle.dumps(hr.RandomizedResponse(l=6, bins=3).fit(X, y)))
+    with pytest.raises(InputError, match="give it again"):
+        plain.transform(X)
+    seeded = hr.RandomizedResponse(l=6, bins=3, random_state=1).fit(X, y)
+    assert pickle.loads(pickle.dumps(seeded)).transform(X).equals(seeded.transform(X))
 
 
 def test_text_ids_and_columns_have_draws_of_their_own():

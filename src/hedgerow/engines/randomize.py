@@ -7,40 +7,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import PlanError
-from ..kernels.draws import draw, siphash_bytes
+from ..kernels.draws import draw
 from ..key import Key
 from ..plan.randomized import Randomize, Randomized
 from ..table import Table
 from ..table.encode import smallest
 from .base import Transformed
-
-
-def row_ids(table: Table, name: str | None, key: Key) -> NDArray[np.uint64]:
-    """A 64-bit id per row: its position, or the hash of an id column's value."""
-    if name is None:
-        return np.arange(table.n_rows, dtype=np.uint64)
-    if name not in table.names:
-        raise PlanError(f"the plan draws by the row id {name!r}, and the table has no such column")
-    column = table.arrow.column(name)
-    missing = column.null_count
-    doubled = table.n_rows - missing - pc.count_distinct(column, mode="only_valid").as_py()
-    if missing or doubled:
-        raise PlanError(
-            f"the row id {name!r} has {missing:,} missing and {doubled:,} repeated values",
-            hint="row ids are unique: equal ids would get equal draws",
-        )
-    texts = column.cast(pa.large_string()).combine_chunks()
-    if isinstance(texts, pa.ChunkedArray):
-        texts = pa.concat_arrays(texts.chunks)
-    _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-    k0, k1 = key.words("row id")
-    return siphash_bytes(raw, ends, np.uint64(k0), np.uint64(k1))
+from .rows import Rows
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
@@ -73,9 +48,12 @@ def randomize(
     table : Table
     plan : Randomize
     key : Key
-        The same key, ids and plan give the same draws, whatever the row order.
+        The same key, table and plan give the same draws, whatever the row order; another
+        table or plan draws independently.
     """
-    ids = row_ids(table, plan.row_id, key)
+    rows = Rows.of(table, key, plan.row_id)
+    told = [column.to_json() for column in plan.columns]
+    mine = rows.release_key({"columns": told, "row_id": plan.row_id, "bound": plan.bound})
     made, outside = {}, {}
     for column in plan.columns:
         codes = original_codes(table, column)
@@ -83,7 +61,8 @@ def randomize(
         if unknown:
             outside[column.name] = unknown
         if column.p < 1 or unknown:
-            codes = draw(codes, ids, key.words("column " + column.name), column.p, column.d)
+            words = mine.words("column " + column.name)
+            codes = draw(codes, rows.ids, words, column.p, column.d)
         made[column.name] = decode(codes, column, table.arrow.schema.field(column.name).type)
     return made, outside
 

@@ -49,16 +49,27 @@ def _finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     return v0 ^ v1 ^ v2 ^ v3
 
 
+@njit(cache=True, nogil=True, inline="always")
+def unit_interval(word):  # type: ignore[no-untyped-def]
+    """The leading 53 bits of a 64-bit word as a number in [0, 1)."""
+    return float(word >> _11) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of one 64-bit word: the i-th of a keyed sequence."""
+    v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
+    v0, v1, v2, v3 = _block(v0, v1, v2, v3, i)
+    v0, v1, v2, v3 = _block(v0, v1, v2, v3, _8 << _56)
+    return _finish(v0, v1, v2, v3)
+
+
 @njit(cache=True, nogil=True)
 def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
     """SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
     out = np.empty(words.shape[0], np.uint64)
-    last = _8 << _56
     for i in range(words.shape[0]):
-        v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
-        v0, v1, v2, v3 = _block(v0, v1, v2, v3, words[i])
-        v0, v1, v2, v3 = _block(v0, v1, v2, v3, last)
-        out[i] = _finish(v0, v1, v2, v3)
+        out[i] = word_at(words[i], k0, k1)
     return out
 
 
@@ -93,13 +104,8 @@ def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
     interval is shared evenly by the others. A code outside 0 .. d - 1 (a value that the
     plan does not know) becomes any of the d codes alike.
     """
-    last = _8 << _56
-    unit = 1.0 / 9007199254740992.0
     for i in range(codes.shape[0]):
-        v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
-        v0, v1, v2, v3 = _block(v0, v1, v2, v3, ids[i])
-        v0, v1, v2, v3 = _block(v0, v1, v2, v3, last)
-        draw = float(_finish(v0, v1, v2, v3) >> _11) * unit
+        draw = unit_interval(word_at(ids[i], k0, k1))
         code = np.int64(codes[i])
         if code >= d:
             out[i] = min(np.int64(draw * d), d - 1)

@@ -8,26 +8,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .draws import unit_interval, word_at
+
 _TRIES = 32
 
 
 @njit(cache=True, nogil=True)
-def swap_ranks(n: int, window: int, random: Any) -> NDArray[np.int64]:
-    """A pairing of the ranks 0..n-1: each not yet paired takes a random free one above it.
-
-    Parameters
-    ----------
-    n : int
-    window : int
-        Largest difference of paired ranks, at least 1.
-    random : numpy Generator
-
-    Returns
-    -------
-    array of int, shape (n,)
-        The partner of every rank; itself where no free one was in reach.
-    """
+def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
     partner = np.full(n, -1)
+    drawn = np.uint64(0)
     for i in range(n):
         if partner[i] >= 0:
             continue
@@ -36,7 +25,8 @@ def swap_ranks(n: int, window: int, random: Any) -> NDArray[np.int64]:
         for _ in range(_TRIES):
             if last == i:
                 break
-            j = i + 1 + int(random.random() * (last - i))
+            drawn += np.uint64(1)
+            j = i + 1 + int(unit_interval(word_at(drawn, k0, k1)) * (last - i))
             if partner[j] < 0:
                 chosen = j
                 break
@@ -44,7 +34,8 @@ def swap_ranks(n: int, window: int, random: Any) -> NDArray[np.int64]:
             free = 0
             for j in range(i + 1, last + 1):
                 free += partner[j] < 0
-            nth = int(random.random() * free) if free else -1
+            drawn += np.uint64(1)
+            nth = int(unit_interval(word_at(drawn, k0, k1)) * free) if free else -1
             for j in range(i + 1, last + 1):
                 if partner[j] < 0:
                     if nth == 0:
@@ -56,3 +47,22 @@ def swap_ranks(n: int, window: int, random: Any) -> NDArray[np.int64]:
         else:
             partner[i], partner[chosen] = chosen, i
     return partner
+
+
+def swap_ranks(n: int, window: int, first: int, second: int) -> NDArray[np.int64]:
+    """A pairing of the ranks 0..n-1: each not yet paired takes a random free one above it.
+
+    Parameters
+    ----------
+    n : int
+    window : int
+        Largest difference of paired ranks, at least 1.
+    first, second : 64-bit integers
+        The key of the draws.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        The partner of every rank; itself where no free one was in reach.
+    """
+    return _swap_ranks(n, window, np.uint64(first), np.uint64(second))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import heapq
 import io
 import math
-from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..classes import group
 from ..engines import Transformed
-from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
+from ..engines.rows import Rows, sequence, words_of
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import Check
-from ..kernels.draws import siphash_words
+from ..key import Key
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..table import Table
-from .base import Files, Method, plan_columns
+from .base import Files, Method, NoTransform, plan_columns
 from .generalization import check_finite
 
 Ints = NDArray[np.int64]
@@ -37,9 +37,15 @@ class Anatomy(Method):
     l : int
         At least 2: the records of a group differ in their sensitive value, at least l of
         them, so that no value has a share above 1/l.
-    seed : int
-        Which of the records with a value go together. The groups do not depend on the
-        order of the rows.
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), which decides what
+        records go together and how their groups are numbered. By default a fresh one,
+        forgotten with this object. Whoever has it reads the sensitive values off the two
+        tables.
+    random_state : int, optional
+        In place of a key, for experiments alone: it hides nothing.
+    schema : Schema, optional
+        Kinds and category orders for `fit(X, y)`.
 
     Attributes
     ----------
@@ -75,11 +81,19 @@ class Anatomy(Method):
     [1, 1, 1, 1]
     """
 
-    applies = False
+    draws = True
 
-    def __init__(self, l: int = 2, seed: int = 0, schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        l: int = 2,
+        *,
+        key: Key | str | Path | None = None,
+        random_state: int | None = None,
+        schema: Schema | None = None,
+    ) -> None:
         self.l = l
-        self.seed = seed
+        self.key = key
+        self.random_state = random_state
         self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -93,7 +107,9 @@ class Anatomy(Method):
             )
         name = schema.sensitive[0]
         for each in (*schema.quasi, name):
-            check_finite(table, each, schema.kinds.get(each) or table.kind(each))
+            kind = schema.kinds.get(each) or table.kind(each)
+            check_finite(table, each, kind)
+            table.column(each, kind=kind, categories=schema.categories.get(each))  # no nested ones
         column = table.column(
             name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
         )
@@ -105,16 +121,19 @@ class Anatomy(Method):
                 f"records, more than 1/{self.l}",
                 hint=f"the largest feasible l is {table.n_rows // int(counts.max())}",
             )
-        rank = ranks([column.codes, *_others(table, schema)], self.seed)
-        group = bucketize(codes, rank, int(self.l))
+        rows = Rows.of(table, self._key)
+        key = rows.release_key({"method": "Anatomy", "l": int(self.l), "sensitive": name})
+        made = bucketize(codes, words_of(rows.ids, key, "order in a bucket"), int(self.l))
+        # Groups come into being from the fullest buckets on: their order must not tell.
+        number = np.argsort(np.argsort(sequence(key, "group numbers", int(made.max()) + 1)))
+        group = number[made]
         self.group_ = group + 1
         values = pa.array([*(column.values.tolist() if column.is_number else column.values), None])
         self.st_ = sensitive_table(self.group_, codes, values, name)
         self._sensitive = name
-        parameters = {"l": int(self.l), "seed": int(self.seed)}
         return Plan(
             "Anatomy",
-            parameters,
+            self.plan_parameters(),
             plan_columns(table, schema),
             Anatomize(name, float(self.l), int(group.max()) + 1),
             (),
@@ -130,12 +149,15 @@ class Anatomy(Method):
             )
         return Transformed({self._sensitive: pa.array(self.group_)}, 0)
 
-    def transform(self, X: Any) -> Any:
+    @property
+    def transform(self) -> Any:
         """Refused: groups of other people would have no sensitive table."""
-        raise UnsupportedError(
+        raise NoTransform(
             "anatomy holds for the table it was fitted on only",
             hint="use hedgerow.protect, which releases both tables",
         )
+
+    fit_transform = transform
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Both tables against the original: counts, shares, and the same rows."""
@@ -207,34 +229,6 @@ class Anatomy(Method):
             ]
         )
         return Files(public={"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text})
-
-
-def _others(table: Table, schema: Schema) -> list[NDArray[Any]]:
-    """Codes of every column that is released, so that rows are told apart by what they hold."""
-    found = [table.column(name).codes for name in schema.quasi]
-    for name in table.names:
-        if schema.role(name) == "other":
-            with suppress(SchemaError):  # nested values do not take part
-                found.append(table.column(name).codes)
-    return found
-
-
-def ranks(columns: list[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
-    """A pseudo-random number per row from its values and the seed, not from its place.
-
-    Rows that are alike in all columns are numbered, so that they too are scattered;
-    which of them has which number makes no difference.
-    """
-    found = group(columns)
-    order = np.argsort(found.labels, kind="stable")
-    sizes = found.sizes
-    number = np.empty(found.n_rows, dtype=np.uint64)
-    number[order] = np.arange(found.n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    k0, k1 = np.uint64(seed & (2**64 - 1)), np.uint64(len(columns))
-    mixed = siphash_words(number, k0, k1)
-    for codes in columns:
-        mixed = siphash_words(mixed ^ codes.astype(np.uint64), k0, k1)
-    return mixed
 
 
 def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:

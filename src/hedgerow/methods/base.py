@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 
 from ..engines import Transformed, transform
-from ..errors import ParameterError, PlanError
+from ..errors import InputError, ParameterError, UnsupportedError
 from ..guarantees import Check
 from ..kernels.threads import side_by_side
+from ..key import Key
 from ..notation import plain
 from ..plan import Plan, PlanColumn
 from ..schema import Schema
 from ..table import Table, read
 from .estimator import Estimator
+from .features import Features, as_array, output_as
 
 
 @dataclass(frozen=True)
@@ -44,21 +47,24 @@ class Method(Estimator):
     category orders and hierarchies where the columns' own types do not tell.
     What else a release needs of a method is declared here, each with a default:
     what it releases (`release_table`), further checks (`release_checks`), files
-    (`release_files`) and words for the recipient (`recipient_lines`).
+    (`release_files`) and words for the recipient (`recipient_lines`). A method
+    that `draws` has the parameters `key` and `random_state` as well.
     """
 
     needs_sensitive: ClassVar[bool] = True
     """Whether the method cannot work without a sensitive column."""
     yardstick: ClassVar[Literal["classes", "linkage"]] = "classes"
     """What judges its release: classes of equal cells, or how well records are linked."""
-    applies: ClassVar[bool] = True
-    """Whether the plan can recode other people; otherwise it holds for one table alone."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what is released."""
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
+    not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
+    """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
 
     schema: Schema | None = None
+    key: Key | str | Path | None
+    random_state: int | None
 
     def release_table(self, table: Table) -> Transformed:
         """The released columns of the table that was fitted."""
@@ -86,7 +92,7 @@ class Method(Estimator):
         Parameters
         ----------
         X : frame or array of shape (n, p)
-            Quasi-identifiers.
+            Quasi-identifiers; at least two rows.
         y : frame, series or array of shape (n,) or (n, r)
             Sensitive columns.
 
@@ -94,37 +100,37 @@ class Method(Estimator):
         -------
         self
         """
-        people = read(X)
-        quasi = tuple(people.names)
-        table = people
-        sensitive: tuple[str, ...] = ()
-        if y is not None:
-            answers = _columns(y, quasi)
-            sensitive = tuple(answers)
-            arrow = people.arrow
-            for name, values in answers.items():
-                if len(values) != people.n_rows:
-                    raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
-                arrow = arrow.append_column(name, values)
-            table = read(arrow)
+        if y is None and self.needs_sensitive:
+            raise ParameterError(
+                f"{type(self).__name__} needs at least one sensitive column; it requires y to be "
+                "passed, but the target y is None",
+                hint="name what an intruder wants to know",
+            )
+        features = Features.of(X)
+        people = features.table
+        if people.n_rows < 2:
+            raise ParameterError(
+                "X has 1 sample", hint="people are hidden among others: give at least two"
+            )
+        answers: dict[str, Any] = {} if y is None else self._answers(y, people.names)
+        arrow = people.arrow
+        for name, values in answers.items():
+            if len(values) != people.n_rows:
+                raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
+            arrow = arrow.append_column(name, values)
         given = self.schema or Schema()
-        categories = {n: people.declared(n) for n in quasi if people.declared(n)} | dict(
-            given.categories
-        )
-        kinds = {n: people.kind(n) for n in quasi} | dict(given.kinds)
+        declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         self.fit_table(
-            table,
+            read(arrow) if answers else people,
             given.replace(
-                quasi=quasi,
-                sensitive=sensitive,
+                **self._roles(people.names, tuple(answers)),
                 identifiers=(),
                 other=(),
-                kinds=kinds,
-                categories=categories,
+                kinds={n: people.kind(n) for n in people.names} | dict(given.kinds),
+                categories=declared | dict(given.categories),
             ),
         )
-        self.n_features_in_ = len(quasi)
-        self.feature_names_in_ = np.array(quasi, dtype=object)
+        self._know(people.names, features.named)
         return self
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
@@ -138,33 +144,85 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
+        if self.draws:
+            self._key = Key.of(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)
+        self._know(schema.quasi, True)
         return self
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         raise NotImplementedError
 
+    def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The roles of the columns of X and of y in `fit`."""
+        return {"quasi": tuple(columns), "sensitive": tuple(answers)}
+
+    def _answers(self, y: Any, taken: Sequence[str]) -> dict[str, Any]:
+        """The columns of y as Arrow arrays, under names that X does not use."""
+        array = as_array(y)
+        table = read(y if array is None else array, prefix="y").arrow
+        made = {}
+        for name in table.column_names:
+            free = name
+            while free in taken:
+                free += "_sensitive"
+            made[free] = table.column(name)
+        return made
+
+    def _know(self, names: Sequence[str], named: bool) -> None:
+        """Remember the columns that `transform` will ask for."""
+        self._fitted_names, self._names_given = tuple(names), named
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        if not named:
+            del self.feature_names_in_
+
+    @property
+    def _own_key(self) -> Key:
+        """The key of the draws; one that a pickle left out is made again where that is possible."""
+        if self._key.forgotten and (self.key is not None or self.random_state is not None):
+            return Key.of(self.key, self.random_state)
+        return self._key
+
     def transform(self, X: Any) -> Any:
-        """Recode quasi-identifiers by the fitted plan.
+        """Recode quasi-identifiers by the fitted plan; the order of the rows stays.
 
         Parameters
         ----------
         X : frame or array of shape (m, p)
-            The columns that were fitted; others stay as they are.
+            The columns that were fitted.
 
         Returns
         -------
-        the same kind of frame
+        the same kind of frame, or what `set_output` asks for
+
+        Raises
+        ------
+        PlanError
+            X has other columns than those that were fitted.
         """
         self._check_fitted()
-        people = read(X)
-        missing = [n for n in self.plan_.names("quasi") if n not in people.names]
-        if missing:
-            raise PlanError(
-                f"the table lacks the columns {', '.join(map(repr, missing))}",
-                hint="the plan recodes " + ", ".join(self.plan_.names("quasi")),
+        features = Features.of(X).as_fitted(
+            self._fitted_names, self._names_given, type(self).__name__
+        )
+        if not self.allows_missing:
+            self._refuse_missing(features.fitted)
+        made = features.restore(self.release_table(features.fitted).columns)
+        return output_as(self._output, made, self.get_feature_names_out())
+
+    def _refuse_missing(self, table: Table) -> None:
+        kinds = {column.name: column.kind for column in self.plan_.columns}
+        faults = []
+        for name in table.names:
+            if kinds.get(name) in ("numeric", "date"):
+                column = table.column(name, kind=kinds[name])
+                if column.has_missing or column.infinite:
+                    faults.append(name)
+        if faults:
+            raise InputError(
+                f"missing (NaN) or infinite numbers in: {', '.join(map(repr, faults))}",
+                hint="fill them, or leave these rows out",
             )
-        return people.restore(transform(self.plan_, people).columns)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """`fit(X, y)`, then `transform(X)`."""
@@ -173,16 +231,39 @@ class Method(Estimator):
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the released columns: those of the fitted ones."""
         self._check_fitted()
-        return np.array(self.plan_.names("quasi"), dtype=object)
+        given = self._fitted_names if input_features is None else tuple(input_features)
+        if len(given) != self.n_features_in_:
+            raise ParameterError(
+                f"input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(given)}"
+            )
+        if self._names_given and given != self._fitted_names:
+            raise ParameterError("input_features is not equal to feature_names_in_")
+        return np.array(given, dtype=object)
 
     def plan_parameters(self) -> dict[str, Any]:
-        """The parameters as plain JSON values for the plan (the schema left out)."""
+        """The parameters as plain JSON values for the plan, what hides something left out."""
         given = self.get_params(deep=False)
-        return {k: plain(v, other=_in_words) for k, v in given.items() if k != "schema"}
+        return {k: plain(v, other=_in_words) for k, v in given.items() if k not in self.not_told}
 
 
-def check_columns(table: Table, schema: Schema) -> None:
-    """Raise one error for all columns with infinities and quasi-identifiers without values."""
+class NoTransform(UnsupportedError, AttributeError):
+    """`transform` of a method whose release no single table can hold.
+
+    As scikit-learn has it, the method is then no transformer: `hasattr` says so.
+    """
+
+
+def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
+    """Raise one error for all columns with infinities and quasi-identifiers without values.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    empty : bool
+        Accept quasi-identifiers without values.
+    """
     faults = []
     encoded = side_by_side(  # the table keeps them, for whoever asks next
         lambda n: table.column(n, kind=schema.kinds.get(n), categories=schema.categories.get(n)),
@@ -195,7 +276,7 @@ def check_columns(table: Table, schema: Schema) -> None:
             column = by_name[name]
             if column.infinite:
                 faults.append(f"{role} {name!r} holds infinite values")
-            elif not column.n_values and role == "quasi-identifier":
+            elif not (column.n_values or empty) and role == "quasi-identifier":
                 faults.append(f"{role} {name!r} is wholly missing")
     if faults:
         raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
@@ -211,20 +292,6 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
             unit = table.column(name, kind=kind).unit
         made.append(PlanColumn(name, schema.role(name), kind, unit))
     return tuple(made)
-
-
-def _columns(y: Any, taken: tuple[str, ...]) -> dict[str, Any]:
-    """The columns of y as Arrow arrays, under names that X does not use."""
-    if isinstance(y, (list, tuple)):  # as scikit-learn's own estimators take it
-        y = np.asarray(y)
-    table = read(y, prefix="y").arrow
-    made = {}
-    for name in table.column_names:
-        free = name
-        while free in taken:
-            free += "_sensitive"
-        made[free] = table.column(name)
-    return made
 
 
 def _in_words(value: Any) -> Any:

@@ -8,12 +8,51 @@ one that asks.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any, Self
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from ..errors import ParameterError
+
+OUTPUTS = ("default", "pandas", "polars")
+
+
+def renamed(**names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator of `__init__`: a parameter's old name, which documents showed, still works.
+
+    Parameters
+    ----------
+    names : str
+        The new name by the old one.
+    """
+
+    def wrap(init: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(init)
+        def start(self: Any, *args: Any, **given: Any) -> None:
+            for old, new in names.items():
+                if old in given:
+                    if new in given:
+                        raise TypeError(f"{new} is given twice, once by its old name {old}")
+                    given[new] = given.pop(old)
+            init(self, *args, **given)
+
+        return start
+
+    return wrap
 
 
 class Estimator:
     """An estimator whose parameters are the arguments of its `__init__`."""
+
+    non_deterministic: ClassVar[bool] = False
+    """Whether two fits with the same parameters differ."""
+
+    @property
+    def allows_missing(self) -> bool:
+        """Whether X may hold missing numbers."""
+        return True
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
@@ -66,15 +105,44 @@ class Estimator:
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what kind of frame `transform` and `fit_transform` give.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            "default" gives the kind of frame that came in. None changes nothing.
+        """
+        if transform is not None and transform not in OUTPUTS:
+            raise ParameterError(
+                f"set_output knows no frame {transform!r}", hint=f"one of {', '.join(OUTPUTS)}"
+            )
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    @property
+    def _own_output(self) -> str | None:
+        """The kind of frame that `set_output` asked for."""
+        own: dict[str, str] = getattr(self, "_sklearn_output_config", {})
+        return own.get("transform")
+
+    @property
+    def _output(self) -> str:
+        """The kind of frame asked for, here or by scikit-learn's own configuration."""
+        sklearn = sys.modules.get("sklearn")
+        everywhere = "default" if sklearn is None else sklearn.get_config()["transform_output"]
+        return self._own_output or everywhere
+
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
-        inputs = InputTags(string=True, categorical=True, allow_nan=True)
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(),
-            input_tags=inputs,
+            transformer_tags=TransformerTags(preserves_dtype=[]),
+            input_tags=InputTags(string=True, categorical=True, allow_nan=self.allows_missing),
+            non_deterministic=self.non_deterministic,
         )
 
     def __sklearn_is_fitted__(self) -> bool:

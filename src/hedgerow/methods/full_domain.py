@@ -18,12 +18,13 @@ from ..schema import Schema
 from ..table import Table
 from ..table.encode import encode
 from .base import Method, check_columns, plan_columns
+from .estimator import renamed
 from .generalization import Domain, accept, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
 
 Diversity = Literal["entropy", "distinct", "recursive"]
 Search = Literal["minimal", "optimal"]
-Loss = Literal["loss", "precision", "height", "discernibility", "average_class"]
+Objective = Literal["loss", "precision", "height", "discernibility", "average_class"]
 
 
 class _FullDomain(Method):
@@ -33,6 +34,7 @@ class _FullDomain(Method):
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
     needs_sensitive = False
+    not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
 
     def _guarantees(self) -> list[ColumnGuarantee]:
         """What is promised beyond the size of a class."""
@@ -90,15 +92,9 @@ class _FullDomain(Method):
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
         promises = [KAnonymity(int(self.k)), *self._guarantees()]
-        parameters = {
-            name: value
-            for name, value in self.get_params(deep=False).items()
-            if name not in ("hierarchies", "schema")
-            and isinstance(value, (int, float, str, bool, type(None)))
-        }
         return Plan(
             type(self).__name__,
-            parameters,
+            self.plan_parameters(),
             plan_columns(table, schema),
             domain.recoding(best.node, lattice, classes, out),
             tuple(promise.promise() for promise in promises),
@@ -143,7 +139,9 @@ class Datafly(_FullDomain):
     hierarchies : mapping of str to Hierarchy, optional
         Per quasi-identifier; built from the data where none is given.
     suppression : float
-        Largest share of rows that may be released as ``*``; by default k rows, as published.
+        Largest share of rows that may be released as ``*``; k / n as published.
+    schema : Schema, optional
+        Kinds, category orders and hierarchies for `fit(X, y)`.
 
     Attributes
     ----------
@@ -170,6 +168,7 @@ class Datafly(_FullDomain):
     def __init__(
         self,
         k: int = 5,
+        *,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         suppression: float = 0.0,
         schema: Schema | None = None,
@@ -204,7 +203,8 @@ class Incognito(_FullDomain):
     k : int
         Smallest class of equal quasi-identifiers.
     l : float, optional
-        Diversity of every sensitive column in every class.
+        Diversity of every sensitive column in every class: as if an intruder were left with
+        at least l values.
     diversity : {"entropy", "distinct", "recursive"}
         Which diversity: entropy of at least log(l); l different values; or
         r_1 < c (r_l + ... + r_d) with falling counts r.
@@ -218,12 +218,14 @@ class Incognito(_FullDomain):
     search : {"optimal", "minimal"}
         "optimal": the node of least loss among all nodes. "minimal": all nodes without a
         releasable node below them are found first (`minimal_`), the best of them is taken.
-    loss : {"loss", "precision", "height", "discernibility", "average_class"}
+    objective : {"loss", "precision", "height", "discernibility", "average_class"}
         What the best node minimises, suppressed rows included: the share of the domain
         that a released cell covers; Sweeney's precision; the sum of levels; squared class
         sizes; mean class size over k.
     c : float
         The constant of recursive diversity.
+    schema : Schema, optional
+        Kinds, category orders and hierarchies for `fit(X, y)`.
 
     Attributes
     ----------
@@ -251,16 +253,18 @@ class Incognito(_FullDomain):
     {'zip': 2}
     """
 
+    @renamed(loss="objective")
     def __init__(
         self,
         k: int = 5,
+        *,
         l: float | None = None,
         diversity: Diversity = "entropy",
         t: float | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         suppression: float = 0.0,
         search: Search = "optimal",
-        loss: Loss = "loss",
+        objective: Objective = "loss",
         c: float = 3.0,
         schema: Schema | None = None,
     ) -> None:
@@ -271,13 +275,13 @@ class Incognito(_FullDomain):
         self.hierarchies = hierarchies
         self.suppression = suppression
         self.search = search
-        self.loss = loss
+        self.objective = objective
         self.c = c
         self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check()
-        domain, lattice = self._lattice(table, schema, self.loss)
+        domain, lattice = self._lattice(table, schema, self.objective)
         if self.search == "minimal":
             found = lattice.minimal()
             self.minimal_ = [
@@ -306,8 +310,8 @@ class Incognito(_FullDomain):
     def _check(self) -> None:
         if self.search not in ("minimal", "optimal"):
             raise ParameterError(f"search is 'minimal' or 'optimal', not {self.search!r}")
-        if self.loss not in LOSSES:
-            raise ParameterError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
+        if self.objective not in LOSSES:
+            raise ParameterError(f"objective is one of {', '.join(LOSSES)}, not {self.objective!r}")
         if self.diversity not in ("entropy", "distinct", "recursive"):
             raise ParameterError(
                 f"diversity is 'entropy', 'distinct' or 'recursive', not {self.diversity!r}"

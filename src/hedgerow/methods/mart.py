@@ -84,6 +84,7 @@ class MART(PartitionMethod):
     def __init__(
         self,
         k: int = 10,
+        *,
         max_disclosure: float | None = 0.5,
         alpha: float | None = None,
         min_leaf: int | None = None,

@@ -12,17 +12,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..engines import Transformed
+from ..engines.rows import Rows
+from ..key import Key
 from ..notation import plain
 from ..plan.masking import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..table import Column as EncodedColumn
-from ..table import Table, read
+from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
-from .base import Files, Method, plan_columns
+from .base import Files, Method, check_columns, plan_columns
 
 Floats = NDArray[np.float64]
-SECRET = ("random_state", "key", "schema")
+_PUBLIC = Key(bytes(32))
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,6 @@ class Masking(Method):
     words: ClassVar[str] = ""
     needs_sensitive = False
     yardstick: ClassVar[Literal["classes", "linkage"]] = "linkage"
-    applies = False
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
 
@@ -73,24 +74,28 @@ class Masking(Method):
         raise NotImplementedError
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
+        check_columns(table, schema.replace(quasi=()))
         made = self._mask(table, schema)
         self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
         self.facts_, self.columns_ = dict(made.facts), made.columns
         recoding = Mask(self.words, made.columns, plain(made.facts), self.yardstick)
         return Plan(
             type(self).__name__,
-            self._parameters(),
+            self.plan_parameters(),
             plan_columns(table, schema),
             recoding,
             made.promises,
             table.n_rows,
         )
 
-    def transform(self, X: Any) -> Any:
-        """The masked columns of the table that was fitted; UnsupportedError for any other."""
-        self._check_fitted()
-        people = read(X)
-        return people.restore(self.release_table(people).columns)
+    def _rows(self, table: Table) -> Rows:
+        """The rows in an order that their content gives: what is done depends on no other."""
+        return Rows.of(table, self._key if self.draws else _PUBLIC)
+
+    def _release_key(self, rows: Rows, **found: Any) -> Key:
+        """The key of this release alone; `found` is what was asked for by other words."""
+        asked = {"method": type(self).__name__, **self.plan_parameters()}
+        return rows.release_key(asked | found)
 
     def release_table(self, table: Table) -> Transformed:
         """The masked columns of the table that was fitted; UnsupportedError for any other."""
@@ -114,14 +119,6 @@ class Masking(Method):
             "",
         ]
         return Files(public={"MASKING.md": "\n".join(lines)})
-
-    def _parameters(self) -> dict[str, Any]:
-        """The parameters as plain data; what must stay secret is left out."""
-        return {
-            name: plain(value)
-            for name, value in self.get_params(deep=False).items()
-            if name not in SECRET
-        }
 
 
 def mask_numbers(

@@ -100,6 +100,11 @@ class Microaggregation(Masking):
         self.integers = integers
         self.schema = schema
 
+    @property
+    def allows_missing(self) -> bool:
+        """Whether X may hold missing numbers: where every column is ranked by itself."""
+        return self.grouping == "individual_ranking"
+
     def _mask(self, table: Table, schema: Schema) -> Masked:
         k = check_whole("k", self.k, 2)
         if self.grouping not in GROUPINGS:
@@ -122,32 +127,35 @@ class Microaggregation(Masking):
             return self._rank(table, schema, k)
         if self.distance == "gower" or (self.distance == "auto" and words):
             return self._gower(table, schema, k, words)
-        values = self._complete(table, schema, list(schema.quasi))
+        given, rows = self._complete(table, schema, list(schema.quasi)), self._rows(table)
+        values = rows.sorted(given)
         scaled = _standardised(values) if self.standardise else values
         canonical = np.lexsort(scaled.T[::-1])
         points = np.ascontiguousarray(scaled[canonical])
         if self.grouping == "mdav":
-            groups = mdav(points, k)
+            found = mdav(points, k)
         else:
-            groups = variable_groups(points, k, float(self.gain))
-        self.groups_ = np.empty_like(groups)
-        self.groups_[canonical] = groups
-        after = _averages(values, self.groups_, canonical)
-        released, columns = mask_numbers(table, schema, values, after, integers=self.integers)
-        return Masked(released, columns, self._facts(values), ({"kind": "k_anonymity", "k": k},))
+            found = variable_groups(points, k, float(self.gain))
+        groups = np.empty_like(found)
+        groups[canonical] = found
+        self.groups_ = rows.back(groups)
+        after = rows.back(_averages(values, groups))
+        released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
+        facts = self._facts(values, groups)
+        return Masked(released, columns, facts, ({"kind": "k_anonymity", "k": k},))
 
     def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
         values = numeric_matrix(table, names, schema.kinds)
         missing = [name for c, name in enumerate(names) if np.isnan(values[:, c]).any()]
         if missing:
             raise ParameterError(
-                f"missing numbers in: {', '.join(map(repr, missing))}",
+                f"missing numbers (NaN) in: {', '.join(map(repr, missing))}",
                 hint='fill them, leave these rows out, or set grouping="individual_ranking"',
             )
         return values
 
-    def _facts(self, values: Floats) -> dict[str, Any]:
-        sizes = np.bincount(self.groups_)
+    def _facts(self, values: Floats, groups: Groups) -> dict[str, Any]:
+        sizes = np.bincount(groups)
         facts: dict[str, Any] = {
             "k": self.k,
             "groups": len(sizes),
@@ -155,11 +163,12 @@ class Microaggregation(Masking):
             "largest_group": int(sizes.max()),
         }
         if values.shape[1]:
-            facts["loss_percent"] = group_loss(values, self.groups_)
+            facts["loss_percent"] = group_loss(values, groups)
         return facts
 
     def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
-        before = numeric_matrix(table, schema.quasi, schema.kinds)
+        given, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
+        before = rows.sorted(given)
         after = np.full(before.shape, np.nan)
         for c, name in enumerate(schema.quasi):
             there = np.flatnonzero(~np.isnan(before[:, c]))
@@ -171,7 +180,9 @@ class Microaggregation(Masking):
             groups = np.minimum(np.arange(len(ranked)) // k, len(ranked) // k - 1)
             means = np.bincount(groups, before[ranked, c]) / np.bincount(groups)
             after[ranked, c] = means[groups]
-        released, columns = mask_numbers(table, schema, before, after, integers=self.integers)
+        released, columns = mask_numbers(
+            table, schema, given, rows.back(after), integers=self.integers
+        )
         return Masked(released, columns, {"k": k, "columns_ranked_alone": before.shape[1]})
 
     def _gower(self, table: Table, schema: Schema, k: int, words: list[str]) -> Masked:
@@ -199,21 +210,24 @@ class Microaggregation(Masking):
         codes = np.empty((table.n_rows, len(words)), np.int64)
         for c, column in enumerate(encoded):
             codes[:, c] = column.codes
+        rows, given = self._rows(table), values
+        values, ordered = rows.sorted(values), rows.sorted(codes)
         spans = np.ptp(values, axis=0)
         scaled = (values - values.min(axis=0)) / np.where(spans > 0, spans, 1.0)
-        canonical = np.lexsort((*codes.T[::-1], *scaled.T[::-1]))
+        canonical = np.lexsort((*ordered.T[::-1], *scaled.T[::-1]))
         sizes = np.array([column.n_values + 1 for column in encoded], dtype=np.int64)
-        groups = mdav_gower(
+        found = mdav_gower(
             np.ascontiguousarray(scaled[canonical]),
-            np.ascontiguousarray(codes[canonical]),
+            np.ascontiguousarray(ordered[canonical]),
             sizes,
             k,
         )
-        self.groups_ = np.empty_like(groups)
-        self.groups_[canonical] = groups
-        after = _averages(values, self.groups_, canonical)
+        groups = np.empty_like(found)
+        groups[canonical] = found
+        self.groups_ = rows.back(groups)
+        after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(
-            table, schema, values, after, integers=self.integers, names=figures
+            table, schema, given, after, integers=self.integers, names=figures
         )
         by_name = {c.name: c for c in columns}
         for column, code in zip(encoded, codes.T, strict=True):
@@ -234,7 +248,7 @@ class Microaggregation(Masking):
         return Masked(
             released,
             tuple(by_name[n] for n in schema.quasi),
-            self._facts(values),
+            self._facts(values, groups),
             ({"kind": "k_anonymity", "k": k},),
         )
 
@@ -261,7 +275,7 @@ def variable_groups(points: Floats, k: int, gain: float) -> Groups:
 def group_loss(values: Floats, groups: Groups) -> float:
     """Within-group over total sum of squares of standardised columns, per cent."""
     scaled = _standardised(values)
-    within = ((scaled - _averages(scaled, groups, np.arange(len(groups)))) ** 2).sum()
+    within = ((scaled - _averages(scaled, groups)) ** 2).sum()
     total = (scaled**2).sum()
     return float(100.0 * within / total) if total else 0.0
 
@@ -273,12 +287,12 @@ def _standardised(values: Floats) -> Floats:
     return np.asarray(centred / np.where(constant, 1.0, values.std(axis=0, ddof=1)))
 
 
-def _averages(values: Floats, groups: Groups, canonical: NDArray[np.intp]) -> Floats:
-    """Group means for every row, summed in an order that no shuffling changes."""
+def _averages(values: Floats, groups: Groups) -> Floats:
+    """Group means for every row, summed in the order that is given."""
     means = np.empty(values.shape)
     sizes = np.bincount(groups)
     for c in range(values.shape[1]):
-        sums = np.bincount(groups[canonical], values[canonical, c])
+        sums = np.bincount(groups, values[:, c])
         means[:, c] = (sums / sizes)[groups]
     return means
 

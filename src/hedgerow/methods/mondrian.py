@@ -68,6 +68,7 @@ class Mondrian(PartitionMethod):
     def __init__(
         self,
         k: int = 10,
+        *,
         objective: str = "median",
         numeric: str = "range",
         categorical: str = "concatenate",

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..key import Key
 from ..schema import Schema
 from ..table import Table
 from .checks import check_clip
 from .masking import Masked, Masking, mask_numbers, numbers
 
 Floats = NDArray[np.float64]
-
-NOISES = ("additive", "correlated")
 
 
 class NoiseAddition(Masking):
@@ -25,12 +25,15 @@ class NoiseAddition(Masking):
     ----------
     scale : float
         Standard deviation of the noise over that of the column, above 0.
-    noise : {"additive", "correlated"}
+    correlated : bool
         Independent noise weakens correlations; correlated noise has scale**2 times
         the covariance matrix of the data (Kim 1986), so correlations stay and all
         covariances grow by 1 + scale**2.
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the noise is
+        drawn: whoever has it can take it away. By default a fresh one, forgotten with this object.
     random_state : int, optional
-        Seed; a secret, as who knows it can take the noise away. None draws a fresh one.
+        In place of a key, for experiments alone: it hides nothing.
     clip : bool or pair of float
         Move released values back into the extent of their column, or into a pair.
     integers : bool
@@ -52,19 +55,22 @@ class NoiseAddition(Masking):
     """
 
     words: ClassVar[str] = "noise addition"
+    draws = True
 
     def __init__(
         self,
         scale: float = 0.1,
         *,
-        noise: str = "additive",
+        correlated: bool = False,
+        key: Key | str | Path | None = None,
         random_state: int | None = None,
         clip: bool | tuple[float, float] = False,
         integers: bool = False,
         schema: Schema | None = None,
     ) -> None:
         self.scale = scale
-        self.noise = noise
+        self.correlated = correlated
+        self.key = key
         self.random_state = random_state
         self.clip = clip
         self.integers = integers
@@ -78,23 +84,25 @@ class NoiseAddition(Masking):
             or not 0 < self.scale < np.inf
         ):
             raise ParameterError("scale must be a number above 0")
-        if self.noise not in NOISES:
-            raise ParameterError(f"noise is {self.noise!r}", hint=f"one of {', '.join(NOISES)}")
-        before = numbers(table, schema)
-        drawn = np.random.default_rng(self.random_state).standard_normal(before.shape)
-        if self.noise == "additive":
-            drawn *= np.nanstd(before, axis=0)
+        if not isinstance(self.correlated, (bool, np.bool_)):
+            raise ParameterError("correlated must be True or False")
+        before, rows = numbers(table, schema), self._rows(table)
+        key, ordered = self._release_key(rows), rows.sorted(before)
+        drawn = np.column_stack([rows.normals(key, name) for name in schema.quasi])[rows.order]
+        if self.correlated:
+            drawn = drawn @ covariance_root(ordered[~np.isnan(ordered).any(axis=1)])
         else:
-            drawn = drawn @ covariance_root(before[~np.isnan(before).any(axis=1)])
+            drawn *= np.nanstd(ordered, axis=0)
         released, columns = mask_numbers(
             table,
             schema,
             before,
-            before + self.scale * drawn,
+            rows.back(ordered + self.scale * drawn),
             clip=self.clip,
             integers=self.integers,
         )
-        return Masked(released, columns, {"scale": float(self.scale), "noise": self.noise})
+        facts = {"scale": float(self.scale), "correlated": bool(self.correlated)}
+        return Masked(released, columns, facts)
 
 
 def covariance_root(values: Floats) -> Floats:
@@ -102,7 +110,7 @@ def covariance_root(values: Floats) -> Floats:
     if len(values) < 2:
         raise ParameterError(
             f"only {len(values)} rows are complete, too few for covariances",
-            hint='choose noise="additive"',
+            hint="choose correlated=False",
         )
     covariance = np.atleast_2d(np.cov(values, rowvar=False))
     size, axes = np.linalg.eigh(covariance)

@@ -178,23 +178,23 @@ def order(values: Floats, k: int) -> Ordered:
 
 
 def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
-    """k and degree(s) that fit n values, else ParameterError."""
-    k = check_whole("k", k, 2)
+    """A block size k and degree(s) that fit n values, else ParameterError."""
+    k = check_whole("block_size", k, 2)
     single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
     if not single and not (isinstance(degree, (list, tuple)) and degree):
         raise ParameterError('degree must be a whole number, a list of them, or "auto"')
     degrees = [check_whole("degree", d, 0) for d in ([degree] if single else degree)]
     if k > n:
         raise ParameterError(
-            f"k is {k}, but there are only {n} values that are not missing",
-            hint=f"choose k at most {n}",
+            f"block_size is {k}, but there are only {n} values that are not missing",
+            hint=f"choose at most {n}",
         )
     if k <= max(degrees) + 1:
         raise ParameterError(
-            f"k is {k}: a polynomial of degree {max(degrees)} passes through "
+            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through "
             f"{max(degrees) + 1} values, "
             f"so nothing would be protected",
-            hint=f"choose k above {max(degrees) + 1}",
+            hint=f"choose more than {max(degrees) + 1}",
         )
     return k, degrees[0] if single else degrees
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.rows import normal, sequence
 from ..errors import ParameterError
+from ..key import Key
 from ..schema import Schema
 from ..table import Table
 from .checks import check_clip
+from .estimator import renamed
 from .masking import Masked, Masking, mask_numbers, numbers, share
 from .ordered_partitions import check_settings, order
 from .porop_search import search_settings
@@ -25,7 +29,7 @@ Floats = NDArray[np.float64]
 
 NOISES = ("synthetic", "perturbative")
 SHORT = 0.05
-"""A last block this much shorter than k (as a share of k) is worth a warning."""
+"""A last block of a smaller share of the others' size is worth a warning."""
 UNCHANGED = 0.05
 """So large a share of unchanged cells is worth a warning."""
 
@@ -39,18 +43,21 @@ class PoROP(Masking):
 
     Parameters
     ----------
-    k : int or "auto"
-        Values a block, above degree + 1 and at most the number of values that are
-        not missing. "auto" searches by the score on held-out noise; `search_` is
-        the table of what was tried.
+    block_size : int or "auto"
+        The k of PoROP-k: values a block, above degree + 1 and at most the number of
+        values that are not missing. "auto" searches by the score on held-out noise;
+        `search_` is the table of what was tried.
     degree : int, sequence of int, or "auto"
         Degree of the polynomial, at least 0: one for all blocks, one for each, or searched.
     noise : {"synthetic", "perturbative"}
         Noise of the block's residual spread (a synthetic data generator), or of each
         value's own residual.
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the
+        noise is drawn: whoever has it can take it away. By default a fresh one,
+        forgotten with this object.
     random_state : int, optional
-        Seed of the noise. Treat it as a secret: who knows it can take the noise
-        away. It does not enter the plan. None draws a fresh one.
+        In place of a key, for experiments alone: it hides nothing.
     clip : bool or pair of float
         Move released values back into the extent of their column, or into a pair.
     integers : bool
@@ -61,49 +68,54 @@ class PoROP(Masking):
     Attributes
     ----------
     search_ : list of dict
-        With "auto": k, remainder, degrees, il, dr and score of every candidate, and
-        `held_out` for the best ones; best first.
+        With "auto": block_size, remainder, degrees, il, dr and score of every candidate,
+        and `held_out` for the best ones; best first.
     facts_, columns_, plan_
         What changed: see `Masking`.
 
     Raises
     ------
     ParameterError
-        k <= degree + 1 (the polynomial would pass through every value: nothing is
-        protected), k above the number of values, unknown noise.
+        block_size <= degree + 1 (the polynomial would pass through every value: nothing
+        is protected) or above the number of values, unknown noise.
     SchemaError, InputError
         Columns that are not numeric, all missing or infinite; all are named.
 
     Notes
     -----
-    The score is not smooth in k: the remainder of the number of values by k matters.
-    Equal values are told apart by their place in the table.
+    The score is not smooth in the block size: the remainder of the number of values by it
+    matters. Equal values are told apart by their records' content, not by their place.
 
     Examples
     --------
     >>> import numpy as np, pandas as pd
     >>> wages = pd.DataFrame({"wage": np.arange(40.0) ** 2, "rent": np.arange(40.0) * 9})
-    >>> masked = PoROP(k=20, degree=2, random_state=1).fit_transform(wages)
+    >>> masked = PoROP(20, degree=2, random_state=1).fit_transform(wages)
     >>> list(masked.columns), len(masked)
     (['wage', 'rent'], 40)
     """
 
     words: ClassVar[str] = "polynomial regression on ordered partitions (PoROP-k)"
 
+    draws = True
+
+    @renamed(k="block_size")
     def __init__(
         self,
-        k: int | str = "auto",
-        degree: int | Sequence[int] | str = "auto",
+        block_size: int | str = "auto",
         *,
+        degree: int | Sequence[int] | str = "auto",
         noise: str = "synthetic",
+        key: Key | str | Path | None = None,
         random_state: int | None = None,
         clip: bool | tuple[float, float] = False,
         integers: bool = False,
         schema: Schema | None = None,
     ) -> None:
-        self.k = k
+        self.block_size = block_size
         self.degree = degree
         self.noise = noise
+        self.key = key
         self.random_state = random_state
         self.clip = clip
         self.integers = integers
@@ -113,26 +125,29 @@ class PoROP(Masking):
         check_clip(self.clip)
         if self.noise not in NOISES:
             raise ParameterError(f"noise is {self.noise!r}", hint=f"one of {', '.join(NOISES)}")
-        before = numbers(table, schema)
+        given, rows = numbers(table, schema), self._rows(table)
+        before = rows.sorted(given)
         there = ~np.isnan(before)
         values = before[there]
-        release, search, held_out = np.random.SeedSequence(self.random_state).spawn(3)
-        k, degree = self.k, self.degree
-        if k == "auto" or degree == "auto":
-            self.search_ = search_settings(before, k, degree, self.noise, search, held_out)
+        size, degree = self.block_size, self.degree
+        if size == "auto" or degree == "auto":
+            trials = [np.random.SeedSequence(rows.key.words(use)) for use in ("search", "held out")]
+            self.search_ = search_settings(before, size, degree, self.noise, *trials)
             best = self.search_[0]
-            k, degree = best["k"], best["degrees"]
-        k, degree = check_settings(k, degree, len(values))
-        ordered = order(values, k)
+            size, degree = best["block_size"], best["degrees"]
+        size, degree = check_settings(size, degree, len(values))
+        ordered = order(values, size)
         after = np.full(before.shape, np.nan)
-        normals = np.random.Generator(np.random.PCG64(release)).standard_normal(len(values))
+        degrees = ordered.degrees(degree)
+        key = self._release_key(rows, method="PoROP", block_size=size, degree=degrees)
+        normals = normal(sequence(key, "noise", len(values)))
         after[there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         released, columns = mask_numbers(
-            table, schema, before, after, clip=self.clip, integers=self.integers
+            table, schema, given, rows.back(after), clip=self.clip, integers=self.integers
         )
         facts = {
-            "k": k,
-            "degrees": sorted(set(ordered.degrees(degree))),
+            "block_size": size,
+            "degrees": sorted(set(degrees)),
             "values": len(values),
             "blocks": ordered.n_blocks,
             "remainder": ordered.remainder,
@@ -149,7 +164,7 @@ class LiROP(PoROP):
 
     Parameters
     ----------
-    k, noise, random_state, clip, integers
+    block_size, noise, key, random_state, clip, integers
         As for `PoROP`.
     schema : Schema, optional
         Kinds and category orders where the columns' own types do not tell.
@@ -157,26 +172,29 @@ class LiROP(PoROP):
     Examples
     --------
     >>> import pandas as pd
-    >>> LiROP(k=4, random_state=1).fit_transform(pd.DataFrame({"x": [1.0, 2, 4, 9]})).shape
+    >>> LiROP(4, random_state=1).fit_transform(pd.DataFrame({"x": [1.0, 2, 4, 9]})).shape
     (4, 1)
     """
 
     words: ClassVar[str] = "linear regression on ordered partitions (LiROP-k)"
 
+    @renamed(k="block_size")
     def __init__(
         self,
-        k: int | str = "auto",
+        block_size: int | str = "auto",
         *,
         noise: str = "synthetic",
+        key: Key | str | Path | None = None,
         random_state: int | None = None,
         clip: bool | tuple[float, float] = False,
         integers: bool = False,
         schema: Schema | None = None,
     ) -> None:
         super().__init__(
-            k,
-            1,
+            block_size,
+            degree=1,
             noise=noise,
+            key=key,
             random_state=random_state,
             clip=clip,
             integers=integers,
@@ -188,14 +206,14 @@ def _warn(facts: dict[str, Any]) -> None:
     if facts["share_unchanged"] > UNCHANGED:
         warnings.warn(
             f"{facts['share_unchanged']:.1%} of the cells are released unchanged: the values are "
-            "constant, heavily tied or rounded; choose a larger k",
+            "constant, heavily tied or rounded; choose larger blocks",
             UserWarning,
             stacklevel=2,
         )
-    if 0 < facts["remainder"] < SHORT * facts["k"]:
+    if 0 < facts["remainder"] < SHORT * facts["block_size"]:
         warnings.warn(
-            f"the last block holds only {facts['remainder']} of {facts['k']} values, which the "
-            f"score is sensitive to; choose a k that leaves none or more",
+            f"the last block holds only {facts['remainder']} of {facts['block_size']} values, which "
+            "the score is sensitive to; choose a block size that leaves none or more",
             UserWarning,
             stacklevel=2,
         )

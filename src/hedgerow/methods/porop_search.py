@@ -1,4 +1,4 @@
-"""The search for PoROP's k and degrees, by the score on noise that the release does not use."""
+"""The search for PoROP's block size and degrees, by the score on noise that the release does not use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_TOGETHER = 3
 
 def search_settings(
     values: Floats,
-    k: Any,
+    size: Any,
     degree: Any,
     noise: str,
     search: np.random.SeedSequence,
@@ -36,7 +36,7 @@ def search_settings(
 ) -> list[dict[str, Any]]:
     """What was tried, best first.
 
-    Every k is tried with one degree for all blocks; for the three best k, degrees per
+    Every size is tried with one degree for all blocks; for the three best, degrees per
     block. All are scored under one noise (`search`), the best five again under
     another (`held_out`), which decides.
 
@@ -44,32 +44,32 @@ def search_settings(
     ----------
     values : array, shape (rows, columns)
         Rows with missing cells are masked and not scored.
-    k, degree
+    size, degree
         A given value is kept; "auto" is searched.
     noise : {"synthetic", "perturbative"}
     search, held_out : numpy SeedSequence
     """
     n = int((~np.isnan(values)).sum())
     trial = _Trial(values, noise, search)
-    if k != "auto":
-        check_settings(k, 1 if degree == "auto" else degree, n)
+    if size != "auto":
+        check_settings(size, 1 if degree == "auto" else degree, n)
     if degree == "auto":
         degrees: list[Any] = list(DEGREES)
     else:
         degrees = [degree]
-    ks = _candidates(n) if k == "auto" else [k]
-    uniform = [trial.run(size, d, search) for size in ks for d in degrees if _fits(size, d, n)]
+    sizes = _candidates(n) if size == "auto" else [size]
+    uniform = [trial.run(k, d, search) for k in sizes for d in degrees if _fits(k, d, n)]
     if not uniform:
-        raise ParameterError(f"no k fits {n} values", hint="set k and degree")
+        raise ParameterError(f"no block size fits {n} values", hint="set block_size and degree")
     tried = {_key(row): row for row in uniform}
     if degree == "auto":
         best = sorted(uniform, key=_rank)
-        for size in list(dict.fromkeys(row["k"] for row in best))[:3]:
-            for row in trial.per_block(size, best, search, n):
+        for k in list(dict.fromkeys(row["block_size"] for row in best))[:3]:
+            for row in trial.per_block(k, best, search, n):
                 tried.setdefault(_key(row), row)
     rows = sorted(tried.values(), key=_rank)
     for row in rows[:FINALISTS]:
-        row["held_out"] = trial.run(row["k"], row["degrees"], held_out)["score"]
+        row["held_out"] = trial.run(row["block_size"], row["degrees"], held_out)["score"]
     return (
         sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
     )
@@ -89,7 +89,7 @@ class _Trial:
         if self.complete.sum() < 3:
             raise ParameterError(
                 "fewer than 3 rows are complete, too few to search by the score",
-                hint="set k and degree",
+                hint="set block_size and degree",
             )
         self.names = [str(c) for c in range(values.shape[1])]
         self.ordered: tuple[int, Ordered | None] = (0, None)
@@ -112,7 +112,7 @@ class _Trial:
             self.values[self.complete], after[self.complete], self.names, known, LINKED
         )
         return {
-            "k": int(k),
+            "block_size": int(k),
             "remainder": self.n_whole % k,
             "degrees": [int(d) for d in ordered.degrees(degree)],
             "il": made.il,
@@ -133,7 +133,7 @@ class _Trial:
         self, k: int, uniform: list[dict[str, Any]], seed: np.random.SeedSequence, n: int
     ) -> list[dict[str, Any]]:
         """Degrees block by block, from the best uniform one."""
-        start = next(row for row in uniform if row["k"] == k)
+        start = next(row for row in uniform if row["block_size"] == k)
         blocks = len(start["degrees"])
         allowed = [d for d in DEGREES if _fits(k, d, n)]
         if blocks == 1:
@@ -170,7 +170,7 @@ def _fits(k: Any, degree: Any, n: int) -> bool:
 
 
 def _key(row: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
-    return row["k"], tuple(row["degrees"])
+    return row["block_size"], tuple(row["degrees"])
 
 
 def _rank(row: dict[str, Any]) -> tuple[float, int, tuple[int, ...]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..engines.rows import words_of
 from ..errors import ParameterError, SchemaError
-from ..kernels.draws import siphash_words
 from ..key import Key
 from ..plan.masking import MaskedColumn
 from ..schema import Schema
@@ -37,11 +37,11 @@ class PRAM(Masking):
     invariant : bool
         Follow the matrix P by its inverse in Bayes' sense, so that the expected
         counts of the categories stay as they are: a release needs no correction.
-    key : Key, optional
-        Secret of the draws, as for randomized response; the same key and row give the
-        same draw. None derives one from `random_state`.
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the moves are
+        drawn: whoever has it can take them back. By default a fresh one, forgotten with this object.
     random_state : int, optional
-        Seed of the key; a secret. None makes a fresh key.
+        In place of a key, for experiments alone: it hides nothing.
     schema : Schema, optional
         Kinds and category orders where the columns' own types do not tell.
 
@@ -64,6 +64,7 @@ class PRAM(Masking):
     """
 
     words: ClassVar[str] = "post-randomisation (PRAM)"
+    draws = True
     matrices_: dict[str, Floats]
 
     def __init__(
@@ -72,7 +73,7 @@ class PRAM(Masking):
         *,
         matrix: ArrayLike | Mapping[str, ArrayLike] | None = None,
         invariant: bool = True,
-        key: Key | None = None,
+        key: Key | str | Path | None = None,
         random_state: int | None = None,
         schema: Schema | None = None,
     ) -> None:
@@ -99,8 +100,8 @@ class PRAM(Masking):
                 raise ParameterError(
                     f"matrix names columns that are not quasi-identifiers: {', '.join(unknown)}"
                 )
-        key = self.key or seeded_key(self.random_state)
-        ids = np.arange(table.n_rows, dtype=np.uint64)
+        rows = self._rows(table)
+        key = self._release_key(rows)
         released, columns, self.matrices_ = {}, [], {}
         for name in schema.quasi:
             column = table.column(
@@ -113,7 +114,7 @@ class PRAM(Masking):
             counts = column.counts()[: column.n_values].astype(np.float64)
             used = invariant_matrix(base, counts) if self.invariant else base
             self.matrices_[name] = used
-            moved = move(column.codes, ids, key.words(f"pram {name}"), used)
+            moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), used)
             released[name] = category_column(table, column, moved)
             there = column.codes < column.n_values
             columns.append(
@@ -156,13 +157,9 @@ def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
     return matrix @ back if len(counts) else matrix
 
 
-def move(
-    codes: NDArray[Any], ids: NDArray[np.uint64], words: tuple[int, int], matrix: Floats
-) -> NDArray[np.int64]:
-    """Codes moved by `matrix`, one keyed draw a row; codes outside it (missing) stay."""
-    draws = (
-        siphash_words(ids, np.uint64(words[0]), np.uint64(words[1])) >> np.uint64(11)
-    ) / 2.0**53
+def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDArray[np.int64]:
+    """Codes moved by `matrix`, one drawn word a row; codes outside it (missing) stay."""
+    draws = (words >> np.uint64(11)) / 2.0**53
     moved = codes.astype(np.int64)
     bounds = np.cumsum(matrix, axis=1)
     for i in range(len(matrix)):
@@ -172,13 +169,6 @@ def move(
         place = np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")
         moved[mine] = possible[place]
     return moved
-
-
-def seeded_key(seed: int | None) -> Key:
-    """A key from a seed; a fresh one without."""
-    if seed is None:
-        return Key.new()
-    return Key(hashlib.blake2b(f"hedgerow seed {int(seed)}".encode(), digest_size=32).digest())
 
 
 def _checked(given: ArrayLike, column: Column) -> Floats:

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..engines import Transformed
 from ..engines.randomize import randomize
-from ..errors import InfeasibleError, ParameterError, PlanError
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import Check
 from ..key import Key
 from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..schema import Schema
-from ..table import Table, read
+from ..table import Table
 from .base import Files, Method, plan_columns
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, check_size
@@ -46,7 +45,7 @@ class RandomizedResponse(Method):
     Parameters
     ----------
     l : float
-        At least 1. The cap on the risk is 1/l.
+        At least 1. The cap on the chance of telling a sensitive value is 1/l.
     target : {"quasi", "sensitive", "both"}
         What is randomized.
     bound : {"paper", "operational"}
@@ -66,10 +65,17 @@ class RandomizedResponse(Method):
     exempt : sequence of str
         Sensitive values about which nothing is promised.
     row_id : str, optional
-        A column of unique row ids for the draws; by default the position of the row.
+        A column of unique row ids, which tells the rows apart for the draws; by default a
+        row is told by all that it holds. No draw depends on the order of the rows.
     key : Key or path, optional
         The steward's secret, or its file (made, mode 0600, when it is not there). By
-        default a fresh one, forgotten with this object. It enters no plan, log or report.
+        default a fresh one, forgotten with this object. It enters no plan, log, report or
+        pickle. The same key, table and parameters give the same release; any other
+        release draws independently.
+    random_state : int, optional
+        In place of a key, for experiments alone: it hides nothing.
+    schema : Schema, optional
+        Kinds, category orders and hierarchies for `fit(X, y)`.
 
     Attributes
     ----------
@@ -98,13 +104,12 @@ class RandomizedResponse(Method):
 
     Examples
     --------
-    >>> import pyarrow as pa, warnings
-    >>> from hedgerow import Schema
-    >>> people = pa.table({"sex": ["f", "f", "m", "m"] * 50, "ill": ["a", "b", "b", "c"] * 50})
-    >>> method = RandomizedResponse(l=2.5)
+    >>> import pandas as pd, warnings
+    >>> X = pd.DataFrame({"sex": ["f", "f", "m", "m"] * 50})
+    >>> ill = pd.Series(["a", "b", "b", "c"] * 50)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     fitted = method.fit_table(read(people), Schema(quasi=["sex"], sensitive=["ill"]))
+    ...     fitted = RandomizedResponse(l=2.5).fit(X, ill)
     >>> fitted.risk_ <= 1 / 2.5
     True
     """
@@ -115,6 +120,7 @@ class RandomizedResponse(Method):
     def __init__(
         self,
         l: float = 2.0,
+        *,
         target: Target = "quasi",
         bound: Bound = "paper",
         bins: Bins = DEFAULT_BINS,
@@ -124,6 +130,7 @@ class RandomizedResponse(Method):
         exempt: Sequence[str] = (),
         row_id: str | None = None,
         key: Key | str | Path | None = None,
+        random_state: int | None = None,
         schema: Schema | None = None,
     ) -> None:
         self.l = l
@@ -136,6 +143,7 @@ class RandomizedResponse(Method):
         self.exempt = exempt
         self.row_id = row_id
         self.key = key
+        self.random_state = random_state
         self.schema = schema
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -175,17 +183,13 @@ class RandomizedResponse(Method):
         )
         self.p_ = {c.name: c.p for c in columns}
         self.epsilon_ = {c.name: c.epsilon for c in columns}
-        # The keys stay with the object: a plan must be safe to hand on.
-        self._key = (
-            Key.file(self.key) if isinstance(self.key, (str, Path)) else self.key or Key.new()
-        )
         recoding = Randomize(
             columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_
         )
         self._asked = risk
         return Plan(
             "RandomizedResponse",
-            self._public(),
+            self.plan_parameters(),
             tuple(_as_released(c, columns) for c in plan_columns(table, schema)),
             recoding,
             (),
@@ -193,36 +197,39 @@ class RandomizedResponse(Method):
         )
 
     def release_table(self, table: Table) -> Transformed:
-        """The plan applied under this object's key: the same key and rows, the same draws."""
+        """The plan applied under this object's key: the same key and table, the same draws."""
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
         here = replace(
             plan,
             columns=tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names),
         )
-        made, outside = randomize(table, here, self._key)
+        made, outside = randomize(table, here, self._own_key)
         return Transformed(made, sum(outside.values()))
 
     def transform(self, X: Any) -> Any:
-        """Randomize quasi-identifiers (and sensitive columns that are there) by the fitted plan.
+        """Randomize quasi-identifiers by the fitted plan; the order of the rows stays.
 
         Parameters
         ----------
         X : frame or array of shape (m, p)
+            The columns that were fitted.
 
         Returns
         -------
-        the same kind of frame
+        the same kind of frame, or what `set_output` asks for
+
+        Raises
+        ------
+        UnsupportedError
+            The sensitive column is what is randomized, and X does not hold it.
         """
-        check_is_fitted(self, "plan_")
-        people = read(X)
-        missing = [n for n in self.plan_.names("quasi") if n not in people.names]
-        if missing:
-            raise PlanError(
-                f"the table lacks the columns {', '.join(map(repr, missing))}",
-                hint="the plan randomizes " + ", ".join(self.plan_.names("quasi")),
+        if self.target == "sensitive":
+            raise UnsupportedError(
+                "transform sees no sensitive column, and target is 'sensitive'",
+                hint="use hedgerow.protect, which releases the whole table",
             )
-        return people.restore(self.release_table(people).columns)
+        return super().transform(X)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """The risk on the full original table, and the draws against their probabilities."""
@@ -256,19 +263,6 @@ class RandomizedResponse(Method):
         self.unprotected_ = _share_above(risk.setting, ruling, quasi, sensitive)
         self.cautions_ = cautions(risk, quasi, sensitive, t, cap)
         warn(self.cautions_)
-
-    def _public(self) -> dict[str, Any]:
-        """The parameters without the key, as plain data."""
-        given = {k: v for k, v in self.get_params(deep=False).items() if k != "key"}
-        given["caps"] = dict(self.caps) if self.caps else None
-        given["exempt"] = [self.exempt] if isinstance(self.exempt, str) else list(self.exempt)
-        if not isinstance(self.known_negations, (int, str)):
-            given["known_negations"] = list(self.known_negations)
-        if isinstance(self.bins, Mapping):
-            given["bins"] = {
-                k: v if isinstance(v, int) else [float(x) for x in v] for k, v in self.bins.items()
-            }
-        return {k: v for k, v in given.items() if k != "schema"}
 
     def _check(self, schema: Schema) -> None:
         l = self.l

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from ..kernels.swap import swap_ranks
+from ..key import Key
 from ..schema import Schema
 from ..table import Table
 from .checks import check_share
@@ -23,8 +25,11 @@ class RankSwapping(Masking):
     proportion : float
         Largest difference of swapped ranks, as a share of the values that are not
         missing, above 0 and at most 1 (0.05 reaches 5% of the ranks; at least one rank).
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the swaps are
+        drawn: whoever has it can swap back. By default a fresh one, forgotten with this object.
     random_state : int, optional
-        Seed; a secret, as who knows it can swap back. None draws a fresh one.
+        In place of a key, for experiments alone: it hides nothing.
     schema : Schema, optional
         Kinds and category orders where the columns' own types do not tell.
 
@@ -42,28 +47,32 @@ class RankSwapping(Masking):
     """
 
     words: ClassVar[str] = "rank swapping"
+    draws = True
 
     def __init__(
         self,
         proportion: float = 0.05,
         *,
+        key: Key | str | Path | None = None,
         random_state: int | None = None,
         schema: Schema | None = None,
     ) -> None:
         self.proportion = proportion
+        self.key = key
         self.random_state = random_state
         self.schema = schema
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         proportion = check_share("proportion", self.proportion)
-        before = numbers(table, schema)
+        given, rows = numbers(table, schema), self._rows(table)
+        key, before = self._release_key(rows), rows.sorted(given)
         after = np.full(before.shape, np.nan)
-        random = np.random.default_rng(self.random_state)
-        for c in range(before.shape[1]):
+        for c, name in enumerate(schema.quasi):
             there = np.flatnonzero(~np.isnan(before[:, c]))
             ranked = there[np.argsort(before[there, c], kind="stable")]
             window = max(1, int(proportion * len(ranked)))
-            after[ranked, c] = before[ranked[swap_ranks(len(ranked), window, random)], c]
+            partners = swap_ranks(len(ranked), window, *key.words(f"swap {name}"))
+            after[ranked, c] = before[ranked[partners], c]
         # Swapped values are values of the column, so integers are integers again.
-        released, columns = mask_numbers(table, schema, before, after, integers=True)
+        released, columns = mask_numbers(table, schema, given, rows.back(after), integers=True)
         return Masked(released, columns, {"proportion": proportion})

@@ -15,6 +15,7 @@ from ..errors import InfeasibleError, ParameterError
 from ..plan.masking import MaskedColumn
 from ..schema import Schema
 from ..table import Table
+from .base import check_columns
 from .checks import check_whole
 from .masking import Masked, Masking, share
 
@@ -79,6 +80,7 @@ class LocalSuppression(Masking):
         k = check_whole("k", self.k, 2)
         if k > table.n_rows:
             raise InfeasibleError(f"k is {k}, but there are only {table.n_rows} rows")
+        check_columns(table, schema, empty=True)
         costs = self._costs(schema)
         codes = np.empty((table.n_rows, len(schema.quasi)), np.int64)
         absent = np.empty(len(schema.quasi), np.int64)
@@ -89,7 +91,8 @@ class LocalSuppression(Masking):
             )
             codes[:, c], absent[c] = column.codes, column.n_values
             kinds.append(column.kind)
-        hidden = suppress(codes, absent, k, costs)
+        rows = self._rows(table)
+        hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs))
         released, columns = {}, []
         for c, name in enumerate(schema.quasi):
             original = table.arrow.column(name).combine_chunks()

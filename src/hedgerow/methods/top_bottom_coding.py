@@ -53,8 +53,8 @@ class TopBottomCoding(Masking):
     def __init__(
         self,
         top: float | Mapping[str, float] | None = None,
-        bottom: float | Mapping[str, float] | None = None,
         *,
+        bottom: float | Mapping[str, float] | None = None,
         top_share: float = 0.01,
         bottom_share: float = 0.0,
         replace: str = "threshold",
@@ -102,7 +102,9 @@ class TopBottomCoding(Masking):
                     )
                 if count:
                     column[outside] = (
-                        bound if self.replace == "threshold" else before[outside, c].mean()
+                        bound
+                        if self.replace == "threshold"
+                        else np.sort(before[outside, c]).mean()  # summed in one order
                     )
                 coded[side] += count
         released, columns = mask_numbers(table, schema, before, after, integers=self.integers)

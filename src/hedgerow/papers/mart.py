@@ -279,7 +279,7 @@ def in_sample() -> list[dict[str, Any]]:
         _, group = by_mondrian(data, everyone, k)
         found.append((f"{RM} k={k}", left_uncertain(group, y)))
     for k in (10, 20, 40):
-        _, group = released_by(Mondrian(k, "regression", numeric="mean"), data, everyone)
+        _, group = released_by(Mondrian(k, objective="regression", numeric="mean"), data, everyone)
         found.append((f"{RM_BINARY} k={k}", left_uncertain(group, y)))
     path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
     step = int(np.argmax(path.to_table()["rsd_groups"].to_numpy() >= 0.85))

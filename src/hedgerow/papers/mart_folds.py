@@ -139,7 +139,7 @@ def by_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
 
 def by_binary_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
     """Regression Mondrian as the journal describes it: binary splits, hierarchies for recoding."""
-    method = Mondrian(k, "regression", numeric="mean", categorical="hierarchy")
+    method = Mondrian(k, objective="regression", numeric="mean", categorical="hierarchy")
     schema = data.schema.replace(hierarchies=data.hierarchies)
     return released_by(method, replace(data, schema=schema), fold)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..datasets import load_adult, load_adult_hierarchies
 from ..errors import InfeasibleError
 from ..kernels.draws import draw
-from ..methods.anatomy import bucketize, expected, ranks
+from ..methods.anatomy import bucketize, expected
 from ..methods.full_domain import Incognito
 from ..methods.response.contingency import Target, build
 from ..methods.response.estimate import clipped, cube_error, distances, em, uncertainty
@@ -205,7 +205,8 @@ def channel(found: CodedTable, t: Floats) -> Channel:
 
 def anatomy_shares(found: CodedTable, l: int, seed: int) -> Floats:
     """The recipient's estimate from one anatomized release."""
-    group = bucketize(found.codes[-1], ranks([c.astype(np.uint32) for c in found.codes], seed), l)
+    rank = np.random.default_rng(seed).permutation(found.n).astype(np.uint64)
+    group = bucketize(found.codes[-1], rank, l)
     dims = found.dims[:-1]
     cell = np.ravel_multi_index(found.codes[:-1], dims)
     made = expected(cell, int(np.prod(dims)), group, group, found.codes[-1], found.dims[-1])

@@ -74,6 +74,8 @@ def loads(text: str, where: str = "the plan") -> Plan:
         return plan
     except Contradiction as error:
         raise PlanError(f"{where} is damaged: {error}") from None
+    except PlanError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from .options import Option
 
 OPTIONS = (
+    Option("block_size", int, "porop, lirop: values a block; searched by default."),
     Option("degree", int, "porop: degree of the polynomials; searched by default."),
+    Option("noise", str, "porop, lirop: synthetic or perturbative."),
     Option(
-        "noise",
-        str,
-        "porop, lirop: synthetic or perturbative; noise: additive or correlated.",
+        "correlated",
+        bool,
+        "noise: with the covariance of the data.",
+        switch="--correlated/--no-correlated",
     ),
-    Option("random_state", int, "Seed of the masking; a secret. A fresh one by default."),
+    Option(
+        "random_state",
+        int,
+        "For experiments: draw from this number, which hides nothing; otherwise from --key-file.",
+    ),
     Option(
         "clip", bool, "Move masked numbers back into the extent of their column.", switch="--clip"
     ),

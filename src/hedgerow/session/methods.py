@@ -37,8 +37,7 @@ OPTIONS = (
     Option(
         "k",
         int,
-        "Records that share every combination of released quasi-identifiers: at least this many "
-        "(porop, lirop: values a block; searched by default).",
+        "Records that share every combination of released quasi-identifiers: at least this many.",
         ("-k",),
     ),
     Option(
@@ -56,12 +55,17 @@ OPTIONS = (
         str,
         'tpp: what must be kept, such as "tree criterion=gini n_splits=3; forest n_trees=5".',
     ),
-    Option("objective", str, "mondrian: median, regression, information_gain or loss."),
+    Option(
+        "objective",
+        str,
+        "mondrian: median, regression, information_gain or loss; incognito: loss, precision, "
+        "height, discernibility or average_class.",
+    ),
     Option(
         "l",
         float,
-        "rr: cap the risk at 1/l; anatomy, incognito: diversity; tpp: records of every group over "
-        "its most frequent sensitive value, above this.",
+        "Nobody's sensitive value is told with a chance above 1/l: the risk (rr), shares in every "
+        "group (anatomy, tpp), or the diversity of every group (incognito).",
         ("-l",),
     ),
     Option("target", str, "rr: randomize quasi, sensitive or both."),
@@ -71,13 +75,12 @@ OPTIONS = (
     Option("known_negations", str, "rr: values an intruder can exclude: how many, or which."),
     Option("relax", str, "rr: halfway, where a cap cannot be met."),
     Option("exempt", list, "rr: sensitive values that need no protection."),
-    Option("row_id", str, "rr: column of row ids for the draws; by default the row's position."),
+    Option("row_id", str, "rr: column that tells the rows apart for the draws; by default all."),
     Option("diversity", str, "incognito: entropy, distinct or recursive."),
     Option("t", float, "incognito: t-closeness, in [0, 1]."),
     Option("c", float, "incognito: the constant of recursive diversity."),
     Option("suppression", float, "datafly, incognito: largest share of suppressed rows."),
     Option("search", str, "incognito: optimal or minimal."),
-    Option("loss", str, "incognito: loss, precision, height, discernibility or average_class."),
     *MASKING,
 )
 

@@ -103,15 +103,18 @@ class NumpySource:
         self.arrow = pa.Table.from_arrays(columns, names=names)
 
     def restore(self, replaced: Replaced, drop: set[str]) -> Any:
-        """An object array."""
+        """An array of numbers where all columns are, else of objects."""
         names = self.arrow.column_names
-        kept = [n for n in dict.fromkeys([*names, *replaced]) if n not in drop]
-        out = np.empty((len(self.array), len(kept)), dtype=object)
-        for j, name in enumerate(kept):
-            if name in replaced:
-                out[:, j] = _decoded(replaced[name]).to_pylist()
-            else:
-                out[:, j] = self.array[:, names.index(name)]
+        columns = [
+            _to_numpy(replaced[name]) if name in replaced else self.array[:, names.index(name)]
+            for name in dict.fromkeys([*names, *replaced])
+            if name not in drop
+        ]
+        plain = all(column.dtype.kind in "biuf" for column in columns)
+        kind = np.result_type(*(c.dtype for c in columns)) if plain and columns else object
+        out = np.empty((len(self.array), len(columns)), dtype=kind)
+        for j, column in enumerate(columns):
+            out[:, j] = column
         return out
 
 
@@ -214,6 +217,17 @@ def _decoded(array: Any) -> Any:
     if isinstance(array, pa.ChunkedArray):
         return decoded(array)
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def _to_numpy(array: Any) -> Any:
+    """New values as numpy has them: numbers with NaN where missing, else objects."""
+    array = _decoded(array)
+    kind = array.type
+    if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not array.null_count):
+        return array.to_numpy(zero_copy_only=False)
+    out = np.empty(len(array), dtype=object)
+    out[:] = array.to_pylist()
+    return out
 
 
 def _from_pandas(column: Any) -> pa.ChunkedArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -107,11 +107,7 @@ class Tree:
         leaves[nodes] = True
         grown, kept = cut(self.grown, leaves)
 
-        def words() -> tuple[str, ...]:
-            return tuple(
-                "" if grown.column[i] == LEAF else self.splits[old] for i, old in enumerate(kept)
-            )
-
+        words = partial(_splits_of, self, grown, kept)
         return Tree(grown, self.responses, self.layout, words, self.numbers[kept])
 
     def error_digression_pruned(self, k: int, alpha: float | None) -> Tree:
@@ -131,6 +127,11 @@ class Tree:
     def path(self) -> Path:
         """The nested sequence of subtrees by smallest q, down to the root."""
         return Path(self, *prune_order(self.grown, self.measures, 0, self.grown.column != LEAF))
+
+
+def _splits_of(tree: Tree, grown: Grown, kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """The words of a subtree's splits, from those of the tree it was cut from."""
+    return tuple("" if grown.column[i] == LEAF else tree.splits[old] for i, old in enumerate(kept))
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
             continue
         column = table.column(name, kind=kind)
         if column.has_missing:
-            faults.append(f"{name!r} has {int(column.counts()[-1]):,} missing values")
+            faults.append(f"{name!r} has {int(column.counts()[-1]):,} missing values (NaN)")
         elif column.infinite:
             faults.append(f"{name!r} has infinite values")
         elif column.n_values and float(np.abs(column.values).max()) > LARGEST:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from ...classes import Classes, group
@@ -15,6 +14,7 @@ from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
 from ..base import Files, Method, plan_columns
+from ..features import as_array
 from .encoding import (
     check_numbers,
     column_map,
@@ -49,13 +49,14 @@ class TreePatternPreserving(Method):
         Fewest records that share all released predictor values, at least 2. The
         trees grow as long as this holds; the response is no quasi-identifier.
     l : float, optional
-        In every such class the records divided by the count of the most frequent
-        sensitive value must be above this number, at least 1.
+        At least 1. In every such class the most frequent sensitive value has a share
+        below 1/l.
     sensitive : str or sequence of str, optional
         Columns of X (or of the table) that `l` speaks of; released unchanged and no
         predictors. By default the schema's sensitive columns but the response.
     response : str, optional
-        Name of the response, where it is a column of the table (`protect`, command line).
+        Name of the response, where it is a column of the table (`protect`, command line);
+        by default the sensitive column, where there is only one.
     schema : Schema, optional
         Kinds and category orders where the columns' own types do not tell.
 
@@ -103,9 +104,15 @@ class TreePatternPreserving(Method):
 
     needs_sensitive = False
 
+    @property
+    def allows_missing(self) -> bool:
+        """Whether X may hold missing numbers: no threshold has a side for them."""
+        return False
+
     def __init__(
         self,
         trees: Any = None,
+        *,
         k: int = 10,
         l: float | None = None,
         sensitive: str | Sequence[str] | None = None,
@@ -121,38 +128,37 @@ class TreePatternPreserving(Method):
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
         """A copy that is not fitted, but keeps the user's fitted trees."""
-        return type(self)(**self.get_params(deep=False))
+        return self.copy().set_output(transform=self._own_output)
 
-    def fit(self, X: Any, y: Any = None) -> TreePatternPreserving:
-        """Plan the release.
+    def _answers(self, y: Any, taken: Sequence[str]) -> dict[str, Any]:
+        """The response under its own name, that of the parameter, or "response"."""
+        array = as_array(y)
+        table = read(y if array is None else array).arrow
+        if table.num_columns != 1:
+            raise ParameterError(f"y has {table.num_columns} columns; the response is one")
+        framed = hasattr(y, "columns") or isinstance(y, pa.Table)
+        name = table.column_names[0] if framed or getattr(y, "name", None) else None
+        if name is None:
+            name = self.response or _free("response", taken)
+        if name in taken:
+            raise ParameterError(
+                f"the response {name!r} is a column of X as well",
+                hint="leave it out of X, or give y no name",
+            )
+        if self.response not in (None, name):
+            raise ParameterError(
+                f"y is named {name!r}, and response={self.response!r}", hint="leave one of them out"
+            )
+        return {name: table.column(0)}
 
-        Parameters
-        ----------
-        X : frame or 2-d array
-            The predictors, and the columns of `sensitive`.
-        y : series or 1-d array, optional
-            The response; by default the column `response` of X.
-        """
-        table = read(X)
-        name = self.response
-        if y is not None:
-            found, values = _series(y)
-            name = found or self.response or _free("response", table.names)
-            if name in table.names:
-                raise ParameterError(
-                    f"the response {name!r} is a column of X as well",
-                    hint="leave it out of X, or give y no name",
-                )
-            if len(values) != table.n_rows:
-                raise ParameterError(f"X has {table.n_rows} records and y has {len(values)}")
-            table = Table(table.arrow.append_column(name, values))
-        quasi = [n for n in table.names if n != name and n not in self._named()]
-        given = self.schema or Schema()
-        schema = given.replace(quasi=quasi, sensitive=self._named(), identifiers=(), other=())
-        self.plan_ = self._fit_response(table, schema, name)
-        self.n_features_in_ = len(quasi)
-        self.feature_names_in_ = np.array(quasi, dtype=object)
-        return self
+    def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Predictors, and the response beside the sensitive columns."""
+        response = answers[0] if answers else self.response
+        beside = [n for n in (*self._named(), response) if n is not None]
+        return {
+            "quasi": tuple(n for n in columns if n not in beside),
+            "sensitive": tuple(dict.fromkeys(beside)),
+        }
 
     def _named(self) -> tuple[str, ...]:
         if self.sensitive is None:
@@ -160,9 +166,10 @@ class TreePatternPreserving(Method):
         return (self.sensitive,) if isinstance(self.sensitive, str) else tuple(self.sensitive)
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        return self._fit_response(table, schema, self.response)
-
-    def _fit_response(self, table: Table, schema: Schema, response: str | None) -> Plan:
+        response = self.response
+        others = [n for n in schema.sensitive if n not in self._named()]
+        if response is None and len(others) == 1:
+            response = others[0]
         self._check_parameters(table)
         if response is None:
             raise ParameterError(
@@ -392,20 +399,6 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
     )
     classes = Classes.of(group([c.codes for c in quasi], released.n_rows), shown)
     return min(float(frequency(c.counts).min()) for c in classes.sensitive.values())
-
-
-def _series(y: Any) -> tuple[str | None, Any]:
-    """The name and the values of a response: a series, an array or a frame of one column."""
-    name = getattr(y, "name", None)
-    if hasattr(y, "columns") or isinstance(y, pa.Table):
-        table = read(y)
-        if len(table.names) != 1:
-            raise ParameterError(f"y has {len(table.names)} columns; the response is one")
-        return table.names[0], table.arrow.column(0)
-    if isinstance(y, (pa.Array, pa.ChunkedArray)):
-        return None, y
-    from_pandas: Any = y.to_arrow() if hasattr(y, "to_arrow") else pa.array(y, from_pandas=True)
-    return (str(name) if name is not None else None), from_pandas
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
