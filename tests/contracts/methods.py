@@ -1,4 +1,4 @@
-"""Every method that the contract suite puts to the test: add yours to the list."""
+"""Every method under contract, with its variants: add yours to the list."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow.methods.anatomy import Anatomy
-from hedgerow.methods.full_domain import Datafly, Incognito
-from hedgerow.methods.mart import MART
-from hedgerow.methods.mondrian import Mondrian
-from hedgerow.methods.randomized_response import RandomizedResponse
+import hedgerow as hr
 
 
 @dataclass(frozen=True)
@@ -22,55 +18,200 @@ class Case:
     name : str
     make : callable
         Gives a new unfitted method.
+    words : str
+        The same on the command line.
     k : int
         Fewest records of a released group; 0 when the method promises none.
-    order_free : bool
-        The same release, up to the order of the rows, when the rows are shuffled.
-    applies : bool
-        Its plan can be applied to other people.
+    table : str
+        The table of `tables.TABLES` that it must release.
+    changes_all : bool
+        No released quasi-identifier need be one that the plan makes or covers.
     domain_public : bool
         Its readers must know the categories of every column.
+    responds : bool
+        It needs the name of a response, the schema's first sensitive column.
     """
 
     name: str
     make: Callable[[], Any]
+    words: str
     k: int = 0
-    order_free: bool = True
-    applies: bool = True
+    table: str = "plain"
     domain_public: bool = False
+    responds: bool = False
+
+    def method(self, schema: hr.Schema) -> Any:
+        """A new unfitted method for tables of a schema."""
+        made = self.make()
+        if self.responds and schema.sensitive:
+            made.set_params(response=schema.sensitive[0])
+        return made
 
 
 CASES = [
-    Case("MART", lambda: MART(k=3), k=3),
-    Case("MART of the papers", lambda: MART(k=3, max_disclosure=None, alpha=0.05, min_leaf=2), k=3),
+    Case("MART", lambda: hr.MART(3), "mart -k 3", k=3),
     Case(
-        "MART with means and counts", lambda: MART(k=3, numeric="mean", categorical="weighted"), k=3
+        "MART of the papers",
+        lambda: hr.MART(3, max_disclosure=None, alpha=0.05, min_leaf=2),
+        "mart -k 3 --alpha 0.05 --min-leaf 2 --max-disclosure 1",
+        k=3,
+    ),
+    Case(
+        "MART with means and counts",
+        lambda: hr.MART(3, numeric="mean", categorical="weighted"),
+        "mart -k 3 --numeric mean --categorical weighted",
+        k=3,
     ),
     Case(
         "MART with medians and stars",
-        lambda: MART(k=3, numeric="median", categorical="suppress"),
+        lambda: hr.MART(3, numeric="median", categorical="suppress"),
+        "mart -k 3 --numeric median --categorical suppress",
         k=3,
     ),
-    Case("Mondrian by median", lambda: Mondrian(k=3), k=3),
-    Case("Mondrian by loss", lambda: Mondrian(k=3, objective="loss"), k=3),
-    Case("Mondrian by regression", lambda: Mondrian(k=3, objective="regression"), k=3),
-    Case("Mondrian by information gain", lambda: Mondrian(k=3, objective="information_gain"), k=3),
-    Case("Datafly", lambda: Datafly(k=3), k=3),
-    Case("Datafly with suppression", lambda: Datafly(k=3, suppression=0.2), k=3),
-    Case("Incognito", lambda: Incognito(k=3), k=3),
-    Case("Incognito with suppression", lambda: Incognito(k=3, suppression=0.2), k=3),
-    Case("Incognito with t", lambda: Incognito(k=3, t=0.6, search="minimal"), k=3),
-    Case("anatomy", lambda: Anatomy(l=2), applies=False),
+    Case("Mondrian by median", lambda: hr.Mondrian(3), "mondrian -k 3", k=3),
+    Case(
+        "Mondrian by loss",
+        lambda: hr.Mondrian(3, objective="loss"),
+        "mondrian -k 3 --objective loss",
+        k=3,
+    ),
+    Case(
+        "Mondrian by regression",
+        lambda: hr.Mondrian(3, objective="regression"),
+        "mondrian -k 3 --objective regression",
+        k=3,
+    ),
+    Case(
+        "Mondrian by information gain",
+        lambda: hr.Mondrian(3, objective="information_gain"),
+        "mondrian -k 3 --objective information_gain",
+        k=3,
+        table="categories",
+    ),
+    Case("Datafly", lambda: hr.Datafly(3), "datafly -k 3", k=3),
+    Case(
+        "Datafly with suppression",
+        lambda: hr.Datafly(3, suppression=0.2),
+        "datafly -k 3 --suppression 0.2",
+        k=3,
+    ),
+    Case("Incognito", lambda: hr.Incognito(3), "incognito -k 3", k=3),
+    Case(
+        "Incognito with suppression",
+        lambda: hr.Incognito(3, suppression=0.2, objective="precision"),
+        "incognito -k 3 --suppression 0.2 --objective precision",
+        k=3,
+    ),
+    Case(
+        "Incognito with t",
+        lambda: hr.Incognito(3, t=0.6, search="minimal"),
+        "incognito -k 3 --t 0.6 --search minimal",
+        k=3,
+    ),
+    Case(
+        "Incognito with l",
+        lambda: hr.Incognito(3, l=2, diversity="distinct"),
+        "incognito -k 3 -l 2 --diversity distinct",
+        k=3,
+    ),
+    Case("Anatomy", lambda: hr.Anatomy(2, random_state=1), "anatomy -l 2 --random-state 1"),
     Case(
         "randomized response",
-        lambda: RandomizedResponse(l=1.2, bins=3),
-        order_free=False,
+        lambda: hr.RandomizedResponse(1.2, bins=3, random_state=1),
+        "rr -l 1.2 --bins 3 --random-state 1",
         domain_public=True,
     ),
     Case(
         "randomized response of both",
-        lambda: RandomizedResponse(l=1.5, target="both", bins=2),
-        order_free=False,
+        lambda: hr.RandomizedResponse(1.5, target="both", bins=2, random_state=1),
+        "rr -l 1.5 --target both --bins 2 --random-state 1",
         domain_public=True,
+    ),
+    Case(
+        "TPP",
+        lambda: hr.TreePatternPreserving("tree n_splits=2 min_leaf=8 criterion=variance", k=2),
+        "tpp -k 2 --trees 'tree n_splits=2 min_leaf=8 criterion=variance' --response pay",
+        k=2,
+        responds=True,
+    ),
+    Case(
+        "PoROP",
+        lambda: hr.PoROP(12, degree=2, random_state=1),
+        "porop --block-size 12 --degree 2 --random-state 1",
+        table="numbers",
+    ),
+    Case(
+        "PoROP by its score",
+        lambda: hr.PoROP(random_state=1, noise="perturbative", clip=True, integers=True),
+        "porop --noise perturbative --clip --integers --random-state 1",
+        table="numbers",
+    ),
+    Case(
+        "LiROP",
+        lambda: hr.LiROP(10, random_state=1),
+        "lirop --block-size 10 --random-state 1",
+        table="numbers",
+    ),
+    Case(
+        "MDAV",
+        lambda: hr.Microaggregation(3),
+        "microaggregation -k 3",
+        k=3,
+        table="numbers",
+    ),
+    Case(
+        "MDAV with Gower's distance",
+        lambda: hr.Microaggregation(3, distance="gower", integers=True),
+        "microaggregation -k 3 --distance gower --integers",
+        k=3,
+    ),
+    Case(
+        "V-MDAV",
+        lambda: hr.Microaggregation(3, grouping="v-mdav"),
+        "microaggregation -k 3 --grouping v-mdav",
+        k=3,
+        table="numbers",
+    ),
+    Case(
+        "individual ranking",
+        lambda: hr.Microaggregation(3, grouping="individual_ranking"),
+        "microaggregation -k 3 --grouping individual_ranking",
+        table="numbers",
+    ),
+    Case(
+        "noise",
+        lambda: hr.NoiseAddition(0.2, random_state=1),
+        "noise --scale 0.2 --random-state 1",
+        table="numbers",
+    ),
+    Case(
+        "correlated noise",
+        lambda: hr.NoiseAddition(0.2, correlated=True, random_state=1),
+        "noise --scale 0.2 --correlated --random-state 1",
+        table="numbers",
+    ),
+    Case(
+        "rank swapping",
+        lambda: hr.RankSwapping(0.1, random_state=1),
+        "rank-swapping --proportion 0.1 --random-state 1",
+        table="numbers",
+    ),
+    Case(
+        "PRAM",
+        lambda: hr.PRAM(0.8, random_state=1),
+        "pram --stay 0.8 --random-state 1",
+        table="categories",
+    ),
+    Case(
+        "top and bottom coding",
+        lambda: hr.TopBottomCoding(top_share=0.1, bottom_share=0.1, replace="mean"),
+        "top-bottom --top-share 0.1 --bottom-share 0.1 --replace mean",
+        table="numbers",
+    ),
+    Case(
+        "local suppression",
+        lambda: hr.LocalSuppression(3),
+        "local-suppression -k 3",
+        k=3,
     ),
 ]

@@ -127,12 +127,29 @@ def _nested() -> tuple[Any, Schema]:
     return table, Schema(quasi=["age", "list"], sensitive=["pay"])
 
 
+def _figures() -> tuple[Any, Schema]:
+    rng = np.random.default_rng(2)
+    hours = rng.integers(10, 60, 40)
+    return changed(hours=hours), Schema(quasi=["age", "hours"], sensitive=["pay"])
+
+
+def _words() -> tuple[Any, Schema]:
+    rng = np.random.default_rng(2)
+    sex = np.array(["f", "m"])[rng.integers(0, 2, 40)]
+    ill = np.array(["flu", "cold", "none"])[rng.integers(0, 3, 40)]
+    frame = changed(sex=sex, ill=ill)
+    frame.loc[0, "job"] = "cook"
+    return frame, Schema(quasi=["job", "sex"], sensitive=["ill"])
+
+
 def _dense() -> tuple[Any, Schema]:
     return people(0), PLAIN
 
 
 TABLES: dict[str, Callable[[], tuple[Any, Schema]]] = {
     "plain": lambda: (people(), PLAIN),
+    "numbers": _figures,
+    "categories": _words,
     "polars": lambda: (pl.from_pandas(people()), PLAIN),
     "names with spaces, dots, quotes": _renamed,
     "duplicate index": lambda: (people().set_index(np.zeros(40, int)), PLAIN),
