@@ -17,7 +17,7 @@ from hedgerow.classes.disclosure import of_column
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.papers import folds as protocol
 from hedgerow.papers import mart
-from hedgerow.papers.folds import Feature, errors, folds, left_uncertain, paired, predict
+from hedgerow.papers.folds import Feature, errors, folds, paired, predict, remaining_uncertainty
 from hedgerow.papers.regression_mondrian import regression_mondrian
 from hedgerow.table import read
 
@@ -138,7 +138,7 @@ def test_formula_10_is_the_criterion_s() -> None:
     ratio = 1 - np.stack(
         [of_column(SensitiveCounts.of(groups, table.column(c))) for c in "ab"], axis=1
     )
-    found = left_uncertain(group, y)
+    found = remaining_uncertainty(group, y)
     n = np.bincount(group)
     assert found.rsd == pytest.approx(ratio.mean())
     assert found.records == pytest.approx((ratio.mean(axis=1) * n).sum() / 200)
@@ -148,7 +148,7 @@ def test_formula_10_is_the_criterion_s() -> None:
 
 def test_a_group_at_the_public_mean_counts_as_1() -> None:
     y = np.array([[2.0], [2.0], [1.0], [3.0]])
-    assert left_uncertain(np.array([0, 0, 1, 1]), y).rsd == 1.0
+    assert remaining_uncertainty(np.array([0, 0, 1, 1]), y).rsd == 1.0
 
 
 def test_errors_leave_out_zeros_and_say_mae() -> None:

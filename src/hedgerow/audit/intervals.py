@@ -1,8 +1,9 @@
-"""Confidence intervals of attack results."""
+"""What an attack achieved: shares with their intervals, beside a control and public guesses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,11 @@ class Rate:
     low: float
     high: float
     n: int
+
+    @property
+    def interval(self) -> list[float]:
+        """Both ends."""
+        return [self.low, self.high]
 
 
 def wilson(successes: float, n: int, z: float = Z95) -> Rate:
@@ -88,3 +94,53 @@ def relative(attack: float, control: float) -> float:
     and gives 0.
     """
     return (attack - control) / (1 - control) if control < 1 else 0.0
+
+
+def attack_record(
+    attack: str,
+    *,
+    learner: str,
+    target: str,
+    means: str,
+    success: Rate,
+    control: Rate,
+    original: Rate,
+    public_guess: float,
+    public_best: float,
+    random_row: float,
+    controlled: bool = True,
+) -> dict[str, Any]:
+    """An attack as plain data, under the names that every attack shares.
+
+    Parameters
+    ----------
+    attack, learner, target : str
+        Which attack, by what means, on what.
+    means : str
+        What counts as a success.
+    success, control, original : Rate
+        On people of the release, on people who are not in it, on the original table.
+    public_guess, public_best, random_row : float
+        What needs no attack: the usual guess from public totals, the best such guess,
+        a released row taken at random.
+    controlled : bool
+        Whether the control says what the attack would have found without the release.
+    """
+    return {
+        "attack": attack,
+        "learner": learner,
+        "target": target,
+        "success_means": means,
+        "people": success.n,
+        "success": success.value,
+        "interval": success.interval,
+        "control": control.value,
+        "control_interval": control.interval,
+        "public_guess": public_guess,
+        "public_best": public_best,
+        "random_row": random_row,
+        "original": original.value,
+        "original_interval": original.interval,
+        "over_control": relative(success.value, control.value) if controlled else None,
+        "over_public": relative(success.value, max(public_best, random_row)),
+    }

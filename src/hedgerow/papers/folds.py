@@ -175,7 +175,7 @@ def errors(truth: Floats, guess: Floats) -> Errors:
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingUncertainty:
     """What a partition leaves of the public uncertainty, RSD averaged over responses.
 
     Parameters
@@ -201,7 +201,7 @@ class Left:
     r2: float
 
 
-def left_uncertain(group: Ints, responses: Floats) -> Left:
+def remaining_uncertainty(group: Ints, responses: Floats) -> RemainingUncertainty:
     """Formula (10) and its companions for the groups of a released table.
 
     Parameters
@@ -220,7 +220,7 @@ def left_uncertain(group: Ints, responses: Floats) -> Left:
     over = Disclosed.over_columns(Disclosed.of(each, groups.sizes) for each in told)
     assert over is not None
     explained = (np.stack(told) * np.stack(error)).sum() / np.stack(error).sum()
-    return Left(
+    return RemainingUncertainty(
         groups.n_groups,
         1 - over.mean_over_groups,
         1 - over.mean_over_records,

@@ -15,7 +15,7 @@ from ..methods.mart import MART
 from ..methods.mondrian import Mondrian
 from ..schema import Schema
 from ..table import read
-from .folds import LEARNERS, Left, folds, left_uncertain, paired, predict
+from .folds import LEARNERS, RemainingUncertainty, folds, paired, predict, remaining_uncertainty
 from .mart_folds import (
     BASELINE,
     DEFAULT,
@@ -274,20 +274,20 @@ def in_sample() -> list[dict[str, Any]]:
     """What growing under `max_disclosure` buys on the 1,000 records of German Credit."""
     data = german_credit()
     y, everyone = data.responses, Fold.of(data, np.ones(len(data.table), bool))
-    found: list[tuple[str, Left]] = []
+    found: list[tuple[str, RemainingUncertainty]] = []
     for k in (10, 20, 40):
         _, group = by_mondrian(data, everyone, k)
-        found.append((f"{RM} k={k}", left_uncertain(group, y)))
+        found.append((f"{RM} k={k}", remaining_uncertainty(group, y)))
     for k in (10, 20, 40):
         _, group = released_by(Mondrian(k, objective="regression", numeric="mean"), data, everyone)
-        found.append((f"{RM_BINARY} k={k}", left_uncertain(group, y)))
+        found.append((f"{RM_BINARY} k={k}", remaining_uncertainty(group, y)))
     path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
     step = int(np.argmax(path.to_table()["rsd_groups"].to_numpy() >= 0.85))
     pruned = path[step].leaf_of_rows().astype(np.int64)
-    found.append(("error-digression path to RSD 0.85, k=10", left_uncertain(pruned, y)))
+    found.append(("error-digression path to RSD 0.85, k=10", remaining_uncertainty(pruned, y)))
     for k, cap in ((10, 0.5), (10, 0.4), (10, 0.3), (20, 0.4)):
         _, group = released_by(mart(k, max_disclosure=cap), data, everyone)
-        found.append((f"MART k={k}, max_disclosure={cap}", left_uncertain(group, y)))
+        found.append((f"MART k={k}, max_disclosure={cap}", remaining_uncertainty(group, y)))
     return [
         {
             "rule": name,

@@ -24,12 +24,12 @@ from .folds import (
     LEARNERS,
     Errors,
     Feature,
-    Left,
+    RemainingUncertainty,
     by_group,
     errors,
     folds,
-    left_uncertain,
     predict,
+    remaining_uncertainty,
 )
 from .mart_sets import Experiment, age_hierarchy
 from .regression_mondrian import regression_mondrian
@@ -47,11 +47,13 @@ BASELINE, ORIGINAL = "Datafly", "original"
 class FoldResults:
     """What one method gave at one k, fold by fold: one row of a results table."""
 
-    left: list[Left] = field(default_factory=list)
+    left: list[RemainingUncertainty] = field(default_factory=list)
     found: dict[str, list[Errors]] = field(default_factory=lambda: {n: [] for n in LEARNERS})
     seconds: float = 0.0
 
-    def add(self, left: Left | None, truth: Floats, guesses: dict[str, Floats]) -> None:
+    def add(
+        self, left: RemainingUncertainty | None, truth: Floats, guesses: dict[str, Floats]
+    ) -> None:
         """Take in a fold: what its groups leave uncertain, and how far the guesses were off."""
         if left is not None:
             self.left.append(left)
@@ -197,6 +199,6 @@ def run(
                 features, group = METHODS[name](data, fold, k)
                 cell.seconds += time.perf_counter() - began
                 _, inside = np.unique(group[training], return_inverse=True)
-                left = left_uncertain(inside, y[training])
+                left = remaining_uncertainty(inside, y[training])
                 cell.add(left, truth, predict(features, y, training))
     return found

@@ -20,7 +20,7 @@ from ...classes import Counts, FloatArray, group
 from ...kernels.windows import best_windows
 from ...table import Column, Table
 from ..design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
-from ..intervals import Rate, bootstrap, relative, wilson
+from ..intervals import Rate, attack_record, bootstrap, wilson
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
 from .learners import LEARNERS, nearest, predict
@@ -269,25 +269,18 @@ def _row(
 ) -> dict[str, Any]:
     key = base["key"]
     success, control, before = (_rate(s.hits[key]) for s in (members, held, original))
-    baseline = max(base["best"], base["random_row"])
-    row: dict[str, Any] = {
-        "attack": "regression",
-        "learner": learner,
-        "target": own.name,
-        "success_means": "the exact value" if key == "exact" else "within 10% of the value",
-        "people": success.n,
-        "success": success.value,
-        "interval": [success.low, success.high],
-        "control": control.value,
-        "control_interval": [control.low, control.high],
-        "public_guess": float(base["guess"].hits[key].mean()),
-        "public_best": base["best"],
-        "random_row": base["random_row"],
-        "original": before.value,
-        "original_interval": [before.low, before.high],
-        "over_control": relative(success.value, control.value),
-        "over_public": relative(success.value, baseline),
-    }
+    row = attack_record(
+        "regression",
+        learner=learner,
+        target=own.name,
+        means="the exact value" if key == "exact" else "within 10% of the value",
+        success=success,
+        control=control,
+        original=before,
+        public_guess=float(base["guess"].hits[key].mean()),
+        public_best=base["best"],
+        random_row=base["random_row"],
+    )
     if key != "exact":
         public = float(base["guess"].errors.mean()) or 1.0
         error = bootstrap(members.errors, random_state=random_state)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...classes import FloatArray, IntArray, group
 from ...errors import ParameterError
 from ..design_matrix import Known, distances, known_rows
-from ..intervals import wilson
+from ..intervals import attack_record, wilson
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
 from .learners import nearest_sets
@@ -70,34 +70,22 @@ def linking_attacks(
         for part, best in nearest_sets(chosen, first, known, score):
             mine = best[np.arange(len(best)), own[part]]
             credit[part] = mine / (best @ sizes)
-        rate, original = wilson(float(credit.sum()), len(credit)), float(unprotected.mean())
-        held = wilson(float(agree.sum()), len(agree))
         out.append(
-            {
-                "attack": "linking",
-                "learner": name,
-                "target": "own record",
-                "success_means": "the person's own record is named",
-                "people": rate.n,
-                "success": rate.value,
-                "interval": [rate.low, rate.high],
-                "control": held.value,
-                "control_interval": [held.low, held.high],
-                "public_guess": 1 / n,
-                "public_best": 1 / n,
-                "random_row": 1 / n,
-                "original": original,
-                "original_interval": _interval(unprotected),
-                "over_control": None,
-                "over_public": (rate.value - 1 / n) / (1 - 1 / n) if n > 1 else 0.0,
-            }
+            attack_record(
+                "linking",
+                learner=name,
+                target="own record",
+                means="the person's own record is named",
+                success=wilson(float(credit.sum()), len(credit)),
+                control=wilson(float(agree.sum()), len(agree)),
+                original=wilson(float(unprotected.sum()), len(unprotected)),
+                public_guess=1 / n,
+                public_best=1 / n,
+                random_row=1 / n,
+                controlled=False,
+            )
         )
     return out
-
-
-def _interval(credit: FloatArray) -> list[float]:
-    rate = wilson(float(credit.sum()), len(credit))
-    return [rate.low, rate.high]
 
 
 def _alone(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import IntArray
-from ..intervals import relative, wilson
+from ..intervals import Rate, attack_record, wilson
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
 from .attacks import as_unchanged
@@ -45,32 +45,26 @@ def singling_out(
         results[name] = [_fits(pair.released_quasi, p, mine, theirs) for p in found]
     drawn = _at_random(pair.released_quasi, predicates, np.random.default_rng(random_state + 1))
     base = [_fits(pair.released_quasi, p, mine, theirs) for p in drawn]
-    rates = {
-        name: wilson(sum(a == 1 for a, _ in fits), len(fits)) for name, fits in results.items()
-    }
-    success = rates["release"]
-    control = wilson(sum(b == 1 for _, b in results["release"]), len(results["release"]))
-    random = wilson(sum(a == 1 for a, _ in base), len(base))
+    random = _share([mine for mine, _ in base]).value
     return [
-        {
-            "attack": "singling out",
-            "learner": "descriptions",
-            "target": "one person",
-            "success_means": "a description fits exactly one person",
-            "people": success.n,
-            "success": success.value,
-            "interval": [success.low, success.high],
-            "control": control.value,
-            "control_interval": [control.low, control.high],
-            "public_guess": random.value,
-            "public_best": random.value,
-            "random_row": random.value,
-            "original": rates["original"].value,
-            "original_interval": [rates["original"].low, rates["original"].high],
-            "over_control": relative(success.value, control.value),
-            "over_public": relative(success.value, random.value),
-        }
+        attack_record(
+            "singling out",
+            learner="descriptions",
+            target="one person",
+            means="a description fits exactly one person",
+            success=_share([mine for mine, _ in results["release"]]),
+            control=_share([theirs for _, theirs in results["release"]]),
+            original=_share([mine for mine, _ in results["original"]]),
+            public_guess=random,
+            public_best=random,
+            random_row=random,
+        )
     ]
+
+
+def _share(people: list[int]) -> Rate:
+    """How many descriptions fit exactly one person."""
+    return wilson(people.count(1), len(people))
 
 
 Predicate = dict[int, BoolArray]
