@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -48,3 +48,28 @@ def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[
         return [work(item) for item in items]
     with ThreadPoolExecutor(PARTS) as threads:
         return list(threads.map(work, items))
+
+
+def windows(work: Callable[[slice], T], rows: int, size: int) -> Iterator[tuple[float, T]]:
+    """What `work` gives for windows of the rows, in order, each with the share that is done.
+
+    Windows are worked on by threads; whoever stops asking stops them.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a slice; calls do not touch each other's results.
+    rows : int
+    size : int
+        Rows of a window.
+    """
+    parts = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+    if len(parts) < 2:
+        yield from ((1.0, work(part)) for part in parts)
+        return
+    with ThreadPoolExecutor(PARTS) as threads:
+        try:
+            for part, made in zip(parts, threads.map(work, parts), strict=True):
+                yield part.stop / rows, made
+        finally:
+            threads.shutdown(wait=True, cancel_futures=True)

@@ -200,15 +200,20 @@ class Partition(Recoding):
         ):
             raise Contradiction("the leaf cells do not match the leaves")
         by_number = [column.kind in ("numeric", "date") for column in self.columns]
-        for i, (column, right, subset) in enumerate(
-            zip(self.split, self.right, self.subset, strict=True)
-        ):
+        below = [1] * n  # nodes at and below each; children stand after their parent
+        for i in range(n - 1, -1, -1):
+            column, right = self.split[i], self.right[i]
             if column < 0:
                 continue
             if not (column < len(self.columns) and i + 1 < right < n):
                 raise Contradiction("a node points outside the tree")
-            if not by_number[column] and not 0 <= subset < len(self.subsets):
+            if right != i + 1 + below[i + 1]:
+                raise Contradiction("the nodes do not stand in pre-order")
+            if not by_number[column] and not 0 <= self.subset[i] < len(self.subsets):
                 raise Contradiction("a node points to a subset that is not there")
+            below[i] = 1 + below[i + 1] + below[right]
+        if below[0] != n:
+            raise Contradiction("the nodes do not stand in pre-order")
         if any(t != t for t in self.threshold):
             raise Contradiction("a threshold is no number")
         for recoded, cells in zip(self.columns, self.leaf_cells, strict=True):

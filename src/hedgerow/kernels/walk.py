@@ -1,0 +1,68 @@
+"""Rows taken down a tree of splits by their values, and cells held against values, plainly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def descend(  # type: ignore[no-untyped-def]
+    values, numeric, split, threshold, missing_left, right, first, last, members, n_codes, node_of
+):
+    """The leaf node that each row comes to, node by node.
+
+    `values[row, column]` is a number (NaN where missing) or a category's code; a category goes
+    left when ``members[first[node]:last[node]]`` holds its code, which lies below `n_codes`.
+    """
+    n_rows, n_nodes = values.shape[0], split.shape[0]
+    rows, others = np.arange(n_rows), np.empty(n_rows, np.int64)
+    start, stop = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+    inside = np.zeros(n_codes, np.bool_)
+    stop[0] = n_rows
+    for node in range(n_nodes):
+        a, b, column = start[node], stop[node], split[node]
+        if column < 0:
+            for i in range(a, b):
+                node_of[rows[i]] = node
+            continue
+        if a == b:
+            continue
+        at, n_others = a, 0
+        if numeric[column]:
+            bound, missing = threshold[node], missing_left[node]
+            for i in range(a, b):
+                row = rows[i]
+                value = values[row, column]
+                left = (value < bound) | (missing & (value != value))
+                rows[at] = row
+                others[n_others] = row
+                at += left
+                n_others += not left
+        else:
+            for j in range(first[node], last[node]):
+                inside[members[j]] = True
+            for i in range(a, b):
+                row = rows[i]
+                left = inside[np.int64(values[row, column])]
+                rows[at] = row
+                others[n_others] = row
+                at += left
+                n_others += not left
+            for j in range(first[node], last[node]):
+                inside[members[j]] = False
+        for i in range(n_others):
+            rows[at + i] = others[i]
+        start[node + 1], stop[node + 1] = a, at
+        start[right[node]], stop[right[node]] = at, b
+
+
+@njit(cache=True, nogil=True)
+def count_outside(values, cells, low, high, missing):  # type: ignore[no-untyped-def]
+    """How many values lie outside what their cell says; NaN is a missing value."""
+    n = 0
+    for i in range(values.shape[0]):
+        value, cell = values[i], cells[i]
+        known = value == value
+        n += (known & ~((low[cell] <= value) & (value <= high[cell]))) | (~known & ~missing[cell])
+    return n

@@ -1,0 +1,35 @@
+"""Recoding a second time, plainly: what a release must be is derived here from original and plan.
+
+Nothing here is shared with the engines that made the release: rows go down a tree by their values
+instead of their codes, maps are read by their definition, and both work on a few rows at a time.
+Beside each released cell stands its original, so that it is held against it at once.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from ...plan import Maps, Partition, Recoding
+from ...table import Table
+from .maps import MapsRecipe, mapped, mapped_rows
+from .partitions import PartitionRecipe
+from .recipe import Made, Recipe, Rows
+
+
+@singledispatch
+def plainly(recoding: Recoding, original: Table) -> Recipe | None:
+    """The recipe of one kind of recoding; None where chance or the whole table decides."""
+    return None
+
+
+@plainly.register
+def _partition(recoding: Partition, original: Table) -> Recipe:
+    return PartitionRecipe(recoding, original)
+
+
+@plainly.register
+def _maps(recoding: Maps, original: Table) -> Recipe:
+    return MapsRecipe(recoding, original)
+
+
+__all__ = ["Made", "Recipe", "Rows", "mapped", "mapped_rows", "plainly"]

@@ -1,0 +1,177 @@
+"""Column maps, plainly: each value by the definition of its map."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...notation import moment, number
+from ...plan import ColumnMap, Maps
+from ...plan.maps import Released
+from ...table import Table
+from ...table.rowhash import value_class
+from .recipe import Categories, Labels, Made, Numbers, Rows, taken
+
+
+def mapped(column: ColumnMap, value: float | str | None) -> Released:
+    """The released value of one original value; None is missing.
+
+    Examples
+    --------
+    >>> age = ColumnMap("age", "quasi", "numeric", cuts=(30.0, 60.0),
+    ...                 labels=("-29", "30-59", "60-"))
+    >>> mapped(age, 30.0), mapped(age, 29.5), mapped(age, None)
+    ('30-59', '-29', None)
+    """
+    if value is None or value != value:
+        return column.missing
+    if column.is_number:
+        return column.labels[bisect.bisect_right(column.cuts, float(value))]
+    if not isinstance(value, str):
+        value = moment(value, column.unit) if column.unit else number(value)
+    known = dict(zip(column.categories, column.labels, strict=True))
+    return known.get(value, column.default)
+
+
+def mapped_rows(
+    maps: Maps, rows: Sequence[Sequence[float | str | None]]
+) -> list[tuple[Released, ...]]:
+    """The released rows of column maps; rows of suppressed classes are hidden."""
+    hidden = set(maps.suppressed)
+    out = []
+    for row in rows:
+        key = tuple(mapped(c, v) for c, v in zip(maps.columns, row, strict=True))
+        out.append((maps.suppress_label,) * len(key) if key in hidden else key)
+    return out
+
+
+class MapsRecipe:
+    """Column maps: every value has its released value by the map's definition."""
+
+    def __init__(self, maps: Maps, original: Table) -> None:
+        self._columns = [_Mapped(column, maps, original) for column in maps.columns]
+        self._hidden = _Keys.of(
+            [
+                [column.place_of(label) for column, label in zip(self._columns, key, strict=True)]
+                for key in maps.suppressed
+            ]
+        )
+        self.classes = {column.name: column.kind for column in self._columns}
+
+    def recode(self, rows: Rows) -> Made:
+        """The released values of each row; rows of small classes are hidden."""
+        places = [column.of(rows) for column in self._columns]
+        hidden = self._hidden.among(places)
+        return Made(
+            {
+                column.name: column.released(place, hidden, rows)
+                for column, place in zip(self._columns, places, strict=True)
+            },
+            {},
+        )
+
+
+class _Mapped:
+    """One column map with the column that it maps."""
+
+    def __init__(self, column: ColumnMap, maps: Maps, original: Table) -> None:
+        self.name, self._cuts = column.name, np.asarray(column.cuts, np.float64)
+        self._array = original.arrow.column(column.name)
+        self._source: Numbers | Categories
+        if column.is_number:
+            self._source = Numbers(column, original)
+            labels: list[Released] = [*column.labels, column.missing]
+        else:
+            self._source = Categories(column, original, "categorical")
+            known = dict(zip(column.categories, column.labels, strict=True))
+            labels = [known.get(name, column.default) for name in self._source.names]
+            labels.append(column.missing)
+        # What is left as it is keeps its type; a zero is written without its sign.
+        self._same = (
+            not maps.suppressed
+            and not column.is_number
+            and labels
+            == [
+                *self._source.names,  # type: ignore[union-attr]
+                None,
+            ]
+        )
+        every = [*labels, maps.suppress_label] if maps.suppressed else labels
+        self._distinct = {label: i for i, label in enumerate(dict.fromkeys(every))}
+        self._place = np.array([self._distinct[label] for label in labels], np.int64)
+        self._stars = self._distinct.get(maps.suppress_label, -1)
+        self._labels = Labels.of(list(self._distinct), number)
+        if column.kind == "date" and value_class(self._labels.values.type) == "number":
+            self._labels = Labels(_dates(self._labels.values, column.unit), self._labels.place)
+        self.kind = value_class((self._array if self._same else self._labels.values).type)
+
+    def place_of(self, label: Released) -> int:
+        """The place of a released value; -1 where no row can have it."""
+        return self._distinct.get(label, -1)
+
+    def of(self, rows: Rows) -> NDArray[np.int64]:
+        """The place of each row's released value."""
+        values = self._source.of(rows)
+        if isinstance(self._source, Categories):
+            return self._place[values]
+        interval = np.digitize(values, self._cuts)
+        return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
+
+    def released(
+        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, rows: Rows
+    ) -> pa.Array:
+        """The released values of some rows."""
+        if self._same:
+            array = taken(self._array, rows)
+            return pc.add(array, 0.0) if pa.types.is_floating(array.type) else array
+        if hidden is not None:
+            place = np.where(hidden, self._stars, place)
+        return self._labels.of_cells(place)
+
+
+def _dates(values: pa.Array, unit: str) -> pa.Array:
+    """Counts since 1970 as the dates that are released."""
+    if unit == "day":
+        return values.cast(pa.int32()).cast(pa.date32())
+    return values.cast(pa.int64()).cast(pa.timestamp("us"))
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Some keys of several codes, found column by column; each step knows the keys' beginnings."""
+
+    steps: tuple[tuple[int, NDArray[np.int64]], ...]
+
+    @classmethod
+    def of(cls, keys: Sequence[Sequence[int]]) -> _Keys:
+        """Keys without a code of -1, which no row has."""
+        wanted = np.array([key for key in keys if min(key) >= 0], np.int64)
+        if not len(wanted):
+            return cls(())
+        steps, at = [], np.zeros(len(wanted), np.int64)
+        for codes in wanted.T:
+            width = int(codes.max()) + 1
+            known, at = np.unique(at * width + codes, return_inverse=True)
+            steps.append((width, known))
+        return cls(tuple(steps))
+
+    def among(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_] | None:
+        """Which rows have one of the keys; None where there are no keys."""
+        if not self.steps:
+            return None
+        found = np.zeros(len(columns[0]), np.bool_)
+        alive, at = np.arange(len(columns[0])), np.zeros(len(columns[0]), np.int64)
+        for (width, known), codes in zip(self.steps, columns, strict=True):
+            code = codes[alive]
+            key = at * width + code
+            place = np.minimum(np.searchsorted(known, key), len(known) - 1)
+            held = (code < width) & (known[place] == key)
+            alive, at = alive[held], place[held]
+        found[alive] = True
+        return found

@@ -1,0 +1,143 @@
+"""What every plain recoding offers, and the original's columns as it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...errors import PromiseError
+from ...plan import PlanColumn
+from ...plan.maps import Released
+from ...table import Table
+from ...table.dates import DAY
+from ...table.rowhash import value_class
+
+Rows = slice | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Made:
+    """Released columns of some rows.
+
+    Parameters
+    ----------
+    columns : mapping of str to pyarrow array
+    uncovered : mapping of str to int
+        Cells, by column, that do not cover the original they were made from.
+    """
+
+    columns: Mapping[str, pa.Array]
+    uncovered: Mapping[str, int]
+
+
+class Recipe(Protocol):
+    """A plan and an original, ready to recode any of its rows; holds nothing that changes."""
+
+    @property
+    def classes(self) -> Mapping[str, str]:
+        """The recoded columns, and the class by which their released values are compared."""
+
+    def recode(self, rows: Rows) -> Made:
+        """The released columns of some rows of the original."""
+        ...
+
+
+class Numbers:
+    """A column of the original as numbers, dates in their unit; NaN is missing."""
+
+    def __init__(self, column: PlanColumn, original: Table) -> None:
+        self._array, self._unit = original.arrow.column(column.name), column.unit
+        # Text that is declared a number or a date is read by the table, as a whole.
+        direct = {"numeric": "number", "date": "date"}.get(column.kind)
+        self._read = (
+            None
+            if value_class(self._array.type) == direct
+            else original.column(column.name, kind=column.kind, unit=column.unit or None)
+        )
+
+    def of(self, rows: Rows) -> NDArray[np.float64]:
+        """The values of some rows."""
+        if self._read is not None:
+            return np.append(self._read.values, np.nan)[self._read.codes[rows]]
+        array = taken(self._array, rows)
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        kind, scale = array.type, 1
+        if pa.types.is_date(kind):
+            array = array.cast(pa.date32()).cast(pa.int32())
+            scale = DAY if self._unit == "us" else 1
+        elif pa.types.is_timestamp(kind):
+            array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+            scale = 1 if self._unit == "us" else DAY
+        values = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        return values * scale if pa.types.is_date(kind) else values / scale
+
+
+class Categories:
+    """A column of the original as codes of its texts; the number of texts is a missing one."""
+
+    def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
+        known = original.column(column.name, kind=kind)
+        self._name, self.names = column.name, list(known.values)
+        self._array = original.arrow.column(column.name)
+        self.place = {name: code for code, name in enumerate((*self.names, None))}
+        # What is no text is read by the table, as a whole.
+        self._read = None if value_class(self._array.type) == "text" else known
+
+    def of(self, rows: Rows) -> NDArray[np.int64]:
+        """The codes of some rows."""
+        if self._read is not None:
+            return self._read.codes[rows].astype(np.int64)
+        array = taken(self._array, rows)
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        names = [*coded.dictionary.to_pylist(), None]
+        # a dictionary may hold entries that no row has
+        places = np.array([self.place.get(name, -1) for name in names], np.int64)
+        codes = places[coded.indices.fill_null(len(names) - 1).to_numpy()]
+        if len(codes) and codes.min() < 0:
+            raise PromiseError(f"the column {self._name!r} was read in two ways")
+        return codes
+
+
+def taken(column: pa.ChunkedArray, rows: Rows) -> pa.Array:
+    """Some rows of a column as one array; a slice of one chunk is not copied."""
+    if isinstance(rows, slice):
+        part = column.slice(rows.start, rows.stop - rows.start)
+    else:
+        part = column.take(pa.array(rows))
+    if isinstance(part, pa.Array):
+        return part
+    if part.num_chunks == 1:
+        return part.chunk(0)
+    joined = part.combine_chunks()
+    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Released values of one column, each once, and which of them every cell has."""
+
+    values: pa.Array
+    place: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, labels: Sequence[Released], text: Callable[[float], str] = str) -> Labels:
+        """Labels as text where any of them is, else as doubles."""
+        words: list[Released]
+        if any(isinstance(label, str) for label in labels):
+            kind = pa.string()
+            words = [x if x is None or isinstance(x, str) else text(x) for x in labels]
+        else:
+            kind = pa.float64()
+            words = [None if x is None else float(x) for x in labels]
+        place = {word: i for i, word in enumerate(dict.fromkeys(words))}
+        return cls(pa.array(list(place), kind), np.array([place[w] for w in words], np.int32))
+
+    def of_cells(self, cell: NDArray[Any]) -> pa.Array:
+        """The released values of some rows, given their cells."""
+        return pa.DictionaryArray.from_arrays(pa.array(self.place[cell]), self.values)

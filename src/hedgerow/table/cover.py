@@ -1,0 +1,106 @@
+"""Whether released cells cover the values they stand for: said once, for whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..notation import Cell
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+_LOOKED_UP = 1 << 26
+"""Up to so many pairs of cell and category stand in a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """What some cells of one column say, as arrays.
+
+    Parameters
+    ----------
+    low, high : float64 arrays of shape (n_cells,)
+        Ends of a number or date, both included; NaN where a cell holds no number.
+    missing, anything : boolean arrays of shape (n_cells,)
+        Whether a missing value is covered; whether every value is.
+    members : int64 array, ascending
+        ``cell * n_values + code`` for every category that a cell covers.
+    n_values : int
+        Number of categories; also the code of a missing one.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    missing: Bools
+    anything: Bools
+    members: Ints
+    n_values: int
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], categories: Sequence[str] = ()) -> Cover:
+        """The cells of a plan.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+        categories : sequence of str
+            The values that codes stand for; none for numbers.
+
+        Examples
+        --------
+        >>> ages = Cover.of([Cell("[20-29]", 20, 29), Cell("*", anything=True)])
+        >>> ages.numbers(np.array([25.0, 30.0, np.nan, 30.0]), np.array([0, 0, 0, 1])).tolist()
+        [True, False, False, True]
+        >>> jobs = Cover.of([Cell("a+b", categories=("a", "b"))], ["a", "b", "c"])
+        >>> jobs.categories(np.array([0, 2, 3]), np.array([0, 0, 0])).tolist()
+        [True, False, False]
+        """
+        place = {name: code for code, name in enumerate(categories)}
+        members = [
+            at * len(place) + place[name]
+            for at, cell in enumerate(cells)
+            for name in cell.categories
+            if name in place
+        ]
+        return cls(
+            np.array([np.nan if c.lo is None else c.lo for c in cells], np.float64),
+            np.array([np.nan if c.hi is None else c.hi for c in cells], np.float64),
+            np.array([c.missing for c in cells], np.bool_),
+            np.array([c.anything for c in cells], np.bool_),
+            np.sort(np.array(members, np.int64)),
+            len(place),
+        )
+
+    def numbers(self, values: NDArray[np.float64], cells: NDArray[Any]) -> Bools:
+        """Whether each number (NaN: missing) is covered by the cell beside it."""
+        inside = (self.low[cells] <= values) & (values <= self.high[cells])
+        return inside | (np.isnan(values) & self.missing[cells]) | self.anything[cells]
+
+    def categories(self, codes: NDArray[Any], cells: NDArray[Any]) -> Bools:
+        """Whether each category (`n_values`: missing) is covered by the cell beside it."""
+        codes, cells = np.asarray(codes, np.int64), np.asarray(cells, np.int64)
+        if self._table is not None:
+            return self._table[cells * (self.n_values + 1) + codes]
+        gone = codes == self.n_values
+        keys = cells * self.n_values + np.where(gone, 0, codes)
+        found = np.append(self.members, -1)[np.searchsorted(self.members, keys)] == keys
+        return np.where(gone, self.missing[cells], found) | self.anything[cells]
+
+    @cached_property
+    def _table(self) -> Bools | None:
+        """Every pair of cell and category, where these are few enough to look up."""
+        n_cells, width = len(self.missing), self.n_values + 1
+        if n_cells * width > _LOOKED_UP:
+            return None
+        table = np.zeros((n_cells, width), np.bool_)
+        table[:, -1] = self.missing
+        if self.n_values:
+            table[self.members // self.n_values, self.members % self.n_values] = True
+        table[self.anything] = True
+        return table.ravel()
