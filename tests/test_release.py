@@ -301,7 +301,7 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
     [
         "hedgerow.release.release.write_table",
         "hedgerow.release.release.dumps",
-        "hedgerow.release.release.read",
+        "hedgerow.release.release.verify_file",
         "hedgerow.release.write.os.rename",
     ],
 )

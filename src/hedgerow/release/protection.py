@@ -89,5 +89,5 @@ def protect(
         pseudonyms=kept,
     )
     step("verifying")
-    release.verify()
+    release.verify(progress)
     return release

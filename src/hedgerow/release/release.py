@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..classes import disclosure, sizes
 from ..classes.disclosure import Disclosed
@@ -24,9 +24,10 @@ from ..table.write import write_table
 from .explain import recoding_in_words
 from .recipient import recipient
 from .record import record
-from .truthfulness import identical
-from .verify import classes, require, verify
+from .verify import Verified, classes, require, verify, verify_file
 from .write import AUDIT, PLAN, RECIPIENT, REPORT, write_folder
+
+IntArray = NDArray[np.int64]
 
 
 class Measured(Protocol):
@@ -61,6 +62,7 @@ class Release:
         table: Any,
         recoded: tuple[str, ...],
         pseudonyms: tuple[str, ...] = (),
+        rows: IntArray | None = None,
     ) -> None:
         self.table = table
         self.plan = plan
@@ -70,6 +72,8 @@ class Release:
         self.recoded = recoded
         self.pseudonyms = pseudonyms
         self.released = read(table)
+        self._rows = rows
+        self._found = Verified([])
         self._verified: Any = None
         self._summary: dict[str, Any] | None = None
         self.checks: list[Check] = []
@@ -81,15 +85,22 @@ class Release:
         )
 
     @property
-    def rows(self) -> npt.NDArray[np.int64]:
+    def rows(self) -> IntArray:
         """For every row of `table` the row of the input that it came from; shape (n_rows,).
 
         Private: it says who stands where.
         """
-        return np.arange(self.original.n_rows, dtype=np.int64)
+        if self._rows is None:  # the order of the input was kept
+            return np.arange(self.original.n_rows, dtype=np.int64)
+        return self._rows
 
-    def verify(self) -> list[Check]:
+    def verify(self, progress: Progress | None = None) -> list[Check]:
         """Derive every promise again from the released table as it stands now.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with "verifying" and the part that is done.
 
         Returns
         -------
@@ -102,17 +113,29 @@ class Release:
             A check does not hold.
         """
         self.released = read(self.table)
+        self.released.share(self.original)
         self._summary = None
-        self.checks = require(self.verify_table(self.released))
+        self._found = verify(
+            self.plan,
+            self.original,
+            self.released,
+            recoded=self.recoded,
+            pseudonyms=self.pseudonyms,
+            rows=self._rows,
+            tell=telling(progress),
+        )
+        checks = list(self._found.checks)
+        if self._found.expected is not None:
+            checks += self.method.release_checks(self._paired(), self.released)
+        self.checks = require(checks)
         self._verified = self.table
         return self.checks
 
-    def verify_table(self, released: Table) -> list[Check]:
-        """The checks of this release on any table, such as one read back from its file."""
-        checks = verify(self.plan, self.original, released, self.recoded, self.pseudonyms)
-        if all(check.holds for check in checks[:2]):
-            checks += self.method.release_checks(self.original, released)
-        return checks
+    def _paired(self) -> Table:
+        """The original with its rows in the order of the release."""
+        if self._rows is None:
+            return self.original
+        return Table(self.original.arrow.take(pa.array(self._rows)), layout=self.original.layout)
 
     def summary(self) -> dict[str, Any]:
         """The release in numbers: rows, groups and their sizes, disclosure, checks.
@@ -125,7 +148,7 @@ class Release:
             column) and ``checks``; plain data, ready for JSON.
         """
         if self._summary is None:
-            made = classes(self.plan, self.released)
+            made = self._found.classes or classes(self.plan, self.released)
             told = {
                 name: Disclosed.of(disclosure.of_column(column), made.sizes)
                 for name, column in made.sensitive.items()
@@ -191,9 +214,13 @@ class Release:
         PromiseError
             The written file does not keep a promise.
         """
-        if self.table is not self._verified or not isinstance(self.table, pa.Table):
-            self.verify()  # frames of other kinds can be changed in place
         step = telling(progress)
+        if self.table is not self._verified:
+            self.verify(progress)
+        elif not isinstance(self.table, pa.Table):
+            # A frame can be changed in place: what is written now must be what was verified.
+            self.released = read(self.table)
+            require(self.method.release_checks(self._paired(), self.released))
         return write_folder(
             Path(folder), lambda inside: self._fill(inside, escape, measured, step), force=force
         )
@@ -203,9 +230,16 @@ class Release:
         step("writing")
         write_table(self.released.arrow, file, like=self.original, escape=escape)
         step("reading back")
-        back = read(file, unescape_formulas=escape)
-        same = identical(self.released, back)
-        require(self.checks if same else self.verify_table(back), f"the written file {file.name}")
+        assert self._found.expected is not None
+        checks = verify_file(
+            file,
+            self._found.expected,
+            self.released,
+            like=self.original,
+            escape=escape,
+            tell=step,
+        )
+        require(checks, f"the written file {file.name}")
         files = self.method.release_files(self)
         extra = {**files.public, **files.private}
         numbers = record(self.plan, self.summary(), file, self.pseudonyms)

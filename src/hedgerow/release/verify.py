@@ -1,78 +1,151 @@
-"""Every promise of a plan, derived again from the released table itself."""
+"""Every promise of a plan, derived again from the released table and from its file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..classes import Classes, group
 from ..errors import PromiseError, SchemaError
 from ..guarantees import Check, from_promise
-from ..kernels.threads import side_by_side
-from ..plan import Partition, Plan, PlanColumn
+from ..plan import Plan, PlanColumn
+from ..progress import Tell, telling
 from ..table import Column, Table
-from .truthfulness import coverage, unchanged
+from ..table.readback import plain_types, read_back
+from ..table.rowhash import RowHasher
+from .rows import ExpectedRows, compare, none
+
+
+@dataclass(frozen=True, eq=False)
+class Verified:
+    """What was found on a released table.
+
+    Parameters
+    ----------
+    checks : list of Check
+    expected : ExpectedRows, optional
+        The rows that its file must have; None where the table has other rows or columns.
+    classes : Classes, optional
+        The released groups, on which the promises were checked.
+    """
+
+    checks: list[Check]
+    expected: ExpectedRows | None = None
+    classes: Classes | None = None
 
 
 def verify(
     plan: Plan,
     original: Table,
     released: Table,
+    *,
     recoded: Iterable[str],
     pseudonyms: Iterable[str] = (),
-) -> list[Check]:
-    """All checks of a release; none is skipped because an earlier one failed.
+    rows: NDArray[np.int64] | None = None,
+    tell: Tell | None = None,
+) -> Verified:
+    """Hold a released table against its original, its plan and the plan's promises.
 
     Parameters
     ----------
     plan : Plan
         What was promised.
     original, released : Table
-        Before and after, row by row.
+        Before and after.
     recoded : iterable of str
-        The columns that the plan recodes; every other column must be unchanged.
+        The columns that were recoded; every other column must be unchanged.
     pseudonyms : iterable of str
         Identifiers that were replaced instead of left out.
+    rows : int64 array of shape (n_rows,), optional
+        The row of the original behind each released one; by default the same.
+    tell : callable, optional
+        Told how far the work is.
     """
-    recoded, replaced = set(recoded), set(pseudonyms)
+    replaced = set(pseudonyms)
     identifiers = set(plan.names("identifier"))
     kept = [name for name in original.names if name not in identifiers - replaced]
+    words = "as many records as came in, each once"
+    once = rows is None or np.array_equal(np.sort(rows), np.arange(original.n_rows))
     checks = [
-        _equal("rows", original.n_rows, released.n_rows, "as many records as came in"),
-        _equal(
-            "columns", kept, released.names, "the original columns in order, identifiers left out"
-        ),
+        _equal("rows", original.n_rows, released.n_rows if once else "some rows twice", words),
+        _columns(kept, released.names),
+    ]
+    if not all(check.holds for check in checks):
+        return Verified(checks)
+    drawn = {*recoded, *replaced}
+    expected, found = compare(
+        plan, original, released, kept, [n for n in kept if n in drawn], rows, tell or telling(None)
+    )
+    checks += found
+    if replaced:
+        odd = [n for n in kept if n in replaced and not _replaced(n, original, released, rows)]
+        words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
+        checks.append(none("pseudonyms", len(odd), words))
+    made = classes(plan, released)
+    checks += [from_promise(promise).check(made) for promise in plan.promises]
+    return Verified(checks, expected, made)
+
+
+def verify_file(
+    path: Path, expected: ExpectedRows, written: Table, *, like: Table, escape: bool, tell: Tell
+) -> list[Check]:
+    """Hold a written file, read once as its recipient reads it, against the rows it must have.
+
+    The promises hold on the file where they hold on the table that was verified, for the
+    file has its rows and no others.
+
+    Parameters
+    ----------
+    path : Path
+    expected : ExpectedRows
+        What verifying the table gave.
+    written : Table
+        The table that was written.
+    like : Table
+        The table whose format the file has.
+    escape : bool
+        Whether formulas were escaped in CSV.
+    tell : callable
+        Told how far the work is.
+    """
+    found = read_back(
+        path,
+        like=like.layout,
+        classes=expected.classes,
+        recoded=(*expected.mapped, *expected.drawn),
+        unescape_formulas=escape,
+    )
+    checks = [
+        _equal("rows", expected.sums.n_rows, found.n_rows, "as many records as were verified"),
+        _columns(list(expected.classes), found.names),
     ]
     if not all(check.holds for check in checks):
         return checks
-    changed = [
-        n for n in kept if n not in recoded | replaced and not unchanged(n, original, released)
-    ]
-    checks.append(
-        _none("unchanged columns", len(changed), f"columns that changed: {', '.join(changed)}")
-    )
-    same = [n for n in replaced & set(kept) if unchanged(n, original, released)]
-    if replaced:
-        checks.append(
-            _none("pseudonyms", len(same), f"identifiers that were not replaced: {', '.join(same)}")
-        )
-    if isinstance(plan.recoding, Partition):
-        recodings = plan.recoding.columns
-        covers = side_by_side(
-            lambda c: coverage(c, original, released), recodings, original.n_rows * len(recodings)
-        )
-        found = {c.name: cover for c, cover in zip(recodings, covers, strict=True)}
-        for title, attribute, words in (
-            ("mapped", "unmapped", "cells that the plan does not make"),
-            ("covered", "uncovered", "cells that do not cover their original"),
-        ):
-            faults = {n: getattr(c, attribute) for n, c in found.items() if getattr(c, attribute)}
-            told = ", ".join(f"{count:,} in {name}" for name, count in faults.items())
-            checks.append(_none(title, sum(faults.values()), f"{words}: {told}"))
-    if plan.promises:
-        made = classes(plan, released)
-        checks += [from_promise(promise).check(made) for promise in plan.promises]
-    return checks
+    if found.types is not None:
+        wanted = plain_types(written.arrow.schema)
+        odd = [name for name in wanted if wanted[name] != found.types[name]]
+        checks.append(none("types", len(odd), f"columns of another type: {', '.join(odd)}"))
+    hasher: RowHasher = expected.hasher()
+    sums = hasher.zero()
+    for batch in found.batches:
+        sums += hasher.add(batch.columns)
+        tell("reading back", sums.n_rows / found.n_rows)
+    checks[0] = _equal("rows", expected.sums.n_rows, sums.n_rows, checks[0].detail)
+    return checks + expected.checks(sums)
+
+
+def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int64] | None) -> bool:
+    """Whether every identifier has one pseudonym of its own, and none is as it was."""
+    old, new = (t.column(name, kind="categorical") for t in (original, released))
+    before = old.codes if rows is None else old.codes[rows]
+    pairs = group([before, new.codes]).n_groups
+    alone = group([before]).n_groups == pairs == group([new.codes]).n_groups
+    return alone and not set(old.values) & set(new.values)
 
 
 def classes(plan: Plan, released: Table) -> Classes:
@@ -111,13 +184,16 @@ def require(checks: Iterable[Check], where: str = "the released table") -> list[
 
 
 def _equal(name: str, required: Any, reached: Any, words: str) -> Check:
-    if isinstance(required, list):
-        odd = [n for n in [*required, *reached] if n not in required or n not in reached]
-        holds = required == reached
-        detail = words if holds else f"at fault: {', '.join(dict.fromkeys(odd)) or 'their order'}"
-        return Check(name, len(required), len(reached), holds, detail)
     return Check(name, required, reached, required == reached, words)
 
 
-def _none(name: str, count: int, words: str) -> Check:
-    return Check(name, 0, count, count == 0, words if count else "")
+def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:
+    """That a table has the columns it must have, in their order."""
+    odd = [n for n in [*required, *reached] if n not in required or n not in reached]
+    holds = list(required) == list(reached)
+    detail = (
+        "the original columns in order, identifiers left out"
+        if holds
+        else f"at fault: {', '.join(dict.fromkeys(odd)) or 'their order'}"
+    )
+    return Check("columns", len(required), len(reached), holds, detail)

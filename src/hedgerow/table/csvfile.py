@@ -28,6 +28,17 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
     InputError
         The file is empty, has no rows, is ragged, or its encoding or header cannot be used.
     """
+    text, dialect = read_csv_text(path)
+    columns, notes = [], {}
+    for column in text.columns:
+        made, found = typed(column, dialect.delimiter)
+        notes.update(found)
+        columns.append(made)
+    return pa.Table.from_arrays(columns, names=text.column_names), replace(dialect, **notes)
+
+
+def read_csv_text(path: Path) -> tuple[pa.Table, Dialect]:
+    """A CSV file with every cell as the text that stands there, and its dialect."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     encoding = find_encoding(path)
@@ -42,12 +53,7 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
         raise InputError(
             f"{path.name} has a header but no rows", hint="give a table with at least one record"
         )
-    columns, notes = [], {}
-    for name in names:
-        column, found = typed(text.column(name), dialect.delimiter)
-        notes.update(found)
-        columns.append(column)
-    return pa.Table.from_arrays(columns, names=names), replace(dialect, **notes)
+    return text, dialect
 
 
 def _through_duckdb(readable: Path, path: Path, names: list[str], dialect: Dialect) -> pa.Table:

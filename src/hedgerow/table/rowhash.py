@@ -26,6 +26,7 @@ from ..kernels.rowhash import add_codes, add_words, hash_texts, hash_words, sum_
 from ..key import Key
 from .dates import DAY
 from .encode import is_text
+from .memory import same_memory
 
 Words = NDArray[np.uint64]
 
@@ -34,6 +35,8 @@ FORMS = ("word", "large", "negative", "text", "missing", "strange")
 whole number that no double holds (and its negative), a text; nothing; a cell of another class."""
 _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
 _EXACT = 1 << 53
+_DICTIONARIES = 4
+"""So many dictionaries of a column are known at a time: two tables, in parts, have some each."""
 _LEAST = {pa.int8(): -(1 << 7), pa.uint8(): 0, pa.int16(): -(1 << 15), pa.uint16(): 0}
 _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
     "missing": pa.types.is_null,
@@ -53,6 +56,9 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
         )
     ),
 }
+
+
+_BOTH = pa.array([False, True, None])
 
 
 def value_class(kind: pa.DataType) -> str:
@@ -133,7 +139,7 @@ class RowHasher:
     ) -> tuple[RowSums, RowSums]:
         """The sums of rows of two tables; columns that are the same memory are hashed once."""
         n = len(columns[0]) if columns else 0
-        shared = [_same_memory(a, b) for a, b in zip(columns, others, strict=True)]
+        shared = [same_memory(a, b) for a, b in zip(columns, others, strict=True)]
         both = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
         known = {
             j: self._columns[j].add(columns[j], *both) for j, same in enumerate(shared) if same
@@ -150,35 +156,27 @@ class RowHasher:
         return made[0], made[-1]
 
 
-def _same_memory(a: pa.Array, b: pa.Array) -> bool:
-    """Whether two arrays are the same cells of memory, so that their values cannot differ."""
-    if a is b:
-        return True
-    if (a.type, a.offset, len(a)) != (b.type, b.offset, len(b)):
-        return False
-    if pa.types.is_dictionary(a.type) and not _same_memory(a.dictionary, b.dictionary):
-        return False
-    return [x and x.address for x in a.buffers()] == [x and x.address for x in b.buffers()]
-
-
 class _Column:
     """The keyed hash of one column's cells."""
 
     def __init__(self, key: Key, purpose: str, kind: str, signed: bool) -> None:
         self.kind, self.signed = kind, signed
         self._keys = [_words(key, f"{form} {purpose}") for form in FORMS]
-        self._kept: tuple[Any, Any, tuple[Words, Words]] | None = None
+        self._kept: tuple[tuple[Any, pa.Array, tuple[Words, Words]], ...] = ()
 
     def add(self, array: pa.Array, first: Words, second: Words) -> tuple[int, int]:
         """Add the cells' hashes to their rows; returns the sums of the column by itself."""
         if isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
-        if is_text(array.type) or pa.types.is_decimal(array.type):
+        if any(test(array.type) for test in (is_text, pa.types.is_decimal)):
             array = array.dictionary_encode()
+        if pa.types.is_boolean(array.type):
+            codes = array.cast(pa.uint8()).fill_null(2).cast(pa.int32())
+            array = pa.DictionaryArray.from_arrays(codes, _BOTH, safe=False)
         if pa.types.is_dictionary(array.type):
-            entries = array.dictionary
-            codes = array.indices.cast(pa.int32()).fill_null(len(entries)).to_numpy()
-            tables = self._of_entries(entries)
+            entries, codes = array.dictionary, array.indices.cast(pa.int32())
+            codes = codes.fill_null(len(entries)) if codes.null_count else codes
+            codes, tables = codes.to_numpy(), self._of_entries(entries)
         elif array.type in _LEAST:
             codes, tables = self._of_small(array)
         else:
@@ -205,13 +203,14 @@ class _Column:
 
     def _tables(self, name: Any, entries: pa.Array) -> tuple[Words, Words]:
         """The hashes of a dictionary and, last, of a missing cell; kept for the next rows."""
-        kept = self._kept
-        if kept is None or kept[0] != name:
-            every = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
-            # the entries are held as well: nothing else comes to stand at their address
-            kept = name, entries, self._hashed(canonical(every, self.kind, self.signed))
-            self._kept = kept  # in one step, for threads that ask at the same time
-        return kept[2]
+        for known, _, tables in self._kept:
+            if known == name:
+                return tables
+        every = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
+        made = self._hashed(canonical(every, self.kind, self.signed))
+        # the entries are held as well: nothing else comes to stand at their address
+        self._kept = ((name, entries, made), *self._kept[: _DICTIONARIES - 1])
+        return made
 
     def _hashed(self, cells: Cells) -> tuple[Words, Words]:
         first, second = np.empty(len(cells.form), np.uint64), np.empty(len(cells.form), np.uint64)

@@ -12,6 +12,7 @@ from ..schema import KINDS, Kind
 from .dialect import FileFormat
 from .encode import Column, encode, kind_of
 from .frames import ArrowSource, Source
+from .memory import same_memory
 from .relabel import as_categories, in_unit, ordered
 
 
@@ -131,6 +132,14 @@ class Table:
         return self._kept(
             (name, found, order), lambda: ordered(self._categories(name), cast(Kind, found), order)
         )
+
+    def share(self, other: Table) -> None:
+        """Take over what another table encoded of columns that are the same memory here."""
+        for name in self.names:
+            if name in other.names and same_memory(
+                self.arrow.column(name), other.arrow.column(name)
+            ):
+                self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
 
     def _kept(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
         """What was encoded under this key, made when nobody asked for it before."""

@@ -50,11 +50,12 @@ class PartitionRecipe:
             if isinstance(column, Numbers):
                 continue
             here = np.flatnonzero(split == j)
-            for s in np.unique(subset[here]):
-                nodes = here[subset[here] == s]
-                first[nodes] = len(members)
+            used, which = np.unique(subset[here], return_inverse=True)
+            ends = [len(members)]
+            for s in used:
                 members += [column.place[n] for n in tree.subsets[s] if n in column.place]
-                last[nodes] = len(members)
+                ends.append(len(members))
+            first[here], last[here] = np.array(ends)[which], np.array(ends)[which + 1]
         width = max([len(c.names) + 1 for c in self._columns if isinstance(c, Categories)] + [1])
         return (
             numeric,

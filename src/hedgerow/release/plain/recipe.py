@@ -140,4 +140,4 @@ class Labels:
 
     def of_cells(self, cell: NDArray[Any]) -> pa.Array:
         """The released values of some rows, given their cells."""
-        return pa.DictionaryArray.from_arrays(pa.array(self.place[cell]), self.values)
+        return pa.DictionaryArray.from_arrays(pa.array(self.place[cell]), self.values, safe=False)

@@ -1,0 +1,172 @@
+"""A written file read again, as its recipient reads it, a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError
+from .csvfile import read_csv_text
+from .dates import parse_iso
+from .dialect import Dialect, FileFormat
+from .encode import as_text, is_text
+from .escape import unescape
+from .rowhash import value_class
+from .sources import check_path, read
+
+BATCH = 1 << 17
+
+
+@dataclass(frozen=True)
+class Written:
+    """What stands in a file.
+
+    Parameters
+    ----------
+    names : list of str
+        Its columns, in order.
+    types : mapping of str to pyarrow type, or None
+        Their types, a dictionary's being that of its values; None where a file holds text alone.
+    n_rows : int
+    batches : iterator of pyarrow.RecordBatch
+        Its rows; to be read once.
+    """
+
+    names: list[str]
+    types: Mapping[str, pa.DataType] | None
+    n_rows: int
+    batches: Iterator[pa.RecordBatch]
+
+
+def read_back(
+    path: Path,
+    *,
+    like: FileFormat,
+    classes: Mapping[str, str],
+    recoded: Collection[str] = (),
+    unescape_formulas: bool = False,
+) -> Written:
+    """Read a file that `write_table` wrote.
+
+    Parameters
+    ----------
+    path : Path
+    like : FileFormat
+        The format that it was written in: how numbers and booleans stand there.
+    classes : mapping of str to str
+        The class that each column is compared by (`rowhash.value_class`). The cells of a format
+        that knows no types are read as values of that class where they are; others stay text.
+    recoded : collection of str
+        Columns whose cells make the groups: two spellings of one value are two texts to a reader,
+        so only the first counts as the value.
+    unescape_formulas : bool
+        Take away the apostrophes that `write_table` puts before formulas.
+
+    Raises
+    ------
+    InputError
+        The file is damaged or has no rows.
+    """
+    suffix = check_path(path)
+    if suffix == ".parquet":
+        return _parquet(path)
+    if suffix == ".csv":
+        table, _ = read_csv_text(path)
+        table = unescape(table) if unescape_formulas else table
+    else:
+        table = read(path).arrow
+    if suffix == ".feather":
+        return Written(table.column_names, plain_types(table.schema), table.num_rows, _rows(table))
+    cells = _Cells(like.dialect, classes, frozenset(recoded))
+    return Written(table.column_names, None, table.num_rows, map(cells.read, _rows(table)))
+
+
+def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The types of columns; for a dictionary, which files write out, that of its values."""
+    return {
+        entry.name: entry.type.value_type if pa.types.is_dictionary(entry.type) else entry.type
+        for entry in schema
+    }
+
+
+def _rows(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    return iter(table.to_batches(max_chunksize=BATCH))
+
+
+def _parquet(path: Path) -> Written:
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    except pa.ArrowException:
+        raise InputError(f"{path.name} is not a Parquet file, or it is damaged") from None
+    texts = [entry.name for entry in schema if is_text(entry.type)]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        # Not all of the file at once: without this it is read ahead whole.
+        with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+            yield from file.iter_batches(batch_size=BATCH)
+
+    return Written(schema.names, plain_types(schema), n_rows, batches())
+
+
+@dataclass
+class _Cells:
+    """Reads the cells of a format without types as values of the class that is expected."""
+
+    dialect: Dialect
+    classes: Mapping[str, str]
+    recoded: frozenset[str]
+    _spelled: dict[str, dict[Any, str]] = field(default_factory=dict)
+
+    def read(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with the values of each column."""
+        columns = [
+            self._column(name, column)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    def _column(self, name: str, array: pa.Array) -> pa.Array:
+        wanted, found = self.classes.get(name, "text"), value_class(array.type)
+        if found in (wanted, "missing"):
+            return array
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        texts = as_text(coded.dictionary)
+        values = texts if wanted == "text" else self._values(texts, wanted)
+        if values is not texts and name in self.recoded and self._twice(name, texts, values):
+            values = texts
+        return pa.DictionaryArray.from_arrays(coded.indices, values)
+
+    def _values(self, texts: pa.Array, wanted: str) -> pa.Array:
+        """Distinct texts as values of a class; as they are where one of them is no such value."""
+        try:
+            if wanted == "number":
+                bare = pc.utf8_trim_whitespace(texts)
+                if self.dialect.decimal != ".":
+                    bare = pc.replace_substring(bare, self.dialect.decimal, ".")
+                try:
+                    return bare.cast(pa.int64())
+                except pa.ArrowInvalid:
+                    return bare.cast(pa.float64())
+            if wanted == "date":
+                parsed = parse_iso(texts)
+                return texts if parsed is None else parsed
+            false, true = self.dialect.booleans
+            if wanted == "boolean" and pc.all(pc.is_in(texts, pa.array([false, true]))).as_py():
+                return pc.equal(texts, true)
+        except pa.ArrowInvalid:
+            pass
+        return texts
+
+    def _twice(self, name: str, texts: pa.Array, values: pa.Array) -> bool:
+        """Whether two texts, here or in rows before, are the same value."""
+        known = self._spelled.setdefault(name, {})
+        pairs = zip(values.to_pylist(), texts.to_pylist(), strict=True)
+        return any(known.setdefault(value, text) != text for value, text in pairs)
