@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.limits import a_file_holds
 
 from hedgerow.errors import OutputError
 from hedgerow.table import read
 from hedgerow.table.dialect import Dialect
 from hedgerow.table.escape import escape_cells, unescape_cells
 from hedgerow.table.write import write_table
+from tests.limits import a_file_holds
 
 TABLE = pa.table(
     {

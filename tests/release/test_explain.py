@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hedgerow.plan import PlanColumn
 
-from .plan.partitions import chain, mixed, plan_of
+from ..plan.partitions import chain, mixed, plan_of
 
 
 def test_a_plan_in_words_names_every_column_promise_and_split() -> None:
