@@ -41,7 +41,7 @@ def inspect(
     The proposal is a guess from names and values. Correct it: only you know what an
     intruder may know.
     """
-    from ..methods.mart import MART
+    from ..session.repeat import Chosen, command_line
     from ..session.steps import Session
 
     options = merged(given, config, OPTIONS)
@@ -56,10 +56,11 @@ def inspect(
         return
     say(str(found))
     if found.schema.quasi:
-        session.choose(found.schema, MART())
         say()
         say("If you agree:")
-        for line in session.command_line(schema_file=saved).splitlines():
+        measured = {"attacks": False, "learning": False}  # a report, as protect writes it
+        chosen = Chosen(session.path, found.schema, None, measured=measured)
+        for line in command_line(chosen, saved).splitlines():
             say(f"  {line}")
 
 

@@ -32,8 +32,8 @@ class Chosen:
     path : Path or None
         The table's file; None for tables that came in as an object.
     schema : Schema
-    method : Method
-        Unfitted.
+    method : Method or None
+        Unfitted; None for what the command line takes when nobody says it.
     pseudonym_key : path or bytes, optional
         Secret of the pseudonyms.
     out : Path, optional
@@ -60,7 +60,7 @@ class Chosen:
     @property
     def notes(self) -> list[str]:
         """What keeps a second run from repeating the first, as comments."""
-        given = self.method.get_params(deep=False)
+        given = self.method.get_params(deep=False) if self.method is not None else {}
         fixing = [given[name] for name in ("key", "random_state") if name in given]
         return [_DRAWN] if fixing and all(value is None for value in fixing) else []
 
@@ -96,7 +96,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
         for role in ROLES:
             if getattr(schema, role):
                 words += [f"--{role}", ",".join(getattr(schema, role))]
-    words += ["--method", *method_words(chosen.method)]
+    words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
     words += _key(chosen.method, chosen.pseudonym_key)
     words += _report(chosen.measured)
     words += [] if chosen.escape else ["--no-escape"]
@@ -118,7 +118,7 @@ def _file(path: str | Path) -> str:
 
 def _key(method: Any, pseudonym_key: Any) -> list[str]:
     """The flags of the secrets: one key file serves both."""
-    drawn = method.get_params(deep=False).get("key")
+    drawn = method.get_params(deep=False).get("key") if method is not None else None
     secrets = [key for key in (drawn, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
         raise UnsupportedError(

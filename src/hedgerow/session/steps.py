@@ -8,19 +8,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..audit.frontier import Frontier, Point, frontier
-from ..audit.result import Audit
-from ..audit.run import audit
 from ..errors import Cancelled, ParameterError
 from ..progress import Progress
-from ..release import Release, protect
 from ..schema import Schema
 from ..table import Table, read
 from . import repeat
 from .inspection import Inspection, inspect
 from .methods import canonical
+
+if TYPE_CHECKING:
+    # a step loads what it needs when it is taken: looking at a table takes a blink
+    from ..audit.frontier import Frontier, Point
+    from ..audit.result import Audit
+    from ..release import Release
 
 STEPS = ("open", "inspect", "choose", "frontier", "protect", "measure", "write")
 """The steps of a release in their order."""
@@ -262,6 +264,8 @@ class Session:
         **axes
             ``k``, ``max_disclosure``, ``utility``, ``disclosure``, ``random_state``, ``threads``.
         """
+        from ..audit.frontier import frontier
+
         if methods is None:
             methods = self.choice.method
         if not isinstance(methods, (Mapping, list, tuple)):
@@ -296,6 +300,8 @@ class Session:
         Cancelled
             Somebody called `cancel`.
         """
+        from ..release import protect
+
         choice = self.choice
         with self._running(progress) as tell:
             release = protect(
@@ -325,6 +331,8 @@ class Session:
         **more
             As `hedgerow.audit` takes them: ``control``, ``people``, ``population`` ...
         """
+        from ..audit.run import audit
+
         release, asked = self.release, {"attacks": attacks, "learning": learning, **more}
         with self._running(progress) as tell:
             made = audit(self.table, release, progress=tell, **asked)
