@@ -149,10 +149,8 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
 
 def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
     """What a fitted method releases of its table, before anything is verified or written."""
-    arrow = table.arrow
-    for name, column in method.release_table(table).columns.items():
-        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
-    return Subject(Table(arrow), schema, method.plan_, _second(method), verified=True)
+    released = table.replaced(method.release_table(table).columns)
+    return Subject(released, schema, method.plan_, _second(method), verified=True)
 
 
 def _second(method: Any) -> Table | None:

@@ -113,15 +113,13 @@ class Method(Estimator):
                 "X has 1 sample", hint="people are hidden among others: give at least two"
             )
         answers: dict[str, Any] = {} if y is None else self._answers(y, people.names)
-        arrow = people.arrow
-        for name, values in answers.items():
+        for values in answers.values():
             if len(values) != people.n_rows:
                 raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
-            arrow = arrow.append_column(name, values)
         given = self.schema or Schema()
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         self.fit_table(
-            read(arrow) if answers else people,
+            people.replaced(answers),
             given.replace(
                 **self._roles(people.names, tuple(answers)),
                 identifiers=(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -126,7 +126,6 @@ class Lattice:
     limit: int = 0
     loss: str = "loss"
     monotone: bool = True
-    checked: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.n = int(self.size.sum())
@@ -156,7 +155,6 @@ class Lattice:
             return self._by_columns(node)
         first, size, hist = merge_groups(self.codes[start.row], lut, start.size, start.hist)
         made = NodeClasses(start.row[first], size, hist)
-        self.checked += 1
         if len(made) * 3 <= len(start) * 2:
             self._keep(node, made)
         return made
