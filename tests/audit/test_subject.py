@@ -151,7 +151,7 @@ def test_altered_records_are_judged_by_linkage():
     jsonschema.validate(json.loads(found.to_json()), json_schema())
     linked = found.risk["linkage"]
     assert found.table["yardstick"] == "linkage"
-    assert 0.05 < linked["highest"] < 0.9
+    assert 5 / 300 < linked["highest"] < 0.9  # by chance it is 1 in 300
     scores = hr.score(people, release.table, columns=["age", "pay"])
     assert linked["scores"]["dld"] == pytest.approx(scores.dld)
     assert linked["scores"]["il"] == pytest.approx(scores.il)
