@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -13,13 +12,11 @@ import pytest
 from hedgerow.audit.linkage import (
     distance_linkage,
     interval_disclosure,
-    link_weights,
     probabilistic_linkage,
     standardise,
 )
 from hedgerow.audit.scores import information_loss, score, score_arrays
 from hedgerow.errors import InputError, ParameterError, UnsupportedError
-from hedgerow.kernels.patterns import count_patterns
 
 
 def pair(n=60, a=4, seed=0, digits=None, noise=0.4):
@@ -88,22 +85,6 @@ def naive_probabilistic(x, y, known, agree=0.25):
 def test_probabilistic_linkage(seed):
     x, y = pair(n=40, a=3, seed=seed, noise=0.2)
     assert np.allclose(probabilistic_linkage(x, y, 3), naive_probabilistic(x, y, 3), atol=1e-6)
-
-
-def test_patterns_are_counted_over_all_pairs():
-    x, y = pair(n=50, a=3)
-    counts = count_patterns(np.ascontiguousarray(x.T), y, 0.5)
-    expected = np.zeros(8, int)
-    for q, r in itertools.product(y, x):
-        expected[sum(1 << c for c in range(3) if abs(r[c] - q[c]) <= 0.5)] += 1
-    assert counts.tolist() == expected.tolist()
-
-
-def test_weights_grow_with_agreement():
-    # 100 true pairs agree mostly; 9,900 others rarely.
-    counts = np.array([8000, 1000, 850, 150])
-    weights = link_weights(counts, 2, 0.01)
-    assert weights[3] > max(weights[1], weights[2]) > min(weights[1], weights[2]) > weights[0]
 
 
 def naive_interval(original, masked):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from hedgerow.kernels.bits import trailing_zeros
-from hedgerow.kernels.exact import UNIT_BITS, cross_products, moments, scale
+from hedgerow.kernels.exact import UNIT_BITS, cross_products, deviations, scale
 
 SIZE = 1 << UNIT_BITS
 
@@ -49,23 +49,42 @@ def test_scaling_of_extreme_spans() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 4))
 @settings(max_examples=40)
-def test_moments_and_limbs(seed: int, n: int, n_groups: int) -> None:
+def test_products_in_limbs(seed: int, n: int, n_groups: int) -> None:
     rng = np.random.default_rng(seed)
-    units = np.append(rng.integers(-SIZE, SIZE, 6), 0).astype(np.int32)
-    codes = rng.integers(0, 7, n).astype(np.uint8)
     group = rng.integers(0, n_groups, n).astype(np.uint32)
-    made = moments(group, n_groups, codes, units)
-    other = rng.integers(-SIZE, SIZE, (2, n)).astype(np.int32)
-    high, low = cross_products(group, n_groups, other[0], other[1])
+    a, b = rng.integers(-SIZE, SIZE, (2, n)).astype(np.int32)
+    high, low = cross_products(group, n_groups, a, b)
     for g in range(n_groups):
-        known = [int(units[c]) for c, h in zip(codes, group, strict=True) if h == g and c != 6]
-        assert int(made.n[g]) == len(known)
-        assert int(made.total[g]) == sum(known)
-        assert (int(made.high[g]) << UNIT_BITS) + int(made.low[g]) == sum(u * u for u in known)
-        products = [
-            int(a) * int(b) for a, b, h in zip(other[0], other[1], group, strict=True) if h == g
-        ]
-        assert (int(high[g]) << UNIT_BITS) + int(low[g]) == sum(products)
+        exact = sum(int(x) * int(y) for x, y, h in zip(a, b, group, strict=True) if h == g)
+        assert (int(high[g]) << UNIT_BITS) + int(low[g]) == exact
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.floats(-1e12, 1e12), st.sampled_from([-1e14, 1e14, 1e15, 0.1])),
+            st.integers(0, 2**40),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_deviations_from_the_exact_mean(made: list[tuple[float, int]]) -> None:
+    values, counts = np.array([v for v, _ in made]), np.array([n for _, n in made])
+    found = deviations(values, counts)
+    used = counts > 0
+    assert np.isnan(found[~used]).all()
+    if not used.any():
+        return
+    n = sum(counts.tolist())
+    mean = sum(Fraction(v) * m for v, m in made) / n
+    largest = np.abs(values[used]).max()
+    down = Fraction(2) ** -int(np.frexp(largest)[1])
+    for value, told in zip(values[used].tolist(), found[used].tolist(), strict=True):
+        exact = float((Fraction(value) - mean) * down)
+        near = 2**-52 * abs(value) * float(down)  # a decimal at the mean counts as there
+        assert told == pytest.approx(exact, rel=1e-14, abs=max(near, 1e-30))
+    assert np.isnan(deviations(np.array([np.nan, np.inf]), np.array([1, 2]))).all()
 
 
 @njit

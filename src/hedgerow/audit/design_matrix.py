@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,10 @@ from ..classes import FloatArray, IntArray
 from ..table import Column, Table
 from .released_values import ReleasedColumn
 
+NEAR = 1e-6
+"""Distances that differ by less are the same but for rounding."""
+_BLOCK = 1 << 22
+"""Pairs of people and rows that are at hand at once."""
 _WIDEST = 60
 """Categories beyond the most frequent ones share a column."""
 
@@ -171,3 +175,19 @@ def distances(
         away = np.where(column.anything[cells], 0.0, away)
         out.append(away.astype(np.float32))
     return out
+
+
+def distance_blocks(
+    released: Sequence[ReleasedColumn], people: Known, rows: IntArray
+) -> Iterator[tuple[slice, list[npt.NDArray[np.float32]]]]:
+    """`distances` of a few people at a time, so that no table of all pairs is made."""
+    step = max(1, _BLOCK // max(len(rows), 1))
+    for begin in range(0, len(people), step):
+        part = slice(begin, min(begin + step, len(people)))
+        yield part, distances(released, people.part(part), rows)
+
+
+def nearest_of(columns: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.bool_]:
+    """Which released rows lie at each person's smallest distance, summed over the columns."""
+    total = np.sum(columns, axis=0)
+    return np.asarray(total <= total.min(axis=1, keepdims=True) + NEAR)

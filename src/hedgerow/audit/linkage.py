@@ -6,12 +6,15 @@ methods for microdata"; Torra & Domingo-Ferrer (2003) for the two linkages.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes.linkage import MOST_COLUMNS, credit, prefix_weights
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.neighbours import build, nearest_ties
-from ..kernels.patterns import count_patterns, estimate, link_patterns
+from ..kernels.patterns import count_patterns, count_ties, near_patterns
 from ..kernels.threads import in_parts
 
 Floats = NDArray[np.float64]
@@ -19,8 +22,8 @@ Floats = NDArray[np.float64]
 AGREE = 0.25
 """Standardised values this near agree. Calibrated on the CASC Census file, not derived."""
 
-MAX_KNOWN = 20
-_EM_STEPS, _EM_CHANGE = 1000, 1e-9
+_BLOCK = 1 << 17
+"""Pairs whose patterns are at hand at once."""
 
 
 def standardise(values: Floats) -> Floats:
@@ -82,7 +85,7 @@ def distance_linkage(
         distinct[by_value] = np.cumsum(changed) - 1
         weight = np.diff(np.append(starts, len(z)))
         ties = _ties(ordered[starts, :j], weight, target[rows, :j], distinct[rows])
-        shares[j - 1] = np.divide(1.0, ties, where=ties > 0, out=np.zeros(len(rows))).mean()
+        shares[j - 1] = credit(ties).mean()
     return 100.0 * shares
 
 
@@ -113,28 +116,47 @@ def probabilistic_linkage(
         Entry j - 1: only the first j attributes are used.
     """
     known = _known(original.shape[1], known)
-    if known > MAX_KNOWN:
+    if known > MOST_COLUMNS:
         raise UnsupportedError(
             f"probabilistic linkage on {known} attributes needs 2**{known} patterns",
-            hint=f"set known to at most {MAX_KNOWN}",
+            hint=f"set known to at most {MOST_COLUMNS}",
         )
     z = np.ascontiguousarray(standardise(original)[:, :known].T)
     target = standardise(masked)[:, :known]
     rows = np.arange(len(target)) if rows is None else rows
     target = np.ascontiguousarray(target[rows])
+    once = np.ones(z.shape[1], np.int64)
+
+    def counted(part: slice) -> NDArray[np.int64]:
+        counts = np.zeros(1 << known, np.int64)
+        for _, patterns in _blocks(z, target, part, agree):
+            counts += count_patterns(patterns, once, known)
+        return counts
+
     pairs = z.shape[1] * len(rows)
-    counts = sum(in_parts(lambda part: count_patterns(z, target[part], agree), len(rows), pairs))
-    weights = np.zeros(2 << known)
-    for j in range(1, known + 1):
-        folded = counts.reshape(-1, 1 << j).sum(axis=0)
-        weights[1 << j : 2 << j] = link_weights(folded, j, 1.0 / z.shape[1])
+    counts = np.sum(in_parts(counted, len(rows), pairs), axis=0)
+    weights = prefix_weights(counts, known, 1.0 / z.shape[1])
     own = rows.astype(np.int64)
-    credit = np.concatenate(
-        in_parts(
-            lambda part: link_patterns(z, target[part], own[part], agree, weights), len(rows), pairs
+
+    def linked(part: slice) -> Floats:
+        return np.concatenate(
+            [
+                credit(count_ties(patterns, once, own[block], weights))
+                for block, patterns in _blocks(z, target, part, agree)
+            ]
         )
-    )
-    return 100.0 * credit.mean(axis=0)
+
+    return 100.0 * np.concatenate(in_parts(linked, len(rows), pairs)).mean(axis=0)
+
+
+def _blocks(
+    originals: Floats, masked: Floats, part: slice, agree: float
+) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
+    """The agreement patterns of some masked records with all originals, a few at a time."""
+    step = max(1, _BLOCK // originals.shape[1])
+    for begin in range(part.start, part.stop, step):
+        block = slice(begin, min(begin + step, part.stop))
+        yield block, near_patterns(originals, masked[block], agree)
 
 
 def _ties(
@@ -150,23 +172,6 @@ def _ties(
             100 * len(own),
         )
     )
-
-
-def link_weights(counts: NDArray[np.int64], attributes: int, start: float) -> Floats:
-    """Weight of every agreement pattern, its m and u estimated by EM.
-
-    Parameters
-    ----------
-    counts : array of int, shape (2**attributes,)
-        Pairs by pattern; bit c of the pattern says that attribute c agrees.
-    attributes : int
-    start : float
-        First guess of the share of pairs that belong together.
-    """
-    seen = np.flatnonzero(counts).astype(np.uint32)
-    m, u = estimate(seen, counts[seen].astype(np.float64), attributes, start, _EM_STEPS, _EM_CHANGE)
-    bits = (np.arange(1 << attributes)[:, None] >> np.arange(attributes)) & 1
-    return np.where(bits, np.log2(m / u), np.log2((1 - m) / (1 - u))).sum(axis=1)
 
 
 def interval_disclosure(original: Floats, masked: Floats) -> Floats:

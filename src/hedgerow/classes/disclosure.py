@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.exact import deviations
 from ..kernels.measures import brier_disclosures, number_disclosures
 from .classes import SensitiveCounts
 from .counts import Counts, FloatArray
 from .groups import IntArray
-
-_SPLIT = float((1 << 27) + 1)
-"""Veltkamp's constant, which cuts a double into two halves of 26 bits."""
 
 
 def of_column(column: SensitiveCounts) -> FloatArray:
@@ -56,43 +54,6 @@ def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:
     """
     away = deviations(values, counts.totals)
     return number_disclosures(counts.counts, away[counts.values], counts.starts)
-
-
-def deviations(values: FloatArray, totals: IntArray) -> FloatArray:
-    """Values less their mean, times a power of two that brings them into [-2, 2].
-
-    The mean is exact to twice the digits of a double: neither giants that cancel
-    each other nor values far from 0 round the others away.
-
-    Parameters
-    ----------
-    values : float array, shape (n_values,)
-        NaN stays NaN.
-    totals : int64 array, shape (n_values,)
-        Records of each value.
-    """
-    known = np.isfinite(values) & (totals > 0)
-    away = np.full(len(values), np.nan)
-    if not known.any():
-        return away
-    y, n = values[known], totals[known]
-    whole = bool((y == np.rint(y)).all())
-    y = np.ldexp(y, -int(np.frexp(np.abs(y).max())[1]))
-    records = int(n.sum())
-    parts = _products(y, n)
-    mean = math.fsum(parts) / records
-    rest = math.fsum(parts + _products(np.array([-mean]), np.array([records]))) / records
-    off = (y - mean) - rest
-    if not whole:  # at the mean, but for the rounding of decimals to doubles
-        off[np.abs(off) <= np.finfo(float).eps * np.abs(y)] = 0.0
-    away[known] = off
-    return away
-
-
-def _products(values: FloatArray, times: IntArray) -> list[float]:
-    """Numbers whose sum is that of the products, exactly (for up to 2^27 times)."""
-    upper = values * _SPLIT - (values * _SPLIT - values)  # 26 bits
-    return [*(upper * times).tolist(), *((values - upper) * times).tolist()]
 
 
 def of_categories(counts: Counts, n_known: int) -> FloatArray:

@@ -29,8 +29,8 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..kernels.exact import deviations
 from .counts import Counts
-from .disclosure import deviations
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

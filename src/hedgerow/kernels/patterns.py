@@ -1,86 +1,108 @@
-"""Agreement patterns of all pairs of records, counted and never stored."""
+"""Agreement patterns of all pairs of people and records: bit c says that column c agrees."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Patterns = NDArray[np.uint32]
 
 
 @njit(cache=True, nogil=True)
-def _patterns(originals: Floats, row: Floats, within: float, out: NDArray[np.uint32]) -> None:
-    """Bit c of ``out[i]``: attribute c of original i lies within reach of `row`."""
+def _near(records: Floats, row: Floats, within: float, out: Patterns) -> None:
+    """The patterns of one person with every record: columns that lie within reach."""
     out[:] = 0
     for c in range(row.size):
-        q, bit, column = row[c], np.uint32(1 << c), originals[c]
+        q, bit, column = row[c], np.uint32(1 << c), records[c]
         for i in range(out.size):
             if abs(column[i] - q) <= within:
                 out[i] |= bit
 
 
 @njit(cache=True, nogil=True)
-def count_patterns(originals: Floats, masked: Floats, within: float) -> NDArray[np.int64]:
-    """How many pairs show each agreement pattern.
+def near_patterns(records: Floats, people: Floats, within: float) -> Patterns:
+    """Patterns of people with records, by how near their numbers lie.
 
     Parameters
     ----------
-    originals : array, shape (d, n)
-        One attribute a row.
-    masked : array, shape (m, d)
+    records : array, shape (d, n)
+        One column a row.
+    people : array, shape (m, d)
     within : float
         Largest difference that still agrees.
 
     Returns
     -------
+    array of uint32, shape (m, n)
+    """
+    made = np.empty((people.shape[0], records.shape[1]), np.uint32)
+    for row in range(people.shape[0]):
+        _near(records, people[row], within, made[row])
+    return made
+
+
+@njit(cache=True, nogil=True)
+def count_patterns(patterns: Patterns, sizes: Ints, columns: int) -> Ints:
+    """How many pairs show each pattern.
+
+    Parameters
+    ----------
+    patterns : array of uint32, shape (m, n)
+    sizes : array of int, shape (n,)
+        How many records each one stands for.
+    columns : int
+        Bits of a pattern, d.
+
+    Returns
+    -------
     array of int, shape (2**d,)
     """
-    m, d = masked.shape
-    counts = np.zeros(1 << d, np.int64)
-    patterns = np.empty(originals.shape[1], np.uint32)
-    for row in range(m):
-        _patterns(originals, masked[row], within, patterns)
-        for i in range(patterns.size):
-            counts[patterns[i]] += 1
+    counts = np.zeros(1 << columns, np.int64)
+    for row in range(patterns.shape[0]):
+        for i in range(patterns.shape[1]):
+            counts[patterns[row, i]] += sizes[i]
     return counts
 
 
 @njit(cache=True, nogil=True)
-def link_patterns(
-    originals: Floats, masked: Floats, own: NDArray[np.int64], within: float, weights: Floats
-) -> Floats:
-    """The share of its best links that each masked record has on its own original.
+def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> Ints:
+    """How many records are linked as well as each person's own, for growing knowledge.
 
     Parameters
     ----------
-    originals, masked, within
-        As for `count_patterns`.
+    patterns : array of uint32, shape (m, n)
+    sizes : array of int, shape (n,)
+        How many records each one stands for.
     own : array of int, shape (m,)
-        The original that belongs to each masked record.
+        Where each person's own record is.
     weights : array, shape (2**(d + 1),)
-        Link weight of pattern p over the first j attributes, at ``2**j + p``.
+        Weight of pattern p over the first j columns, at ``2**j + p``.
 
     Returns
     -------
-    array, shape (m, d)
-        For the first 1, ..., d attributes: 1/t when the own original is among the
-        t originals of the largest weight, else 0.
+    array of int, shape (m, d)
+        For the first 1, ..., d columns; 0 where another record has more weight.
     """
-    m, d = masked.shape
-    credit = np.zeros((m, d))
-    patterns = np.empty(originals.shape[1], np.uint32)
+    d = 0
+    while (2 << d) < weights.size:
+        d += 1
+    m = patterns.shape[0]
+    found = np.zeros((m, d), np.int64)
     count, seen = np.zeros(1 << d, np.int64), np.empty(1 << d, np.uint32)
     for row in range(m):
-        _patterns(originals, masked[row], within, patterns)
         distinct = 0
-        for i in range(patterns.size):
-            p = patterns[i]
+        for i in range(patterns.shape[1]):
+            p = patterns[row, i]
             if count[p] == 0:
                 seen[distinct] = p
                 distinct += 1
-            count[p] += 1
-        mine = patterns[own[row]]
+            count[p] += sizes[i]
+        mine = patterns[row, own[row]]
         for j in range(1, d + 1):
             size = np.uint32(1 << j)
             low = np.uint32(size - 1)
@@ -88,23 +110,25 @@ def link_patterns(
             for s in range(distinct):
                 weight = weights[size + (seen[s] & low)]
                 if weight > best:
-                    ties = -1
+                    ties = 0
                     break
                 if weight == best:
                     ties += count[seen[s]]
-            if ties > 0:
-                credit[row, j - 1] = 1.0 / ties
+            found[row, j - 1] = ties
         for s in range(distinct):
             count[seen[s]] = 0
-    return credit
+    return found
 
 
 @njit(cache=True, nogil=True)
 def estimate(
-    bits: NDArray[np.uint32],
+    bits: Patterns,
     counts: Floats,
-    attributes: int,
-    start: float,
+    m: Floats,
+    u: Floats,
+    belong: float,
+    fixed_m: Any,
+    fixed_rest: bool,
     steps: int,
     change: float,
 ) -> tuple[Floats, Floats]:
@@ -113,24 +137,30 @@ def estimate(
     Parameters
     ----------
     bits : array of uint32, shape (patterns,)
-        The patterns that occur; bit c says that attribute c agrees.
+        The patterns that occur.
     counts : array, shape (patterns,)
         Pairs of each pattern.
-    attributes : int
-    start : float
+    m, u : arrays, shape (d,)
+        First guess of how often a column agrees among pairs that belong together,
+        and among the others.
+    belong : float
         First guess of the share of pairs that belong together.
+    fixed_m : array of bool, shape (d,)
+        Columns whose m is known.
+    fixed_rest : bool
+        Whether u and `belong` are known.
     steps : int
         Most rounds.
     change : float
         Stop when no probability moves by more.
     """
-    p, m, u = start, np.full(attributes, 0.9), np.full(attributes, 0.1)
-    total = counts.sum()
+    m, u = m.copy(), u.copy()
+    columns, total = m.size, counts.sum()
     for _ in range(steps):
-        matched, agree_m, agree_u = 0.0, np.zeros(attributes), np.zeros(attributes)
+        matched, agree_m, agree_u = 0.0, np.zeros(columns), np.zeros(columns)
         for i in range(bits.size):
-            a, b = p, 1.0 - p
-            for c in range(attributes):
+            a, b = belong, 1.0 - belong
+            for c in range(columns):
                 if bits[i] >> np.uint32(c) & np.uint32(1):
                     a *= m[c]
                     b *= u[c]
@@ -139,17 +169,22 @@ def estimate(
                     b *= 1.0 - u[c]
             mine = counts[i] * a / max(a + b, 1e-300)
             matched += mine
-            for c in range(attributes):
+            for c in range(columns):
                 if bits[i] >> np.uint32(c) & np.uint32(1):
                     agree_m[c] += mine
                     agree_u[c] += counts[i] - mine
-        p = matched / total
         moved = 0.0
-        for c in range(attributes):
-            new_m = min(max(agree_m[c] / max(matched, 1e-300), 1e-6), 1.0 - 1e-6)
-            new_u = min(max(agree_u[c] / max(total - matched, 1e-300), 1e-6), 1.0 - 1e-6)
-            moved = max(moved, abs(new_m - m[c]), abs(new_u - u[c]))
-            m[c], u[c] = new_m, new_u
+        for c in range(columns):
+            if not fixed_m[c]:
+                new = min(max(agree_m[c] / max(matched, 1e-300), 1e-6), 1.0 - 1e-6)
+                moved = max(moved, abs(new - m[c]))
+                m[c] = new
+            if not fixed_rest:
+                new = min(max(agree_u[c] / max(total - matched, 1e-300), 1e-6), 1.0 - 1e-6)
+                moved = max(moved, abs(new - u[c]))
+                u[c] = new
+        if not fixed_rest:
+            belong = matched / total
         if moved < change:
             break
     return m, u

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes import group
 from ..kernels.rollup import merge_groups
 
 Ints = NDArray[np.int64]
@@ -181,13 +182,11 @@ class Lattice:
 
     def _by_columns(self, node: Node) -> NodeClasses:
         """The same for keys wider than 64 bits."""
-        labels = self.labels(node, np.arange(len(self.codes)))
-        _, first, group = np.unique(labels, axis=0, return_index=True, return_inverse=True)
-        group = group.ravel()
-        hist = np.zeros((len(first), self.hist.shape[1]), dtype=np.int64)
-        np.add.at(hist, group, self.hist)
-        size = np.bincount(group, weights=self.size, minlength=len(first)).astype(np.int64)
-        return NodeClasses(first, size, hist)
+        found = group(list(self.labels(node, np.arange(len(self.codes))).T))
+        hist = np.zeros((found.n_groups, self.hist.shape[1]), dtype=np.int64)
+        np.add.at(hist, found.labels, self.hist)
+        size = np.bincount(found.labels, weights=self.size).astype(np.int64)
+        return NodeClasses(found.first, size, hist)
 
     def labels(self, node: Node, rows: Ints) -> Ints:
         """Labels (rows x columns) of base groups at a node."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..classes import Counts, group
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
@@ -299,7 +300,6 @@ def _averages(values: Floats, groups: Groups) -> Floats:
 
 def _modes(codes: Groups, groups: Groups, categories: int) -> Groups:
     """Most frequent code of every group; the first in the column's order among equals."""
-    keys, counts = np.unique(groups * categories + codes, return_counts=True)
-    best = np.lexsort((keys, -counts, keys // categories))
-    first = np.flatnonzero(np.diff(keys[best] // categories, prepend=-1))
-    return np.asarray(keys[best][first] % categories)
+    counts = Counts.of(group([groups]), codes, categories)
+    best = np.lexsort((counts.values, -counts.counts, counts.groups))
+    return np.asarray(counts.values[best][counts.starts[:-1]])

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..classes import group as by_codes
 from ..errors import InfeasibleError, ParameterError
 from ..plan.masking import MaskedColumn
 from ..schema import Schema
@@ -199,13 +200,8 @@ def _fill_up(now: Codes, absent: Codes, k: int) -> None:
 
 def _groups(codes: Codes) -> tuple[Codes, Codes]:
     """Group of every row and size of every group, groups in sorted order."""
-    order = np.lexsort(codes.T[::-1])
-    ranked = codes[order]
-    new = np.ones(len(codes), bool)
-    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    group = np.empty(len(codes), np.int64)
-    group[order] = np.cumsum(new) - 1
-    return group, np.bincount(group)
+    found = by_codes(list(codes.T))
+    return found.labels.astype(np.int64), found.sizes.copy()
 
 
 def _by_cost(costs: list[float]) -> Iterator[list[int]]:

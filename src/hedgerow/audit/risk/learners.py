@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...classes import Counts, FloatArray, IntArray
-from ..design_matrix import Known, distances
+from ..design_matrix import Known, distance_blocks, nearest_of
 from ..released_values import ReleasedColumn
 
 LEARNERS = ("tree", "gradient boosting", "nearest", "linear")
-_BLOCK = 1 << 22
 
 
 def estimator(learner: str, number: bool, classes: int = 2, random_state: int = 0) -> Any:
@@ -116,27 +115,10 @@ def nearest(
     else:
         table = np.zeros((counts.n_groups, counts.n_values), np.float32)
         table[counts.groups, counts.values] = counts.counts
-    for part, closest in nearest_sets(released, rows, people):
+    for part, columns in distance_blocks(released, people, rows):
+        closest = nearest_of(columns).astype(np.float64)
         if number:
             out[part] = (closest @ sums) / (closest @ counts.sizes)
         else:
             out[part] = (closest @ table).argmax(axis=1)
-    return out
-
-
-def nearest_sets(
-    released: Sequence[ReleasedColumn],
-    rows: IntArray,
-    people: Known,
-    score: Callable[[list[npt.NDArray[np.float32]]], npt.NDArray[np.float32]] | None = None,
-) -> list[tuple[slice, npt.NDArray[np.float64]]]:
-    """For blocks of people the released rows at the smallest distance, as 0/1 matrices."""
-    step = max(1, _BLOCK // max(len(rows), 1))
-    out = []
-    for begin in range(0, len(people), step):
-        part = slice(begin, min(begin + step, len(people)))
-        columns = distances(released, people.part(part), rows)
-        total = score(columns) if score else np.sum(columns, axis=0)
-        smallest = total.min(axis=1, keepdims=True)
-        out.append((part, (total <= smallest + 1e-6).astype(np.float64)))
     return out

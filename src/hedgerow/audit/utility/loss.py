@@ -75,7 +75,7 @@ def _true_width(pair: Pair, column: ReleasedColumn) -> float:
     span = float(original.values[-1] - original.values[0]) if original.n_values else 0.0
     if span == 0 or np.array_equal(y, column.lo[column.codes], equal_nan=True):
         return 0.0
-    labels, known = pair.classes.labels, np.isfinite(y)
+    labels, known = pair.classes.labels.astype(np.intp), np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
     np.minimum.at(lo, labels[known], y[known])
     np.maximum.at(hi, labels[known], y[known])
