@@ -15,7 +15,7 @@ from hedgerow.audit import json_schema
 from hedgerow.audit.joined import join
 from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.subject import Subject
-from hedgerow.audit.utility.loss import penalty
+from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.table import read
 
@@ -43,7 +43,7 @@ def test_rows_of_a_release_may_stand_in_any_order(people, schema, release):
     straight = pair_up(people, Subject(read(release), schema))
     order = np.random.default_rng(5).permutation(len(people))
     turned = pair_up(people, Subject(read(release.iloc[order]), schema, rows=order))
-    assert penalty(straight) == pytest.approx(penalty(turned))
+    assert certainty_penalty(straight) == pytest.approx(certainty_penalty(turned))
     assert (straight.rows == turned.rows).all()
     with pytest.raises(InputError, match="another table"):
         pair_up(people.head(100), Subject(read(release), schema, rows=order))
@@ -170,7 +170,7 @@ def test_a_false_category_loses_all_its_certainty():
     people = pd.DataFrame({"job": ["cook", "nurse", "smith", "clerk"] * 5, "pay": range(20)})
     release = people.assign(job=["nurse", *people["job"][1:]])
     pair = pair_up(people, Subject(read(release), hr.Schema(quasi=["job"], sensitive=["pay"])))
-    assert penalty(pair) == {"job": pytest.approx(1 / 20)}
+    assert certainty_penalty(pair) == {"job": pytest.approx(1 / 20)}
 
 
 def test_sensitive_numbers_released_as_ranges_are_read_at_their_middle(tmp_path):

@@ -23,7 +23,7 @@ from ..table import Table, read
 from .pairing import Pair, align, pair_up
 from .risk.linkage import linking_attacks
 from .subject import of_fitted
-from .utility.loss import penalty
+from .utility.loss import certainty_penalty
 from .utility.queries import range_queries
 
 DISCLOSURES = {
@@ -458,7 +458,7 @@ def _figures(
 
 
 def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
-    ncp = float(np.mean(list(penalty(pair).values())))
+    ncp = float(np.mean(list(certainty_penalty(pair).values())))
     altered = pair.yardstick == "linkage"
     linked = None
     if altered or axes.linkage:

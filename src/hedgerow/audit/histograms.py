@@ -10,7 +10,7 @@ from ..classes import FloatArray, IntArray
 from ..notation import moment, number
 from .pairing import Pair
 from .released_values import ReleasedColumn
-from .utility.distributions import spread
+from .utility.distributions import value_shares
 
 BINS = 20
 TOP = 12
@@ -23,7 +23,7 @@ def histograms(pair: Pair) -> dict[str, dict[str, Any]]:
 
 
 def _numbers(column: ReleasedColumn) -> dict[str, Any]:
-    values, before, after = spread(column)
+    values, before, after = value_shares(column)
     if not len(values):
         return {"labels": [], "before": [], "after": []}
     edges = np.linspace(values[0], values[-1], min(BINS, max(len(values) - 1, 1)) + 1)

@@ -36,14 +36,8 @@ class Measure:
         return asdict(self)
 
 
-def _m(
-    name: str, title: str, better: str, low: float | None, high: float | None, formula: str
-) -> Measure:
-    return Measure(name, title, better, low, high, formula)
-
-
 RISK = (
-    _m(
+    Measure(
         "k",
         "k (smallest class)",
         "higher",
@@ -51,7 +45,7 @@ RISK = (
         None,
         "records of the smallest class of equal released quasi-identifiers; missing equals missing",
     ),
-    _m(
+    Measure(
         "wildcard_k",
         "k when * and missing match anything",
         "higher",
@@ -59,8 +53,10 @@ RISK = (
         None,
         "fewest records that could be in one class when suppressed cells match every value",
     ),
-    _m("unique_share", "share of unique records", "lower", 0, 1, "records in classes of one / n"),
-    _m(
+    Measure(
+        "unique_share", "share of unique records", "lower", 0, 1, "records in classes of one / n"
+    ),
+    Measure(
         "highest",
         "highest re-identification risk",
         "lower",
@@ -68,7 +64,7 @@ RISK = (
         1,
         "max of 1/f (prosecutor) or 1/F (journalist): f records, F people of the class",
     ),
-    _m(
+    Measure(
         "average",
         "average re-identification risk",
         "lower",
@@ -76,7 +72,7 @@ RISK = (
         1,
         "mean of the records' risks; for the marketer the expected share re-identified",
     ),
-    _m(
+    Measure(
         "above",
         "share of records at risk",
         "lower",
@@ -84,7 +80,7 @@ RISK = (
         1,
         "records whose risk is above the threshold / n",
     ),
-    _m(
+    Measure(
         "distinct_l",
         "distinct l-diversity",
         "higher",
@@ -92,7 +88,7 @@ RISK = (
         None,
         "fewest different values in a class",
     ),
-    _m(
+    Measure(
         "entropy_l",
         "entropy l-diversity",
         "higher",
@@ -100,7 +96,7 @@ RISK = (
         None,
         "min over classes of exp(-sum p ln p)",
     ),
-    _m(
+    Measure(
         "recursive_c",
         "recursive (c,l)-diversity",
         "lower",
@@ -108,7 +104,7 @@ RISK = (
         None,
         "max over classes of r1 / (r_l + ... + r_m), l the distinct l; undefined at l = 1",
     ),
-    _m(
+    Measure(
         "alpha",
         "largest share of one value (alpha)",
         "lower",
@@ -116,7 +112,7 @@ RISK = (
         1,
         "max over classes and values of p",
     ),
-    _m(
+    Measure(
         "t_equal",
         "t-closeness, equal distances",
         "lower",
@@ -124,7 +120,7 @@ RISK = (
         1,
         "max over classes of sum |p - P| / 2",
     ),
-    _m(
+    Measure(
         "t_ordered",
         "t-closeness, ordered distances",
         "lower",
@@ -132,7 +128,7 @@ RISK = (
         1,
         "max over classes of sum |CDF - public CDF| / (m - 1)",
     ),
-    _m(
+    Measure(
         "t_hierarchical",
         "t-closeness, hierarchical distances",
         "lower",
@@ -140,8 +136,8 @@ RISK = (
         1,
         "max over classes of the mass moved over each node times its height / H",
     ),
-    _m("basic_beta", "basic beta-likeness", "lower", 0, None, "max of (p - P) / P"),
-    _m(
+    Measure("basic_beta", "basic beta-likeness", "lower", 0, None, "max of (p - P) / P"),
+    Measure(
         "enhanced_beta",
         "enhanced beta-likeness",
         "lower",
@@ -149,7 +145,7 @@ RISK = (
         None,
         "max over values of min(beta, -ln P)",
     ),
-    _m(
+    Measure(
         "delta",
         "delta-disclosure",
         "lower",
@@ -157,7 +153,7 @@ RISK = (
         None,
         "max of |ln(p / P)| over the values of a class",
     ),
-    _m(
+    Measure(
         "rsd",
         "relative squared distance (RSD) of the papers, mean over classes",
         "higher",
@@ -165,7 +161,7 @@ RISK = (
         1,
         "class SSE around its mean / SSE around the public mean; categories: Brier scores",
     ),
-    _m(
+    Measure(
         "disclosure",
         "disclosure",
         "lower",
@@ -174,7 +170,7 @@ RISK = (
         "the part of the squared error of guessing from public totals that guessing from the "
         "class takes off; categories: Brier scores.",
     ),
-    _m(
+    Measure(
         "covariance_p",
         "covariance test, p-value",
         "higher",
@@ -182,7 +178,7 @@ RISK = (
         1,
         "chi-squared tail of (n-1)(log|C| - log|C_t| + tr(C_t C^-1) - r), r(r+1)/2 degrees of freedom",
     ),
-    _m(
+    Measure(
         "matching",
         "matching",
         "lower",
@@ -190,7 +186,7 @@ RISK = (
         1,
         "share of people whose value the class's best guess hits within 5, 10, 20%",
     ),
-    _m(
+    Measure(
         "success",
         "attack success",
         "lower",
@@ -198,7 +194,7 @@ RISK = (
         1,
         "share of attacked people the attack is right about",
     ),
-    _m(
+    Measure(
         "over_control",
         "success over the control",
         "lower",
@@ -206,7 +202,7 @@ RISK = (
         1,
         "(success - control) / (1 - control)",
     ),
-    _m(
+    Measure(
         "over_public",
         "success over public totals",
         "lower",
@@ -214,7 +210,7 @@ RISK = (
         1,
         "(success - baseline) / (1 - baseline)",
     ),
-    _m(
+    Measure(
         "relative_error",
         "error of the attack",
         "higher",
@@ -222,7 +218,7 @@ RISK = (
         None,
         "mean absolute error / that of guessing the public mean",
     ),
-    _m(
+    Measure(
         "explained",
         "variance explained by the attack",
         "lower",
@@ -233,7 +229,7 @@ RISK = (
 )
 
 LINKAGE = (
-    _m(
+    Measure(
         "linked",
         "people linked with their record",
         "lower",
@@ -241,7 +237,7 @@ LINKAGE = (
         1,
         "share of people whose own record is nearest to what is known of them; t ties count 1/t",
     ),
-    _m(
+    Measure(
         "dld",
         "distance linkage disclosure (DLD)",
         "lower",
@@ -249,7 +245,7 @@ LINKAGE = (
         100,
         "per cent of released records whose nearest original is their own, 1 to known columns",
     ),
-    _m(
+    Measure(
         "pld",
         "probabilistic linkage disclosure (PLD)",
         "lower",
@@ -257,7 +253,7 @@ LINKAGE = (
         100,
         "the same by Fellegi and Sunter's weights of agreeing columns",
     ),
-    _m(
+    Measure(
         "id",
         "interval disclosure (ID)",
         "lower",
@@ -265,8 +261,8 @@ LINKAGE = (
         100,
         "per cent of originals within 1 to 10% of the ranks around their released value",
     ),
-    _m("dr", "disclosure risk (DR)", "lower", 0, 100, "DLD / 4 + PLD / 4 + ID / 2"),
-    _m(
+    Measure("dr", "disclosure risk (DR)", "lower", 0, 100, "DLD / 4 + PLD / 4 + ID / 2"),
+    Measure(
         "il",
         "information loss (IL)",
         "lower",
@@ -274,11 +270,11 @@ LINKAGE = (
         None,
         "mean relative change of cells, means, covariances, variances, correlations, per cent",
     ),
-    _m("score", "score", "lower", 0, None, "IL / 2 + DR / 2"),
+    Measure("score", "score", "lower", 0, None, "IL / 2 + DR / 2"),
 )
 
 UTILITY = (
-    _m(
+    Measure(
         "ncp",
         "normalised certainty penalty",
         "lower",
@@ -286,7 +282,7 @@ UTILITY = (
         1,
         "mean over cells of (hi-lo)/(max-min) or (categories-1)/(domain-1)",
     ),
-    _m(
+    Measure(
         "discernibility",
         "discernibility",
         "lower",
@@ -294,9 +290,9 @@ UTILITY = (
         1,
         "(sum of class sizes squared + suppressed * n) / n^2",
     ),
-    _m("average_class_size", "average class size", "lower", 1, None, "records / classes"),
-    _m("c_avg", "average class size over k", "lower", 1, None, "records / classes / k"),
-    _m(
+    Measure("average_class_size", "average class size", "lower", 1, None, "records / classes"),
+    Measure("c_avg", "average class size over k", "lower", 1, None, "records / classes / k"),
+    Measure(
         "entropy_loss",
         "non-uniform entropy",
         "lower",
@@ -304,7 +300,7 @@ UTILITY = (
         1,
         "-sum log2 P(value | cell) / -sum log2 P(value)",
     ),
-    _m(
+    Measure(
         "cells_changed",
         "cells changed",
         "lower",
@@ -312,11 +308,15 @@ UTILITY = (
         1,
         "quasi-identifier cells not released as they were",
     ),
-    _m("cells_suppressed", "cells suppressed", "lower", 0, 1, "cells released as * or emptied"),
-    _m("rows_suppressed", "rows suppressed", "lower", 0, 1, "original rows that were left out"),
-    _m("total_variation", "total variation", "lower", 0, 1, "sum |p - q| / 2"),
-    _m("kolmogorov_smirnov", "Kolmogorov-Smirnov", "lower", 0, 1, "max |CDF - CDF|"),
-    _m(
+    Measure(
+        "cells_suppressed", "cells suppressed", "lower", 0, 1, "cells released as * or emptied"
+    ),
+    Measure(
+        "rows_suppressed", "rows suppressed", "lower", 0, 1, "original rows that were left out"
+    ),
+    Measure("total_variation", "total variation", "lower", 0, 1, "sum |p - q| / 2"),
+    Measure("kolmogorov_smirnov", "Kolmogorov-Smirnov", "lower", 0, 1, "max |CDF - CDF|"),
+    Measure(
         "wasserstein",
         "Wasserstein distance",
         "lower",
@@ -324,7 +324,7 @@ UTILITY = (
         1,
         "integral of |CDF - CDF| / (max - min)",
     ),
-    _m(
+    Measure(
         "mean_difference",
         "change of pairwise dependence",
         "lower",
@@ -332,7 +332,7 @@ UTILITY = (
         1,
         "mean |before - after| of |correlation|, correlation ratio, uncertainty coefficient",
     ),
-    _m(
+    Measure(
         "range",
         "error of counting queries",
         "lower",
@@ -340,8 +340,10 @@ UTILITY = (
         None,
         "|estimate - truth| / max(truth, n/1000)",
     ),
-    _m("group_by", "error of averages by group", "lower", 0, None, "|estimate - truth| / |truth|"),
-    _m(
+    Measure(
+        "group_by", "error of averages by group", "lower", 0, None, "|estimate - truth| / |truth|"
+    ),
+    Measure(
         "mape",
         "mean absolute percentage error",
         "lower",
@@ -349,7 +351,7 @@ UTILITY = (
         None,
         "mean |guess - y| / |y| over y != 0",
     ),
-    _m(
+    Measure(
         "relative_mae",
         "mean absolute error over the mean",
         "lower",
@@ -357,8 +359,8 @@ UTILITY = (
         None,
         "mean |guess - y| / mean |y|",
     ),
-    _m("r2", "R squared", "higher", None, 1, "1 - SSE / SST on the test fold"),
-    _m("accuracy", "accuracy", "higher", 0, 1, "share of the test fold predicted right"),
+    Measure("r2", "R squared", "higher", None, 1, "1 - SSE / SST on the test fold"),
+    Measure("accuracy", "accuracy", "higher", 0, 1, "share of the test fold predicted right"),
 )
 
 MEASURES = {measure.name: measure for measure in (*RISK, *LINKAGE, *UTILITY)}

@@ -30,7 +30,7 @@ def pair():
 
 def test_certainty_penalty_by_hand(pair):
     # age: 10/40 and 20/40, two people each; job: 1/2 of the domain of three, and all of it
-    assert loss.penalty(pair) == {
+    assert loss.certainty_penalty(pair) == {
         "age": pytest.approx((0.25 + 0.5) / 2),
         "job": pytest.approx((0.5 + 1.0) / 2),
     }
@@ -38,10 +38,10 @@ def test_certainty_penalty_by_hand(pair):
 
 def test_means_count_the_true_extent_of_their_class():
     means = PEOPLE.assign(age=[25.0, 25.0, 50.0, 50.0])
-    assert loss.penalty(align(PEOPLE, means, Schema(quasi=["age"]))) == {
+    assert loss.certainty_penalty(align(PEOPLE, means, Schema(quasi=["age"]))) == {
         "age": pytest.approx(0.375)
     }
-    assert loss.penalty(align(PEOPLE, PEOPLE, SCHEMA))["age"] == 0.0
+    assert loss.certainty_penalty(align(PEOPLE, PEOPLE, SCHEMA))["age"] == 0.0
 
 
 def test_entropy_loss_by_hand(pair):

@@ -20,7 +20,7 @@ _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""
 
 
-def spread(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
+def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Values, original shares and released shares of a numeric column, missing left out.
 
     A released range spreads its rows evenly over the original values inside it
@@ -69,7 +69,7 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
 def column_distances(column: ReleasedColumn) -> dict[str, float]:
     """The distances of one released quasi-identifier from the original column."""
     if column.is_number:
-        return number_distances(*spread(column))
+        return number_distances(*value_shares(column))
     before = column.original.counts() / max(len(column.original.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)
     return {"total_variation": float(np.abs(after - before).sum() / 2)}

@@ -11,7 +11,7 @@ from ..pairing import Pair
 from ..released_values import ReleasedColumn
 
 
-def penalty(pair: Pair) -> dict[str, float]:
+def certainty_penalty(pair: Pair) -> dict[str, float]:
     """Normalised certainty penalty of each column (ARX calls one minus it granularity).
 
     Of each cell the width as a share of the domain: (hi - lo) / (max - min) for
@@ -130,7 +130,7 @@ def entropy_loss(column: ReleasedColumn) -> float:
     return float(lost / held) if held > 0 else 0.0
 
 
-def cells(pair: Pair) -> dict[str, Any]:
+def changed_cells(pair: Pair) -> dict[str, Any]:
     """Share of quasi-identifier cells that were changed at all, and that were suppressed."""
     changed, suppressed = {}, {}
     for column in pair.released_quasi:
@@ -153,8 +153,8 @@ def cells(pair: Pair) -> dict[str, Any]:
 
 def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
     """Every loss of the release."""
-    columns, bits = penalty(pair), {e.name: entropy_loss(e) for e in pair.released_quasi}
-    edited = cells(pair)
+    columns, bits = certainty_penalty(pair), {e.name: entropy_loss(e) for e in pair.released_quasi}
+    edited = changed_cells(pair)
     return {
         "ncp": float(np.mean(list(columns.values()))),
         "discernibility": discernibility(pair),
