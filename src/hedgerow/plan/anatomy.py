@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .codec import register
-from .records import Recoding
+from .records import RANDOM, Recoding
 
 
 @register
@@ -32,6 +32,10 @@ class Anatomize(Recoding):
     sensitive: str
     l: float
     groups: int
+
+    def relations(self) -> Mapping[str, str]:
+        """A number in place of the sensitive value."""
+        return {self.sensitive: RANDOM}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..hierarchy import TOP
 from ..notation import Cell
 from .codec import register
-from .records import PRIVATE, Contradiction, PlanColumn, Recoding
+from .records import MAPPED, PRIVATE, Contradiction, PlanColumn, Recoding
 
 Released = str | float | None
 
@@ -38,6 +38,8 @@ class ColumnMap(PlanColumn):
     missing : str, float or None
         What a missing value becomes; None leaves it missing.
     """
+
+    relation: ClassVar[str] = MAPPED
 
     cuts: tuple[float, ...] = field(default=(), metadata=PRIVATE)
     categories: tuple[str, ...] = field(default=(), metadata=PRIVATE)

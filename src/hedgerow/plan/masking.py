@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..errors import UnsupportedError
 from .codec import register
-from .records import PlanColumn, Recoding
+from .records import LEFT_OUT, RANDOM, PlanColumn, Recoding
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,11 @@ class Mask(Recoding):
     def yardstick(self) -> str:
         """What judges a release; see `Recoding`."""
         return self.judged_by
+
+    def relations(self) -> Mapping[str, str]:
+        """Cells that were left out are the same or missing; others are anything."""
+        relation = LEFT_OUT if self.judged_by == "classes" else RANDOM
+        return {column.name: relation for column in self.columns}
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""

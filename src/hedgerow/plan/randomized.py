@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .codec import register
-from .records import PRIVATE, Contradiction, PlanColumn, Recoding
+from .records import PRIVATE, RANDOM, Contradiction, PlanColumn, Recoding
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Randomized(PlanColumn):
     cuts : tuple of float
         For numbers and dates: values in the half-open interval i have the category i.
     """
+
+    relation: ClassVar[str] = RANDOM
 
     categories: tuple[str | float | None, ...] = ()
     p: float = 1.0

@@ -21,9 +21,24 @@ class Contradiction(ValueError):
     """A record whose fields do not fit together; the message holds no value of a person."""
 
 
+UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = [
+    "unchanged",
+    "covers",
+    "mapped",
+    "left-out",
+    "random",
+]
+"""How a released cell relates to the original it stands for, so that releases can be verified:
+it is the same; it covers it, and is that of its group; the column's map gives it; it is the same
+or missing; chance or the whole table gives it."""
+
+
 @dataclass(frozen=True)
 class PlanColumn:
     """A column as the plan knows it."""
+
+    relation: ClassVar[str] = UNCHANGED
+    """How a released cell relates to its original."""
 
     name: str
     role: str
@@ -68,6 +83,10 @@ class Recoding:
         """The columns that are recoded, with their kinds in the original table."""
         return ()
 
+    def relations(self) -> Mapping[str, str]:
+        """Per column that does not stay as it is, how a released cell relates to its original."""
+        return {column.name: column.relation for column in self.recoded()}
+
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
         """Per recoded column what its released cells stand for; nothing where a cell says it."""
         return {}
@@ -85,6 +104,8 @@ class Recoding:
 @dataclass(frozen=True)
 class Recoded(PlanColumn):
     """A quasi-identifier with its released cells, each distinct cell once."""
+
+    relation: ClassVar[str] = COVERS
 
     style: str = "range"
     cells: tuple[Cell, ...] = field(default=(), metadata=PRIVATE)

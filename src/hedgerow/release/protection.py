@@ -85,7 +85,6 @@ def protect(
         method=fitted,
         original=table,
         table=table.restore(replaced, drop=dropped),
-        recoded=tuple(made.columns),
         pseudonyms=kept,
     )
     step("verifying")

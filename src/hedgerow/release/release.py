@@ -60,7 +60,6 @@ class Release:
         method: Method,
         original: Table,
         table: Any,
-        recoded: tuple[str, ...],
         pseudonyms: tuple[str, ...] = (),
         rows: IntArray | None = None,
     ) -> None:
@@ -69,7 +68,6 @@ class Release:
         self.schema = schema
         self.method = method
         self.original = original
-        self.recoded = recoded
         self.pseudonyms = pseudonyms
         self.released = read(table)
         self._rows = rows
@@ -119,7 +117,6 @@ class Release:
             self.plan,
             self.original,
             self.released,
-            recoded=self.recoded,
             pseudonyms=self.pseudonyms,
             rows=self._rows,
             tell=telling(progress),

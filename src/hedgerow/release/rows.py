@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..guarantees import Check
 from ..kernels.threads import windows
 from ..key import Key
-from ..plan import Plan
+from ..plan import Recoding
+from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
 from ..table import Table
 from ..table.rowhash import RowHasher, RowSums, value_class
-from .plain import plainly
+from .plain import Made, plainly
 from .plain.recipe import taken
 
 WINDOW = 1 << 16
@@ -35,23 +38,25 @@ class ExpectedRows:
     ----------
     classes : mapping of str to str
         The released columns in order, and the class by which each is compared.
-    mapped : tuple of str
-        The columns whose released values the plan gives.
-    drawn : tuple of str
-        The columns whose released values chance or the whole table gives: they are expected to
-        be those of the table that was verified.
+    relations : mapping of str to str
+        How the cells of each column relate to their originals (`plan.records`).
+    key : Key
     sums : RowSums
     """
 
     classes: Mapping[str, str]
-    mapped: tuple[str, ...]
-    drawn: tuple[str, ...]
+    relations: Mapping[str, str]
     key: Key
     sums: RowSums
 
+    @property
+    def recoded(self) -> list[str]:
+        """The columns that are not as they were; groups are made of these."""
+        return [name for name, relation in self.relations.items() if relation != UNCHANGED]
+
     def hasher(self) -> RowHasher:
         """What sums the rows of another table in the same way."""
-        return RowHasher(self.classes, self.key, (*self.mapped, *self.drawn))
+        return RowHasher(self.classes, self.key, signed=self.recoded)
 
     def checks(self, found: RowSums) -> list[Check]:
         """Whether the rows of a table are these; columns at fault are named."""
@@ -60,74 +65,70 @@ class ExpectedRows:
             for name, a, b in zip(self.classes, self.sums.columns, found.columns, strict=True)
             if a != b
         ]
-        moved = not odd and self.sums.whole != found.whole
-        unmapped = [name for name in odd if name in self.mapped]
-        changed = [name for name in odd if name not in self.mapped]
-        made = [none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")]
-        if self.mapped:
-            words = "columns with cells that the plan does not make: "
-            made.append(none("mapped", len(unmapped), words + _list(unmapped)))
-        made.append(
-            Check(
-                "whole rows",
-                "as expected",
-                "as expected" if self.sums.whole == found.whole else "different",
-                self.sums.whole == found.whole,
-                "each column holds the right values, but not in the right rows" if moved else "",
-            )
-        )
-        return made
+        made = {name for name, r in self.relations.items() if r in (COVERS, MAPPED, LEFT_OUT)}
+        changed = [name for name in odd if name not in made]
+        unmapped = [name for name in odd if name in made]
+        same = self.sums.whole == found.whole
+        checks = [
+            none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")
+        ]
+        if made:
+            words = f"columns with cells that the plan does not make: {_list(unmapped)}"
+            checks.append(none("mapped", len(unmapped), words))
+        moved = "each column holds the right values, but not in the right rows"
+        reached, detail = ("as expected", "") if same else ("different", "" if odd else moved)
+        return [*checks, Check("whole rows", "as expected", reached, same, detail)]
 
 
 def compare(
-    plan: Plan,
+    recoding: Recoding,
     original: Table,
     released: Table,
-    names: Sequence[str],
-    drawn: Sequence[str],
+    relations: Mapping[str, str],
     rows: NDArray[np.int64] | None,
     tell: Tell,
 ) -> tuple[ExpectedRows, list[Check]]:
-    """Hold a released table against its original and the plan.
+    """Hold a released table against its original and what was done to it.
+
+    What chance gives is expected to be what stands in the released table; every other cell is
+    derived from the original.
 
     Parameters
     ----------
-    plan : Plan
+    recoding : Recoding
     original, released : Table
-    names : sequence of str
-        The released columns, which both tables have.
-    drawn : sequence of str
-        Columns that were replaced; those that the plan recodes by itself are checked by it.
+    relations : mapping of str to str
+        The released columns in order, and how each relates to its original.
     rows : int64 array of shape (n_rows,), or None
         The original row behind each released one; None where their order is the same.
     tell : callable
         Told how far it is.
     """
-    recipe = plainly(plan.recoding, original)
-    given = recipe.classes if recipe else {}
-    drawn = tuple(n for n in names if n in drawn and n not in given)
+    recipe = plainly(recoding, original)
     classes = {
-        n: given.get(n) or value_class((released if n in drawn else original).arrow.column(n).type)
-        for n in names
+        name: recipe.classes[name]
+        if recipe and name in recipe.classes
+        else value_class((released if relation == RANDOM else original).arrow.column(name).type)
+        for name, relation in relations.items()
     }
-    mapped = tuple(n for n in names if n in given)
-    expected = ExpectedRows(classes, mapped, drawn, Key.new(), RowSums(0, 0, ()))
+    expected = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
     hasher = expected.hasher()
 
     def work(part: slice) -> tuple[RowSums, RowSums, Mapping[str, int]]:
         mine = part if rows is None else rows[part]
-        after = {n: taken(released.arrow.column(n), part) for n in names}
-        made = recipe.recode(mine) if recipe else None
-        before = {
-            n: after[n]
-            if n in drawn
-            else made.columns[n]
-            if made and n in given
-            else taken(original.arrow.column(n), mine)
-            for n in names
-        }
-        sums = hasher.add_both(list(before.values()), list(after.values()))
-        return (*sums, made.uncovered if made else {})
+        made = recipe.recode(mine) if recipe else Made({}, {})
+        before, after = [], []
+        for name, relation in relations.items():
+            cells = taken(released.arrow.column(name), part)
+            after.append(cells)
+            if relation == RANDOM:
+                before.append(cells)
+            elif name in made.columns:
+                before.append(made.columns[name])
+            else:
+                old = taken(original.arrow.column(name), mine)
+                before.append(_emptied(old, cells) if relation == LEFT_OUT else old)
+        return (*hasher.add_both(before, after), made.uncovered)
 
     wanted = found = hasher.zero()
     uncovered: Counter[str] = Counter()
@@ -135,13 +136,20 @@ def compare(
         wanted, found = wanted + one, found + other
         uncovered.update(outside)
         tell("verifying", done)
-    expected = ExpectedRows(classes, mapped, drawn, expected.key, wanted)
+    expected = replace(expected, sums=wanted)
     checks = expected.checks(found)
-    if recipe:
+    if COVERS in relations.values():
         told = ", ".join(f"{count:,} in {name}" for name, count in uncovered.items())
         words = f"cells that do not cover their original: {told}"
         checks.insert(2, none("covered", sum(uncovered.values()), words))
     return expected, checks
+
+
+def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
+    """The originals, without those whose cells were left out."""
+    if pa.types.is_dictionary(old.type):
+        old = old.dictionary_decode()
+    return pc.if_else(cells.is_null(nan_is_null=True), pa.scalar(None, old.type), old)
 
 
 def none(name: str, count: int, words: str) -> Check:

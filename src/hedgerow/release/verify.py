@@ -14,6 +14,7 @@ from ..classes import Classes, group
 from ..errors import PromiseError, SchemaError
 from ..guarantees import Check, from_promise
 from ..plan import Plan, PlanColumn
+from ..plan.records import RANDOM, UNCHANGED
 from ..progress import Tell, telling
 from ..table import Column, Table
 from ..table.readback import plain_types, read_back
@@ -44,7 +45,6 @@ def verify(
     original: Table,
     released: Table,
     *,
-    recoded: Iterable[str],
     pseudonyms: Iterable[str] = (),
     rows: NDArray[np.int64] | None = None,
     tell: Tell | None = None,
@@ -57,8 +57,6 @@ def verify(
         What was promised.
     original, released : Table
         Before and after.
-    recoded : iterable of str
-        The columns that were recoded; every other column must be unchanged.
     pseudonyms : iterable of str
         Identifiers that were replaced instead of left out.
     rows : int64 array of shape (n_rows,), optional
@@ -77,9 +75,12 @@ def verify(
     ]
     if not all(check.holds for check in checks):
         return Verified(checks)
-    drawn = {*recoded, *replaced}
+    relations = dict.fromkeys(kept, UNCHANGED) | {
+        name: relation for name, relation in plan.recoding.relations().items() if name in kept
+    }
+    relations |= {name: RANDOM for name in kept if name in replaced}
     expected, found = compare(
-        plan, original, released, kept, [n for n in kept if n in drawn], rows, tell or telling(None)
+        plan.recoding, original, released, relations, rows, tell or telling(None)
     )
     checks += found
     if replaced:
@@ -117,7 +118,7 @@ def verify_file(
         path,
         like=like.layout,
         classes=expected.classes,
-        recoded=(*expected.mapped, *expected.drawn),
+        recoded=expected.recoded,
         unescape_formulas=escape,
     )
     checks = [
