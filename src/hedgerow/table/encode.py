@@ -21,7 +21,7 @@ _SPAN = 1 << 16
 _EXACT = 1 << 53
 """Beyond this, whole numbers share a double, so they must share a code as well."""
 _TRIAL = 4096
-"""Values looked at to choose between hashing and sorting; the result is the same."""
+"""Fewest values that are looked at to choose between hashing and sorting."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,6 +176,19 @@ def binned(column: Column, max_bins: int = 1024) -> Binned:
     middle = hi[:-1] / 2 + lo[1:] / 2
     thresholds = np.where(middle > hi[:-1], middle, lo[1:])
     return Binned(codes, len(lo), lo, hi, thresholds, column.has_missing)
+
+
+def trial(n: int) -> int:
+    """How many of n values are looked at to tell whether most differ."""
+    return max(_TRIAL, n // 16)
+
+
+def mostly_distinct(found: int, n: int) -> bool:
+    """Whether the values looked at differ so much that sorting is faster than hashing.
+
+    Only time depends on the answer, never a result.
+    """
+    return found * 2 > trial(n)
 
 
 def kind_of(kind: pa.DataType) -> Kind:
@@ -354,8 +367,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
             values = (np.flatnonzero(present) + low).astype(np.float64)
             return Column(name, kind, unit, lut[offset], values, False)
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
-    start = numbers[:_TRIAL]
-    if len(np.unique(start)) * 2 > _TRIAL:  # mostly distinct: sorting is faster than hashing
+    if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
         found, inverse = np.unique(numbers, return_inverse=True)
         codes = inverse.astype(smallest(len(found)))
     else:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .dates import all_match, parse_iso
-from .encode import indexed
+from .encode import indexed, mostly_distinct, trial
 
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -17,7 +17,6 @@ _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
 _COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
 _MARKERS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Text that means missing in a column whose other values are all numbers or dates."""
-_TRIAL = 4096
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 
 
@@ -53,8 +52,8 @@ def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray,
 
 def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
     """Positions and distinct values; the values themselves where hashing them would not pay."""
-    start = texts.slice(0, _TRIAL)
-    if len(start) == _TRIAL and len(start.unique()) * 2 > _TRIAL:
+    n = len(texts)
+    if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
         flat = texts.combine_chunks()
         if isinstance(flat, pa.Array):
             there = flat.is_valid().to_numpy(zero_copy_only=False)
