@@ -65,7 +65,7 @@ LATE = {
     ("plan/records.py", "release.explain"),  # Plan.explain
     ("plan/records.py", "engines.sql"),  # Plan.to_sql
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
-    ("audit/frontier.py", "report.pictures"),  # Frontier.picture
+    ("audit/points.py", "report.pictures"),  # Frontier.picture
     ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score
 }
 

@@ -7,14 +7,14 @@ import json
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.frontier import Point, mark_dominated
+from hedgerow.audit.points import Point, mark_dominated
 from hedgerow.errors import Cancelled, InfeasibleError, ParameterError
 
 
 @pytest.fixture(scope="module")
 def found(people, schema):
     return hr.frontier(
-        people, schema, methods=[hr.MART(), hr.Mondrian()], k=[5, 40], max_disclosure=[0.3, 0.7]
+        people, schema, [hr.MART(), hr.Mondrian()], k=[5, 40], max_disclosure=[0.3, 0.7]
     )
 
 

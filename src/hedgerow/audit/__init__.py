@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .frontier import Frontier as Frontier
+    from .points import Frontier as Frontier
     from .result import Audit as Audit
     from .result import json_schema as json_schema
     from .run import audit as audit
 
 __all__ = ["Audit", "Frontier", "audit", "json_schema"]
 
-_HOMES = {"Audit": "result", "json_schema": "result", "audit": "run", "Frontier": "frontier"}
+_HOMES = {"Audit": "result", "json_schema": "result", "audit": "run", "Frontier": "points"}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from .methods import canonical
 
 if TYPE_CHECKING:
     # a step loads what it needs when it is taken: looking at a table takes a blink
-    from ..audit.frontier import Frontier, Point
+    from ..audit.points import Frontier, Point
     from ..audit.result import Audit
     from ..release import Release
 
@@ -268,13 +268,11 @@ class Session:
 
         if methods is None:
             methods = self.choice.method
-        if not isinstance(methods, (Mapping, list, tuple)):
-            methods = [methods]
         with self._running(progress) as tell:
             found = frontier(
                 self.table,
                 schema or self.choice.schema,
-                methods=methods,
+                methods,
                 progress=tell,
                 **axes,
             )
