@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.exact import deviations
+from ..kernels.exact import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
 from .classes import SensitiveCounts
 from .counts import Counts, FloatArray
@@ -79,7 +79,7 @@ def of_categories(counts: Counts, n_known: int) -> FloatArray:
     totals = counts.totals[:n_known]
     public = np.full(counts.n_values, -1.0)
     public[:n_known] = totals / max(int(totals.sum()), 1)
-    whole = math.fsum((public[:n_known] ** 2).tolist())
+    whole = total(public[:n_known] ** 2)
     return brier_disclosures(counts.counts, public[counts.values], counts.starts, whole)
 
 
@@ -103,11 +103,11 @@ class Disclosed:
 
     @classmethod
     def of(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
-        """Summarise the disclosure of classes of these sizes; sums are exact in any order."""
+        """Summarise the disclosure of classes of these sizes."""
         if not len(disclosure):
             return cls(0.0, 0.0, 0.0)
-        groups = math.fsum(disclosure.tolist()) / len(disclosure)
-        records = math.fsum((disclosure * sizes).tolist()) / float(sizes.sum())
+        groups = total(disclosure) / len(disclosure)
+        records = total(disclosure * sizes) / float(sizes.sum())
         return cls(groups, records, float(disclosure.max()))
 
     @classmethod

@@ -97,13 +97,26 @@ def wildcard_k(
 ) -> int:
     """The smallest of `wildcard_sizes`.
 
-    It is at least k, so a few of the smallest classes that match nobody else settle it.
+    It is at least k, so one of the smallest classes that matches nobody else settles it;
+    a few of those with the fewest wild cells, which are alike in these, are tried first.
     """
-    smallest = np.argsort(groups.sizes, kind="stable")[:candidates]
-    found = int(wildcard_sizes(groups, codes, wild, smallest)[smallest].min())
-    if found == groups.sizes.min():
+    sizes = groups.sizes
+    smallest = np.flatnonzero(sizes == sizes.min())
+    pattern = _patterns(groups, wild)[smallest]
+    fewest = min(np.unique(pattern).tolist(), key=int.bit_count)
+    tried = smallest[pattern == fewest][:candidates]
+    found = int(wildcard_sizes(groups, codes, wild, tried)[tried].min())
+    if found == sizes.min():
         return found
     return int(wildcard_sizes(groups, codes, wild).min())
+
+
+def _patterns(groups: Groups, wild: Sequence[BoolArray]) -> IntArray:
+    """Bit j of a class's number: its cell of column j matches anything."""
+    pattern = np.zeros(groups.n_groups, np.int64)
+    for j, w in enumerate(wild):
+        pattern |= w[groups.first].astype(np.int64) << j
+    return pattern
 
 
 def wildcard_sizes(
@@ -134,9 +147,7 @@ def wildcard_sizes(
     if not any(w.any() for w in wild):
         return sizes
     keys = np.stack([np.asarray(c)[first].astype(np.int64) for c in codes])
-    pattern = np.zeros(groups.n_groups, np.int64)
-    for j, w in enumerate(wild):
-        pattern |= w[first].astype(np.int64) << j
+    pattern = _patterns(groups, wild)
     patterns = np.unique(pattern)
     members = {int(p): np.flatnonzero(pattern == p) for p in patterns}
     asked = np.zeros(groups.n_groups, np.bool_)

@@ -131,6 +131,30 @@ def deviations(
 
 
 @njit(cache=True, nogil=True)
+def _total(values):  # type: ignore[no-untyped-def]
+    total, lost = 0.0, 0.0
+    for i in range(values.shape[0]):
+        both = total + values[i]
+        if abs(total) >= abs(values[i]):
+            lost += (total - both) + values[i]
+        else:
+            lost += (values[i] - both) + total
+        total = both
+    return total + lost
+
+
+def total(values: npt.NDArray[np.float64]) -> float:
+    """The sum of doubles, its rounding kept apart and added at the end (Neumaier).
+
+    Examples
+    --------
+    >>> total(np.array([1.0, 1e100, 1.0, -1e100]))
+    2.0
+    """
+    return float(_total(values))
+
+
+@njit(cache=True, nogil=True)
 def _cross(group, a, b, high, low):  # type: ignore[no-untyped-def]
     for i in range(group.shape[0]):
         product = np.int64(a[i]) * np.int64(b[i])
