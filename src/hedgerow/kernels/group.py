@@ -52,8 +52,10 @@ def _rehash(seen, table):  # type: ignore[no-untyped-def]
         table[slot] = g
 
 
-@njit(cache=True, nogil=True)
-def _number(keys, labels):  # type: ignore[no-untyped-def]
+def _number(
+    keys: npt.NDArray[np.int64], labels: npt.NDArray[np.uint32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Number keys by first appearance; the distinct ones, and where each stands first."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     table = np.full(4 * size, _FREE, np.uint32)
     seen, first = np.empty(size, np.int64), np.empty(size, np.int64)
