@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .audit.frontier import frontier as frontier
+    from .audit.inference import inference as inference
     from .audit.result import Audit as Audit
     from .audit.run import audit as audit
     from .audit.scores import score as score
@@ -83,6 +84,7 @@ _HOMES = {
     "audit": "audit.run",
     "explode": "explode",
     "frontier": "audit.frontier",
+    "inference": "audit.inference",
     "protect": "release",
     "score": "audit.scores",
     "verify_model": "methods.tpp",
@@ -119,6 +121,7 @@ __all__ = [
     "errors",
     "explode",
     "frontier",
+    "inference",
     "inspect",
     "protect",
     "reconstruct",

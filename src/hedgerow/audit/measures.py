@@ -226,6 +226,24 @@ RISK = (
         1,
         "1 - squared error / that of guessing the public mean",
     ),
+    Measure(
+        "members",
+        "inferred about members",
+        "lower",
+        0,
+        1,
+        "share of the public squared error (categories: Brier score) that the best learner on the "
+        "release takes off, asked about people in the table; worst tenth: where it explains most",
+    ),
+    Measure(
+        "strangers",
+        "inferred about strangers",
+        "lower",
+        0,
+        1,
+        "the same about people who were left out of the table: the rule",
+    ),
+    Measure("advantage", "member advantage", "lower", -1, 1, "members - strangers"),
 )
 
 LINKAGE = (

@@ -35,7 +35,8 @@ class Audit:
         Rows, columns, roles, suppressed rows and notes.
     risk : mapping
         ``original`` and ``release``: classes, re-identification, sensitive
-        columns; ``influence`` of the quasi-identifiers.
+        columns; ``influence`` of the quasi-identifiers; ``inference``: what learners
+        infer about members and strangers, None where it was not measured.
     attacks : sequence of mapping
         Every attack with baselines, control, intervals and the same on the original.
     utility : mapping

@@ -17,10 +17,12 @@ from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Column, Table, read
 from .histograms import histograms
+from .inference import infer, refitting
 from .pairing import Pair, pair_up
 from .result import Audit
 from .risk import numeric
 from .risk.altered import linkage_summary
+from .risk.learners import LEARNERS
 from .risk.population import population_sizes, weighted_sizes
 from .risk.sensitive import sensitive_summary
 from .subject import subject
@@ -38,6 +40,7 @@ def audit(
     key: str | None = None,
     attacks: bool = True,
     learning: bool = True,
+    inference: bool | None = None,
     control: Any = None,
     population: Any = None,
     weights: str | None = None,
@@ -74,6 +77,9 @@ def audit(
         Run the regression, linking and singling-out attacks.
     learning : bool
         Compare learning from the release with learning from the original.
+    inference : bool, optional
+        Measure what learners infer about members and strangers (`hedgerow.inference`); by
+        default as `attacks`. Strangers are measured for a `Release`, whose method is at hand.
     control : frame or path, optional
         People who are not in the original, for the attacks' control; without it
         the same people with their own rows withheld.
@@ -146,6 +152,15 @@ def audit(
     found: list[dict[str, Any]] = []
     if attacks:
         found, risk["influence"] = _attacks(pair, control, people, learners, random_state, tell)
+    risk["inference"] = None
+    if (attacks if inference is None else inference) and pair.sensitive:
+        risk["inference"] = infer(
+            pair,
+            refitting(what.method, what.schema) if what.method is not None else None,
+            learners=learners or LEARNERS,
+            random_state=random_state,
+            progress=progress,
+        ).to_dict()
     utility: dict[str, Any] = {
         "loss": loss,
         "distributions": distributions,
@@ -193,8 +208,6 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
         raise ParameterError(f"threshold must lie in (0, 1], not {threshold}")
     if people < 1:
         raise ParameterError(f"people must be at least 1, not {people}")
-    from .risk.learners import LEARNERS
-
     unknown = [name for name in learners or () if name not in LEARNERS]
     if unknown:
         raise ParameterError(
@@ -309,7 +322,6 @@ def _attacks(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     from .risk.attacks import regression_attacks
     from .risk.influence import influence
-    from .risk.learners import LEARNERS
     from .risk.linkage import linking_attacks
     from .risk.singling_out import singling_out
 

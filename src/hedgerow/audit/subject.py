@@ -37,6 +37,8 @@ class Subject:
     verified : bool
         Whether nobody need hold its cells against their originals: that was done already,
         or its method alters them.
+    method : Method, optional
+        What made it, where a release is in hand; releases a part of the people again.
     """
 
     table: Table
@@ -45,6 +47,7 @@ class Subject:
     second: Table | None = None
     rows: IntArray | None = None
     verified: bool = False
+    method: Any = None
 
     @property
     def yardstick(self) -> str:
@@ -144,6 +147,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
         _second(release.method),
         release.rows,
         verified=True,
+        method=release.method,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..session import methods
 from ..session.options import Option
-from .console import as_json, say, warn, working
+from .console import as_json, note, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
 from .schema import SCHEMA, TABLES, schema_of
 
@@ -54,6 +55,12 @@ OUTPUT = (
         bool,
         "Compare learning from the release for the report. Default: as for the attacks.",
         switch="--learning/--no-learning",
+    ),
+    Option(
+        "inference",
+        bool,
+        "Measure what learners infer about members and strangers. Default: as for the attacks.",
+        switch="--inference/--no-inference",
     ),
     Option("json", bool, "Print the result as JSON.", switch="--json"),
 )
@@ -132,11 +139,18 @@ def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
 def _measure(session: Session, options: dict[str, Any]) -> None:
     """Measure for the report; a release that cannot be measured is written without one."""
     attacks = bool(options.get("attacks"))
+    more = {"inference": options["inference"]} if "inference" in options else {}
+    began = monotonic()
     try:
         with working("measuring") as progress:
             session.measure(
-                attacks=attacks, learning=options.get("learning", attacks), progress=progress
+                attacks=attacks,
+                learning=options.get("learning", attacks),
+                progress=progress,
+                **more,
             )
+        if more.get("inference", attacks):  # the release itself was made before
+            note(f"Measuring took {monotonic() - began:.1f} s, apart from protecting.")
     except Cancelled:
         raise
     except HedgerowError as error:
@@ -154,16 +168,18 @@ def _tell(session: Session, folder: Path, json: bool) -> None:
         "numbers": folder / "audit.json",
         "recipient": folder / "RECIPIENT.md",
     }
+    measured = session.result("measure")
     if json:
         as_json(
             {
                 "files": {name: str(path) for name, path in files.items()},
                 "other": other,
                 **release.summary(),
+                "inference": measured.risk["inference"] if measured else None,
             }
         )
         return
-    for line in outcome(release, session.result("measure")):
+    for line in outcome(release, measured):
         say(line)
     if other:
         say(f'Released unchanged as "other": {", ".join(other)}.')

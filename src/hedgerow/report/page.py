@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
-from .text import figure, percent, score_rows
+from .text import THREE, figure, percent, score_rows, three_numbers
 
 AUDIENCES = ("steward", "recipient")
 
@@ -82,6 +82,9 @@ def _context(
         "recoding": _recoding(plan) if steward else "",
         "checks": [_check(c) for c in checks],
         "risk_rows": [] if altered else _risk_rows(before, after),
+        "three": three_numbers(risk, not altered) if steward else [],
+        "three_titles": THREE,
+        "inference": risk["inference"] if steward else None,
         "linkage": risk.get("linkage"),
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
         "measures": list(audit["measures"].values()),

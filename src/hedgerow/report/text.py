@@ -44,6 +44,7 @@ def summary(audit: Mapping[str, Any]) -> str:
         "",
     ]
     lines += _linkage(audit) if table["yardstick"] == "linkage" else _classes(audit)
+    lines += _disclosed(audit["risk"], table["yardstick"] == "classes")
     lines += [*_attacks(audit["attacks"]), *_utility(audit["utility"])]
     lines += ["", *(f"Note: {note}" for note in table["notes"])]
     return "\n".join(lines).rstrip()
@@ -124,6 +125,54 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
             ("score, half IL and half DR", "score"),
         )
     ]
+
+
+def _disclosed(risk: Mapping[str, Any], classes: bool) -> Iterator[str]:
+    """What groups tell, what learners infer, and the member advantage, side by side."""
+    rows = three_numbers(risk, classes)
+    if rows:
+        yield ""
+        yield from aligned(rows, ("Disclosure (0 none, 1 all)", *THREE))
+    if rows and not risk["inference"]:
+        yield "What learners infer was not measured: it takes attacks (--attacks)."
+    yield from risk["inference"]["notes"] if risk["inference"] else ()
+
+
+THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
+"""The three numbers of disclosure: what groups tell, what learners infer, what is of members."""
+
+
+def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:
+    """Per sensitive column its name and the `THREE` as text; "not measured" where they were not.
+
+    Parameters
+    ----------
+    risk : mapping
+        As `Audit.to_dict` has it.
+    classes : bool
+        Whether classes of equal cells tell anything: not where values were altered.
+    """
+    rows = []
+    for name, column in risk["release"]["sensitive"].items():
+        told = column["disclosure"]
+        groups = f"{told['worst']:.3f}, {told['mean_records']:.3f}" if classes else "-"
+        rows.append((name, groups, *_inferred((risk["inference"] or {"columns": {}}), name)))
+    return rows
+
+
+def _inferred(found: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """What learners infer of a column, and the member advantage with its interval."""
+    column = found["columns"].get(name)
+    if column is None:
+        return "not measured", "not measured"
+    own, worst = column["members"]["explained"], column["worst_tenth"]["explained"]
+    if column["strangers"] is None:
+        return f"{own:.3f}, {worst:.3f}, not measured", "not measured"
+    low, high = column["advantage"]["interval"]
+    return (
+        f"{own:.3f}, {worst:.3f}, {column['strangers']['explained']:.3f}",
+        f"{column['advantage']['explained']:.3f} [{low:.3f}, {high:.3f}]",
+    )
 
 
 def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -137,7 +137,7 @@ def _key(method: Any, pseudonym_key: Any) -> list[str]:
 def _report(measured: Mapping[str, Any] | None) -> list[str]:
     if measured is None:
         return ["--no-report"]
-    more = [name for name in measured if name not in ("attacks", "learning")]
+    more = [name for name in measured if name not in ("attacks", "learning", "inference")]
     if more:
         raise UnsupportedError(
             f"hedgerow protect cannot measure with {', '.join(more)}",
@@ -147,6 +147,9 @@ def _report(measured: Mapping[str, Any] | None) -> list[str]:
     words = ["--attacks"] if attacks else []
     if learning != attacks:  # by default learning goes with the attacks
         words.append("--learning" if learning else "--no-learning")
+    inference = measured.get("inference")
+    if inference is not None and bool(inference) != attacks:
+        words.append("--inference" if inference else "--no-inference")
     return words
 
 

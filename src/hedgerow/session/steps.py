@@ -327,7 +327,7 @@ class Session:
             Try the attacks, compare learning; both take longer than protecting.
         progress : callable, optional
         **more
-            As `hedgerow.audit` takes them: ``control``, ``people``, ``population`` ...
+            As `hedgerow.audit` takes them: ``inference``, ``control``, ``people``, ``population`` ...
         """
         from ..audit.run import audit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..audit.inference import in_words
 from ..audit.result import Audit
 from ..release import Release
 
@@ -21,7 +22,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     if recoding.yardstick == "linkage" or recoding.beside:
         # classes of equal cells say nothing here: the recoding tells what was done
         lines = [f"{records}; {checks} on the written file.", release.recoding_in_words()]
-        return lines + _linked(measured)
+        return lines + _linked(measured) + _inferred(release, measured)
     lines = [
         f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}; {checks} on "
         "the written file."
@@ -32,7 +33,23 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
             f"{told['mean_over_groups']:.3f} on average over groups, "
             f"{told['mean_over_records']:.3f} over records, {told['worst']:.3f} in the worst group."
         )
-    return lines
+    return lines + _inferred(release, measured)
+
+
+def _inferred(release: Release, measured: Audit | None) -> list[str]:
+    """What learners infer, and the member advantage; "not measured" where nobody asked."""
+    if not release.schema.sensitive:
+        return []
+    found = measured.risk.get("inference") if measured else None
+    if found is None:
+        return [
+            "What learners infer about members and strangers, and the member advantage: "
+            "not measured (--attacks)."
+        ]
+    head = "Learners on the release infer (share explained, 0 nothing, 1 all)"
+    return [
+        f"{head}: {name}: {in_words(column)}." for name, column in found["columns"].items()
+    ] + found["notes"]
 
 
 def _linked(measured: Audit | None) -> list[str]:

@@ -1,0 +1,514 @@
+"""What learners infer from a release: about its people, and about people who are not in it.
+
+A cap bounds what a person's group tells. What a learner makes of all groups together is measured
+here: trained on the released cells as a recipient decodes them, and asked about true
+quasi-identifiers. Of people in the table (members) it knows the rule and what the table betrays of
+them; of people left out (strangers) the rule alone; the difference is the member advantage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..classes import Counts, FloatArray, IntArray, group
+from ..errors import HedgerowError, ParameterError
+from ..methods.mart import MART
+from ..progress import Progress, Tell, telling
+from ..release import Release, protect
+from ..schema import Schema
+from ..table import Column, Table, read
+from .design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
+from .pairing import Pair, pair_up
+from .risk.learners import LEARNERS, forecast, neighbours
+from .subject import of_fitted, of_release
+
+MOST_ASKED = 5_000
+"""People who are asked about; of a larger table as many, spread evenly over its sorted values."""
+MOST_CLASSES = 20_000
+"""Different released rows that a learner is trained on, each with all of its records."""
+CELL = 10
+"""Fewest people in a cell of the tree that the worst tenth is looked for in."""
+REPEATS = 500
+"""Bootstrap samples of the people asked."""
+
+Refit = Callable[[Table], Pair]
+"""Releases some of the people by the same method, and pairs the release with them."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What learners infer from a release, by sensitive column.
+
+    Parameters
+    ----------
+    columns : mapping of str to mapping
+        Per sensitive column ``members``, ``strangers``, ``advantage``, ``worst_tenth`` (the
+        learner that explains most, with ``interval``), and ``learners`` with each of them.
+        Shares of the public squared error (numbers: R squared) or Brier score (categories)
+        that the learner takes away: 1 all, 0 or less nothing. Without a refit
+        ``strangers`` and ``advantage`` are None.
+    learners : tuple of str
+        Who was trained.
+    asked, rows : int
+        People asked about, and people in the table.
+    classes, trained : int
+        Different released rows, and how many of them learners were trained on.
+    folds : int
+        Parts in which strangers were left out; 0 where they were not measured.
+    notes : tuple of str
+        Why something was not measured.
+    """
+
+    columns: Mapping[str, Mapping[str, Any]]
+    learners: tuple[str, ...]
+    asked: int
+    rows: int
+    classes: int
+    trained: int
+    folds: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reached(self) -> float:
+        """The most that the best learner explains of any column: all members, or the worst tenth."""
+        return max(
+            (
+                c[who]["explained"]
+                for c in self.columns.values()
+                for who in ("members", "worst_tenth")
+            ),
+            default=0.0,
+        )
+
+    @property
+    def advantage(self) -> float | None:
+        """The largest member advantage of any column."""
+        found = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
+        return max(found, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "columns": {name: dict(column) for name, column in self.columns.items()},
+            "learners": list(self.learners),
+            "asked": self.asked,
+            "rows": self.rows,
+            "classes": self.classes,
+            "trained": self.trained,
+            "folds": self.folds,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = []
+        for name, column in self.columns.items():
+            lines.append(f"{name}: {in_words(column)}")
+        lines.append(
+            f"Learners: {', '.join(self.learners)}; {self.asked:,} of {self.rows:,} people asked "
+            f"about, {self.trained:,} of {self.classes:,} released rows trained on."
+        )
+        return "\n".join([*lines, *self.notes])
+
+
+def in_words(column: Mapping[str, Any]) -> str:
+    """What is inferred of a column, members beside strangers, as one line."""
+    own, worst = column["members"], column["worst_tenth"]
+    said = [f"of members {_said(own)} ({own['learner']}), worst tenth {worst['explained']:.3f}"]
+    if column["strangers"] is None:
+        return f"{said[0]}; of strangers, and member advantage: not measured"
+    said.append(f"of strangers {_said(column['strangers'])}")
+    said.append(f"member advantage {_said(column['advantage'])}")
+    return "; ".join(said)
+
+
+def _said(share: Mapping[str, Any]) -> str:
+    low, high = share["interval"]
+    return f"{share['explained']:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def inference(
+    people: Any,
+    schema: Schema,
+    method: Any = None,
+    release: Release | None = None,
+    *,
+    folds: int = 3,
+    learners: Sequence[str] = LEARNERS,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Inference:
+    """Measure what learners trained on a release infer about members and about strangers.
+
+    Every learner is fitted on the released cells as a recipient decodes them (ranges at their
+    middle, joined categories as shares; neighbours are nearest to cells, 0 inside) and asked about
+    true quasi-identifiers. Strangers are
+    had by refitting the method on all folds but one and asking about the fold left out; nobody is
+    left out of the release itself. Figures are shares of what guessing from public totals misses
+    that the learner takes away: R squared, or 1 - Brier / public Brier for categories. The *worst
+    tenth*: people are sorted into the cells of an uncapped tree on the original
+    (``MART(k=10, max_disclosure=None)``), and the share is pooled over the cells that the learner
+    explains best, until they hold a tenth of the people; a record's public loss counts at least a
+    quarter of the average there, so that naming what nearly all share is no disclosure.
+
+    It is measured under the named learners and bounds no other.
+
+    Parameters
+    ----------
+    people : path, pandas, Polars or Arrow table, DuckDB relation
+        The original.
+    schema : Schema
+        Its roles; at least one sensitive column.
+    method : Method, optional
+        An unfitted method; that of `release` by default.
+    release : Release, optional
+        What was released; by default `method` protects the people.
+    folds : int
+        Parts that strangers are dealt into, at least 2; 0 leaves strangers out.
+    learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
+        Who is trained; "nearest" are the 10 nearest neighbours, ties sharing.
+    random_state : int
+        Deals folds and bootstrap samples.
+    progress : callable, optional
+        Called with each step and None; what it raises stops the work.
+
+    Returns
+    -------
+    Inference
+
+    Raises
+    ------
+    ParameterError
+        No sensitive column, no method, unknown learners, or folds out of range.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> people = hr.datasets.make_people(600, seed=1)
+    >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    >>> found = hr.inference(people, schema, hr.MART(k=10), learners=["tree"])
+    >>> income = found.columns["income"]
+    >>> income["members"]["explained"] > income["strangers"]["explained"]
+    True
+    """
+    if not schema.sensitive:
+        raise ParameterError("there is no sensitive column to infer", hint="name one in the schema")
+    if method is None and release is None:
+        raise ParameterError("give a method or a release")
+    table = read(people)
+    if folds > table.n_rows:
+        raise ParameterError(f"folds must be at most the number of rows, not {folds}")
+    if release is None:
+        release = protect(table, schema, method, progress=progress)
+    pair = pair_up(table, of_release(release, schema))
+    refit = refitting(method if method is not None else release.method, schema)
+    return infer(
+        pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress
+    )
+
+
+def refitting(method: Any, schema: Schema) -> Refit:
+    """How a method releases a part of the people."""
+
+    def refit(part: Table) -> Pair:
+        fitted = method.copy().fit_table(part, schema)
+        return pair_up(part, of_fitted(fitted, part, schema))
+
+    return refit
+
+
+def infer(
+    pair: Pair,
+    refit: Refit | None = None,
+    *,
+    folds: int = 3,
+    learners: Sequence[str] = LEARNERS,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Inference:
+    """`inference` of a paired release; without `refit` strangers are not measured."""
+    unknown = [name for name in learners if name not in LEARNERS]
+    if unknown or not learners:
+        raise ParameterError(
+            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}",
+            hint="one of " + ", ".join(LEARNERS),
+        )
+    if folds < 0 or folds == 1:
+        raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
+    tell = telling(progress)
+    order = pair.canonical
+    picked = np.linspace(0, len(order) - 1, min(MOST_ASKED, len(order))).astype(np.int64)
+    asked = order[np.unique(picked)]
+    own = _members(pair, asked, learners, random_state, tell)
+    notes: list[str] = []
+    others: dict[str, dict[str, FloatArray]] | None = None
+    if refit is None:
+        notes.append(
+            "Strangers need the method that made the release; of a file or folder they are "
+            "not measured."
+        )
+    elif folds > pair.n_rows:
+        notes.append(f"Strangers were not measured: {pair.n_rows} people are fewer than {folds}.")
+    elif folds:
+        try:
+            others = _strangers(pair, asked, refit, folds, learners, random_state, tell)
+        except HedgerowError as error:
+            notes.append(f"Strangers were not measured; a refit failed: {error.message}")
+    columns = {}
+    for column in pair.sensitive:
+        base = _public_loss(column)[asked]
+        known = np.isfinite(base)
+        mine = {name: errors[known] for name, errors in own[column.name].items()}
+        theirs = None
+        if others is not None:
+            theirs = {name: errors[known] for name, errors in others[column.name].items()}
+        cells = _cells(pair, column.name, asked[known])
+        columns[column.name] = _summary(base[known], mine, theirs, cells, random_state)
+    n_classes = pair.classes.n_groups
+    return Inference(
+        columns,
+        tuple(learners),
+        len(asked),
+        pair.n_rows,
+        n_classes,
+        min(n_classes, MOST_CLASSES),
+        folds if others is not None else 0,
+        tuple(notes),
+    )
+
+
+def _members(
+    pair: Pair, asked: IntArray, learners: Sequence[str], random_state: int, tell: Tell
+) -> dict[str, dict[str, FloatArray]]:
+    """The loss of every learner on every person asked about, by column."""
+    known = known_rows(pair.released_quasi, asked)
+    own = {}
+    for j, column in enumerate(pair.sensitive):
+        truth = column.numbers if column.is_number else column.codes.astype(np.int64)
+        own[column.name] = _losses(
+            pair, j, asked, known, truth[asked], learners, random_state, tell
+        )
+    return own
+
+
+def _strangers(
+    pair: Pair,
+    asked: IntArray,
+    refit: Refit,
+    folds: int,
+    learners: Sequence[str],
+    random_state: int,
+    tell: Tell,
+) -> dict[str, dict[str, FloatArray]]:
+    """The same losses where the people asked about were not in the table that was released."""
+    n = pair.n_rows
+    fold = np.empty(n, np.int64)
+    dealt = np.random.default_rng(random_state).permutation(np.arange(n) % folds)
+    fold[pair.canonical] = dealt
+    out = {
+        c.name: {learner: np.full(len(asked), np.nan) for learner in learners}
+        for c in pair.sensitive
+    }
+    for f in range(folds):
+        out_of_it = np.flatnonzero(fold[asked] == f)
+        if not len(out_of_it):
+            continue
+        tell(f"strangers: releasing without part {f + 1} of {folds}")
+        kept = np.sort(pair.rows[fold != f])
+        part = refit(Table(pair.original.arrow.take(kept)))
+        people = Table(pair.original.arrow.take(pair.rows[asked[out_of_it]]))
+        known = known_table(part.released_quasi, people)
+        for j, column in enumerate(part.sensitive):
+            truth = _truth(column, people)
+            none = np.zeros(0, np.int64)
+            found = _losses(part, j, none, known, truth, learners, random_state, tell)
+            for learner, losses in found.items():
+                out[column.name][learner][out_of_it] = losses
+    return out
+
+
+def _truth(column: Column, people: Table) -> Any:
+    """What is true of other people: numbers, or codes of the column's categories."""
+    if column.is_number:
+        return people.column(column.name, kind=column.kind, unit=column.unit or None).numbers
+    return codes_in(column, people)
+
+
+def _losses(
+    pair: Pair,
+    j: int,
+    members: IntArray,
+    asked: Known,
+    truth: Any,
+    learners: Sequence[str],
+    random_state: int,
+    tell: Tell,
+) -> dict[str, FloatArray]:
+    """Squared error or Brier score of each learner on each person."""
+    own, shown = pair.sensitive[j], pair.released_sensitive[j]
+    if own.is_number:
+        codes, values = shown.codes, shown.by_code
+        usable = np.isfinite(values)[codes]
+    else:
+        codes, values = shown.codes_in(own, unknown=own.n_values), np.zeros(own.n_values + 1)
+        usable = codes < own.n_values
+    if not usable.any():
+        return {learner: np.asarray(_alone(own, truth)) for learner in learners}
+    rows = _trained_on(pair, np.flatnonzero(usable), members)
+    groups = group([pair.classes.labels[rows]])
+    counts = Counts.of(groups, codes[rows], len(values))
+    first = rows[groups.first]
+    x = design_released(pair.released_quasi, first)
+    where = design_known(pair.released_quasi, asked)
+    out = {}
+    for learner in learners:
+        tell(f"inference of {own.name}: {learner}")
+        if learner == "nearest":
+            guess = neighbours(pair.released_quasi, first, asked, own.is_number, counts, values)
+        else:
+            guess = forecast(learner, own.is_number, x, counts, values, where, random_state)
+        if own.is_number:
+            out[learner] = (truth - guess) ** 2
+        else:
+            # a category that the release does not show has no share
+            hit = guess[np.arange(len(truth)), truth] * (truth < own.n_values)
+            out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
+    return out
+
+
+def _alone(own: Column, truth: Any) -> FloatArray:
+    """The public loss, where a release shows no value to learn from."""
+    return np.full(len(truth), np.nan) if not own.n_values else _loss(own, truth)
+
+
+def _trained_on(pair: Pair, usable: IntArray, members: IntArray) -> IntArray:
+    """The rows to learn from: whole classes, and among them those of every member asked about."""
+    labels = pair.classes.labels[usable]
+    groups = group([labels])
+    if groups.n_groups <= MOST_CLASSES:
+        return usable
+    chosen = np.zeros(pair.classes.n_groups, np.bool_)
+    chosen[pair.classes.labels[members]] = True
+    rest = np.unique(labels[~chosen[labels]])
+    free = max(MOST_CLASSES - int(chosen.sum()), 0)
+    if len(rest) and free:
+        chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True
+    return usable[chosen[labels]]
+
+
+def _public_loss(column: Column) -> FloatArray:
+    """What guessing from public totals costs for each record; NaN where the value is missing."""
+    return _loss(column, column.numbers if column.is_number else column.codes.astype(np.int64))
+
+
+def _loss(column: Column, truth: Any) -> FloatArray:
+    counts = column.counts()[: column.n_values].astype(np.float64)
+    shares = counts / max(counts.sum(), 1.0)
+    if column.is_number:
+        mean = float(shares @ np.asarray(column.values, np.float64))
+        return np.asarray((truth - mean) ** 2)
+    known = truth < column.n_values
+    each = 1 - 2 * np.append(shares, 0.0)[truth] + float(shares @ shares)
+    return np.where(known, each, np.nan)
+
+
+def _cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
+    """The cell of each person in an uncapped tree that is grown on them for one column."""
+    if len(asked) < 2 * CELL:
+        return np.zeros(len(asked), np.int64)
+    people = Table(pair.original.arrow.take(pair.rows[asked]))
+    schema = pair.schema
+    known = [
+        n
+        for n, c in zip(schema.quasi, pair.quasi, strict=True)
+        if (c.codes[asked] < c.n_values).any()
+    ]
+    if not known:
+        return np.zeros(len(asked), np.int64)
+    tree = MART(k=CELL, max_disclosure=None).fit_table(
+        people, schema.replace(quasi=tuple(known), sensitive=(name,))
+    )
+    return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
+
+
+def _summary(
+    base: FloatArray,
+    members: Mapping[str, FloatArray],
+    strangers: Mapping[str, FloatArray] | None,
+    cells: IntArray,
+    random_state: int,
+) -> dict[str, Any]:
+    """Shares with their intervals, of each learner and of the best one."""
+    n = len(base)
+    draws = np.random.default_rng(random_state).multinomial(
+        n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
+    )
+    weights = np.vstack([np.ones((1, n)), draws])
+    spread = weights @ base
+
+    def shares(errors: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(spread > 0, 1 - (weights @ errors) / spread, 0.0)
+
+    own = {name: shares(errors) for name, errors in members.items()}
+    best = max(own, key=lambda name: float(own[name][0]))
+    tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
+    hardest = max(tenth, key=lambda name: tenth[name])
+    # nobody does worse than guessing from public totals: the figures of the best learner end at 0
+    reached = np.maximum(own[best], 0.0)
+    out: dict[str, Any] = {
+        "members": _share(reached) | {"learner": best},
+        "strangers": None,
+        "advantage": None,
+        "worst_tenth": {"explained": max(tenth[hardest], 0.0), "learner": hardest},
+        "learners": {
+            name: {
+                "members": _share(found),
+                "strangers": None,
+                "advantage": None,
+                "worst_tenth": tenth[name],
+            }
+            for name, found in own.items()
+        },
+    }
+    if strangers is not None:
+        other = {name: shares(errors) for name, errors in strangers.items()}
+        rule = max(other, key=lambda name: float(other[name][0]))
+        out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
+        out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
+        for name, found in other.items():
+            out["learners"][name]["strangers"] = _share(found)
+            out["learners"][name]["advantage"] = _share(own[name] - found)
+    return out
+
+
+def _share(found: FloatArray) -> dict[str, Any]:
+    """The share of all people, which stands first, and the interval of the samples."""
+    value = float(found[0])
+    if len(found) < 2:
+        return {"explained": value, "interval": [value, value]}
+    low, high = np.quantile(found[1:], [0.025, 0.975])
+    return {"explained": value, "interval": [float(low), float(high)]}
+
+
+def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
+    """The share explained in the best explained cells that hold a tenth of the people."""
+    n = len(base)
+    if not n:
+        return 0.0
+    # the floor of each record keeps what nearly everybody shares from counting as a secret
+    floored = np.maximum(base, base.mean() / 4)
+    size = np.bincount(cells)
+    gain, spread = np.bincount(cells, base - errors), np.bincount(cells, floored)
+    filled = np.flatnonzero(size)
+    size, gain, spread = size[filled], gain[filled], spread[filled]
+    share = np.divide(gain, spread, out=np.zeros(len(filled)), where=spread > 0)
+    order = np.argsort(-share, kind="stable")
+    need = n / 10
+    before = np.cumsum(size[order]) - size[order]
+    part = np.clip((need - before) / size[order], 0.0, 1.0)
+    total = float(part @ spread[order])
+    return float(part @ gain[order]) / total if total > 0 else 0.0
