@@ -11,8 +11,10 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
-from hedgerow.methods.anatomy import bucketize, join
+import hedgerow.table
+from hedgerow.errors import InfeasibleError, ParameterError, PromiseError, UnsupportedError
+from hedgerow.methods.anatomy import bucketize
+from hedgerow.methods.anatomy_tables import join
 
 SCHEMA = hr.Schema(quasi=["age", "sex"], sensitive=["ill"])
 
@@ -47,9 +49,9 @@ def test_both_tables_are_released_and_joined(tmp_path):
     release = hr.protect(table, SCHEMA, hr.Anatomy(l=3))
     assert release.table.column("age").equals(table.column("age"))
     release.write(tmp_path / "out")
-    assert (tmp_path / "out" / "sensitive.csv").exists()
+    assert (tmp_path / "out" / "sensitive.parquet").exists()
     made = join(
-        tmp_path / "out" / "release.parquet", tmp_path / "out" / "sensitive.csv", "ill", ["sex"]
+        tmp_path / "out" / "release.parquet", tmp_path / "out" / "sensitive.parquet", "ill", ["sex"]
     )
     frame = made.to_pandas()
     assert frame["count"].sum() == pytest.approx(300)
@@ -137,3 +139,130 @@ def test_reference_utilities_on_adult():
             for seed in range(3)
         ]
         np.testing.assert_allclose(np.mean(got, axis=0), expected, rtol=0.05)
+
+
+def odd_people(n=240):
+    """Values that a CSV file or a spreadsheet can spoil."""
+    frame = people(n).to_pandas()
+    names = {"a": "=1+1", "b": "'quoted", "c": "x;y,z", "d": 'say "so"', "e": "-5 mg", "f": " edge"}
+    return frame.assign(ill=frame["ill"].map(names))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {},
+        {"sep": ";", "decimal": ","},
+        {"sep": "\t", "quoting": 1},
+        {"header": False},
+    ],
+    ids=["comma", "semicolon", "quoted", "no header"],
+)
+def test_the_sensitive_table_is_written_like_the_release(tmp_path, written):
+    frame = odd_people()
+    frame.to_csv(tmp_path / "people.csv", index=False, **written)
+    header = written.get("header", True)
+    ill, schema = ("ill", SCHEMA) if header else ("x2", hr.Schema(quasi=["x0"], sensitive=["x2"]))
+    release = hr.protect(tmp_path / "people.csv", schema, hr.Anatomy(3))
+    out = release.write(tmp_path / "out")
+    text = (out / "sensitive.csv").read_text()
+    assert "'=1+1" in text
+    assert "''quoted" not in text  # no sign that a spreadsheet would run
+    told = (out / "RECIPIENT.md").read_text()
+    assert "`release.csv`" in told
+    assert "`sensitive.csv`" in told
+    second = hr.table.read(out / "sensitive.csv", unescape_formulas=True)
+    assert second.names == ["group", ill, "count"]
+    shown = second.arrow.to_pandas()
+    want = frame.assign(group=release.method.group_).value_counts(["group", "ill"])
+    assert shown.set_index(["group", ill])["count"].to_dict() == want.to_dict()
+
+
+def test_the_sensitive_table_keeps_the_columns_own_type(tmp_path):
+    n = 60
+    days = pa.array([18_000 + i % 7 for i in range(n)], pa.int32()).cast(pa.date32())
+    for values in (
+        days,
+        pa.array([i % 7 for i in range(n)], pa.int16()),
+        pa.array([-0.0, 0.0, 1.5, 2.5, 3.5, None] * 10),
+        pa.array(["x", "y", None] * 20).dictionary_encode(),
+        pa.array([True, False] * 30),
+    ):
+        table = pa.table({"age": range(n), "ill": values})
+        schema = hr.Schema(quasi=["age"], sensitive=["ill"])
+        release = hr.protect(table, schema, hr.Anatomy(2, random_state=0))
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        assert release.method.st_.schema.field("ill").type == kind
+        out = release.write(tmp_path / "out", force=True)
+        second = hr.table.read(out / "sensitive.parquet").arrow
+        repeated = np.repeat(np.arange(second.num_rows), second.column("count").to_numpy())
+        held = second.column("ill").take(pa.array(repeated)).to_pylist()
+        zeros = [0.0 if isinstance(v, float) and v == 0 else v for v in values.to_pylist()]
+        assert sorted(map(str, held)) == sorted(map(str, zeros))
+
+
+def tampered(st, how):
+    """A sensitive table in which something was changed."""
+    rows = st.to_pylist()
+    if how == "shuffled values":
+        mixed = np.random.default_rng(0).permutation(len(rows))
+        return st.set_column(1, "ill", st.column("ill").take(pa.array(mixed)))
+    if how == "two groups swapped":  # every count of the whole table stays
+        held = [{r["ill"] for r in rows if r["group"] == g} for g in range(1, 40)]
+        other = next(g for g in range(2, 40) if held[g - 1] != held[0]) if held else 2
+        swap = {1: other, other: 1}
+        return st.set_column(0, "group", pa.array([swap.get(r["group"], r["group"]) for r in rows]))
+    if how == "one value exchanged":
+        spare = next(v for v in "abcdef" if v not in {r["ill"] for r in rows if r["group"] == 1})
+        ill = [r["ill"] for r in rows]
+        ill[next(i for i, r in enumerate(rows) if r["group"] == 1)] = spare
+        return st.set_column(1, "ill", pa.array(ill))
+    if how == "a count too high":
+        return st.set_column(2, "count", pa.array([2, *(r["count"] for r in rows[1:])]))
+    if how == "a row less":
+        return st.slice(1)
+    if how == "a row twice":
+        return pa.concat_tables([st, st.slice(0, 1).set_column(2, "count", pa.array([0]))])
+    return st.rename_columns(["group", "illness", "count"])
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "shuffled values",
+        "two groups swapped",
+        "one value exchanged",
+        "a count too high",
+        "a row less",
+        "a row twice",
+        "a column renamed",
+    ],
+)
+def test_a_sensitive_table_that_is_not_that_of_the_records_is_not_written(tmp_path, how):
+    release = hr.protect(people(), SCHEMA, hr.Anatomy(l=3, random_state=1))
+    release.write(tmp_path / "good")
+    release.method.st_ = tampered(release.method.st_, how)
+    with pytest.raises(PromiseError, match="sensitive table"):
+        release.verify()
+    with pytest.raises(PromiseError, match="sensitive table"):
+        release.write(tmp_path / "bad")
+    assert not (tmp_path / "bad").exists()
+
+
+def test_groups_that_trade_places_in_the_first_table_are_found():
+    table = people()
+    release = hr.protect(table, SCHEMA, hr.Anatomy(l=3, random_state=1))
+    group = release.method.group_.copy()
+    ill = np.array(table.column("ill").to_pylist())
+    one = 0
+    other = next(i for i in range(300) if ill[i] != ill[0] and group[i] != group[0])
+    group[[one, other]] = group[[other, one]]
+    release.table = release.table.set_column(2, "ill", pa.array(group))
+    with pytest.raises(PromiseError, match="sensitive table"):
+        release.verify()
+
+
+def test_a_column_named_like_those_of_the_sensitive_table_is_refused():
+    table = people().rename_columns(["age", "sex", "group"])
+    with pytest.raises(UnsupportedError, match="'group' of its own"):
+        hr.protect(table, hr.Schema(quasi=["age"], sensitive=["group"]), hr.Anatomy())

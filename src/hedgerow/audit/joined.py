@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..classes import Groups, IntArray, group
+from ..classes import Groups, group
 from ..errors import InputError
 from ..kernels.draws import siphash_words
-from ..methods.anatomy import COUNT, GROUP
+from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 from ..table import Column, Table
 
 
@@ -51,7 +51,7 @@ def join(
         [where.get(str(g), len(names)) for g in second.arrow.column(GROUP).to_pylist()], np.int64
     )
     counts = second.arrow.column(COUNT).to_numpy().astype(np.int64)
-    codes = _in_codes(own, second)
+    codes = codes_of(own, second)
     unknown = int((codes < 0).sum())
     held = np.bincount(groups, counts, len(names) + 1).astype(np.int64)
     wrong = int((held != np.bincount(labels, minlength=len(names) + 1)).sum())
@@ -65,18 +65,6 @@ def join(
     dealt = np.empty(len(labels), np.int64)
     dealt[np.lexsort((_mixed([labels, own.codes, *beside]), labels))] = values
     return replace(own, codes=dealt), group([labels])
-
-
-def _in_codes(own: Column, second: Table) -> IntArray:
-    """The second table's values in the original's codes; -1 for values it does not have."""
-    shown = second.column(
-        own.name,
-        kind=own.kind,
-        categories=None if own.is_number else tuple(own.values),
-        unit=own.unit or None,
-    )
-    codes = shown.codes_in(own, unknown=-1)
-    return codes if own.has_missing else np.where(codes == own.n_values, -1, codes)
 
 
 def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:

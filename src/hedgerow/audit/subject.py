@@ -98,16 +98,12 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
-            if not (folder / beside).exists():
-                raise InputError(
-                    f"the folder {folder} lacks {beside}", hint="it is part of the release"
-                )
-            second = read(folder / beside, unescape_formulas=True)
+            second = released_table(folder, beside)
     else:
         table = read(released)
     if plan is not None and plan.recoding.beside and second is None:
         raise InputError(
-            f"the released table cannot be read without {plan.recoding.beside}",
+            f"the released table cannot be read without its table {plan.recoding.beside!r}",
             hint="give the release folder instead of the table",
         )
     if schema is None:

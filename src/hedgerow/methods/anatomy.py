@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import io
-import math
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,10 @@ from ..guarantees import Check
 from ..key import Key
 from ..plan import Anatomize, Plan
 from ..schema import Schema
-from ..table import Table
+from ..table import Column, Table
+from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
 from .base import Files, Method, NoTransform, plan_columns
 from .generalization import check_finite
-
-Ints = NDArray[np.int64]
-
-GROUP = "group"
-COUNT = "count"
 
 
 class Anatomy(Method):
@@ -60,7 +54,7 @@ class Anatomy(Method):
     InfeasibleError
         A value has more than n/l records, so no such groups exist.
     UnsupportedError
-        There are several sensitive columns.
+        There are several sensitive columns, or one whose name the sensitive table needs.
 
     References
     ----------
@@ -70,7 +64,11 @@ class Anatomy(Method):
     Notes
     -----
     The quasi-identifiers are released as they are: whoever knows a person's finds the
-    person's group. Only the sensitive value is hidden, among l.
+    person's group. Only the sensitive value is hidden, among l: who guesses within the
+    group is right with a chance of at most 1/l. A rule that holds for everybody can be
+    learned from both tables together and lifts that chance where the quasi-identifiers
+    tell much of the value (D. Kifer, "Attacks on privacy and deFinetti's theorem",
+    SIGMOD 2009).
 
     Examples
     --------
@@ -106,6 +104,11 @@ class Anatomy(Method):
                 hint=f"the schema has {len(schema.sensitive)}; choose one, or join them into one",
             )
         name = schema.sensitive[0]
+        if name in (GROUP, COUNT):
+            raise UnsupportedError(
+                f"the sensitive table has a column {name!r} of its own",
+                hint="give the sensitive column another name",
+            )
         for each in (*schema.quasi, name):
             kind = schema.kinds.get(each) or table.kind(each)
             check_finite(table, each, kind)
@@ -128,8 +131,7 @@ class Anatomy(Method):
         number = np.argsort(np.argsort(sequence(key, "group numbers", int(made.max()) + 1)))
         group = number[made]
         self.group_ = group + 1
-        values = pa.array([*(column.values.tolist() if column.is_number else column.values), None])
-        self.st_ = sensitive_table(self.group_, codes, values, name)
+        self.st_ = sensitive_table(self.group_, codes, values_of(table, column), name)
         self._sensitive = name
         return Plan(
             "Anatomy",
@@ -160,19 +162,13 @@ class Anatomy(Method):
     fit_transform = transform
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Both tables against the original: counts, shares, and the same rows."""
-        group = np.asarray(released.arrow.column(self._sensitive).to_numpy(), dtype=np.int64)
-        true = original.column(self._sensitive).codes.astype(np.int64)
-        width = int(true.max()) + 1
-        table = np.bincount(group * width + true, minlength=(int(group.max()) + 1) * width).reshape(
-            -1, width
-        )[1:]
-        sizes = table.sum(axis=1)
-        share = float((table.max(axis=1) / np.maximum(sizes, 1)).max())
-        told = self.st_.column(COUNT).to_numpy()
-        agree = np.array_equal(np.sort(told), np.sort(table[table > 0])) and int(told.sum()) == len(
-            true
-        )
+        """No value has a share above 1/l in a released group."""
+        true = self._original(original)
+        _, rows = np.unique(_groups(released, self._sensitive), return_inverse=True)
+        width = true.n_values + 1
+        pairs, counts = np.unique(rows * width + true.codes.astype(np.int64), return_counts=True)
+        sizes = np.bincount(rows)
+        share = float((counts / sizes[pairs // width]).max())
         return [
             Check(
                 "largest share of a value in a group",
@@ -180,40 +176,50 @@ class Anatomy(Method):
                 share,
                 share <= 1 / self.l + 1e-12,
                 f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records",
-            ),
+            )
+        ]
+
+    def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
+        """Every group of the first table holds the values that the second gives for it."""
+        wrong = faults(
+            self._original(original), _groups(released, self._sensitive), second, self._sensitive
+        )
+        return [
             Check(
                 "sensitive table",
-                int(np.count_nonzero(table)),
-                len(told),
-                bool(agree),
-                "one row per group and value, counts as in the original",
-            ),
+                0,
+                wrong,
+                wrong == 0,
+                "groups whose values or counts are not those of their records" if wrong else "",
+            )
         ]
+
+    def _original(self, original: Table) -> Column:
+        """The sensitive column before it was replaced, under the kind it was fitted with."""
+        kind = next(c.kind for c in self.plan_.columns if c.name == self._sensitive)
+        return original.column(self._sensitive, kind=kind)
 
     def second_table(self) -> pa.Table:
         """The sensitive table, ST."""
         return self.st_
 
     def release_files(self, release: Any) -> Files:
-        """``sensitive.csv`` (ST) and RECIPIENT.md."""
-        import pyarrow.csv as csv
-
-        buffer = io.BytesIO()
-        csv.write_csv(self.st_, buffer)
-        name = self._sensitive
+        """RECIPIENT.md, which explains both tables."""
+        name, suffix = self._sensitive, release.original.suffix
+        gone = [n for n in release.plan.names("identifier") if n not in release.pseudonyms]
         text = "\n".join(
             [
                 "# About these tables",
                 "",
-                f"`release{release.released.suffix}` (QIT) holds {release.released.n_rows:,} "
-                f"records about people. In the "
-                f"column `{name}` stands the number of a group in place of the value.",
-                "`sensitive.csv` (ST) gives, per group, the values of that column and how "
-                "many records have each.",
+                f"`release{suffix}` (QIT) holds {release.released.n_rows:,} records about people. "
+                f"In the column `{name}` stands the number of a group in place of the value.",
+                f"`{release.plan.recoding.beside}{suffix}` (ST) gives, per group, the values of "
+                "that column and how many records have each.",
+                *(["", f"Left out: {', '.join(gone)}."] if gone else []),
                 "",
                 f"No value has a share above 1/{self.l} in any group.",
                 "",
-                "    from hedgerow.methods.anatomy import join",
+                "    from hedgerow.methods.anatomy_tables import join",
                 f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the '
                 f"expected counts",
                 "",
@@ -223,12 +229,20 @@ class Anatomy(Method):
                 "",
                 "- The quasi-identifiers are unchanged: people can be found in this table by them.",
                 "- An intruder who can exclude values for a person, or knows others of the group.",
+                "- A rule that holds for everybody: who learns from all groups together how the "
+                "value follows from the other columns guesses better than within one group.",
                 "",
                 "Do not try to find out who a record is about.",
                 "",
             ]
         )
-        return Files(public={"sensitive.csv": buffer.getvalue().decode(), "RECIPIENT.md": text})
+        return Files(public={"RECIPIENT.md": text})
+
+
+def _groups(released: Table, name: str) -> Ints:
+    """The released group of every row."""
+    numbers = released.column(name, kind="numeric").numbers
+    return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
 def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
@@ -277,94 +291,3 @@ def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
             group[row] = at
             has[at].add(u)
     return group
-
-
-def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa.Table:
-    """ST: group, value, count, sorted by both."""
-    width = int(codes.max()) + 1
-    pair, count = np.unique(group * width + codes, return_counts=True)
-    return pa.table(
-        {
-            GROUP: pa.array(pair // width),
-            name: values.take(pa.array(pair % width)),
-            COUNT: pa.array(count),
-        }
-    )
-
-
-def expected(
-    cell: Ints,
-    cells: int,
-    group: Ints,
-    st_group: Ints,
-    st_codes: Ints,
-    d: int,
-) -> NDArray[np.float64]:
-    """The recipient's join: expected counts (cells x values).
-
-    Parameters
-    ----------
-    cell, group : int arrays of shape (n,)
-        Cell and group of every row of the QIT.
-    cells : int
-    st_group, st_codes : int arrays
-        Group and value of every record behind the ST.
-    d : int
-        Sensitive values.
-    """
-    width = max(int(group.max()), int(st_group.max())) + 1
-    share = (
-        np.bincount(st_group * d + st_codes, minlength=width * d).reshape(width, d).astype(float)
-    )
-    share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
-    out = np.zeros((cells, d))
-    pairs, n = np.unique(cell * width + group, return_counts=True)
-    np.add.at(out, pairs // width, n[:, None] * share[pairs % width])
-    return out
-
-
-def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
-    """The recipient's estimate: counts of columns of the QIT with the sensitive values.
-
-    Parameters
-    ----------
-    qit, st : path or frame
-        The two released tables.
-    sensitive : str
-        The sensitive column: group numbers in `qit`, values in `st`.
-    columns : list of str
-        Columns of `qit` to count by.
-
-    Returns
-    -------
-    pyarrow.Table
-        The columns, the sensitive column, ``count`` (expected, not whole numbers).
-    """
-    from ..table import read
-
-    first, second = read(qit), read(st)
-    for name, table in ((sensitive, first), (sensitive, second), (GROUP, second), (COUNT, second)):
-        table.kind(name)
-    coded = [first.column(n, kind="categorical") for n in columns]
-    dims = [c.n_values + int(c.has_missing) for c in coded]
-    if math.prod(dims) > 2**26:
-        raise ParameterError(f"these columns span {math.prod(dims):,} cells", hint="count by fewer")
-    cell = np.zeros(first.n_rows, dtype=np.int64)
-    for column, d in zip(coded, dims, strict=True):
-        cell = cell * d + column.codes
-    group = first.arrow.column(sensitive).to_numpy().astype(np.int64)
-    value = second.column(sensitive, kind="categorical")
-    d = value.n_values + int(value.has_missing)
-    repeated = second.arrow.column(COUNT).to_numpy().astype(np.int64)
-    groups = np.repeat(second.arrow.column(GROUP).to_numpy().astype(np.int64), repeated)
-    codes = np.repeat(value.codes.astype(np.int64), repeated)
-    counts = expected(cell, math.prod(dims), group, groups, codes, d)
-    at, u = np.nonzero(counts)
-    places = np.unravel_index(at, dims) if columns else []
-    made = {
-        n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
-        for n, c, p in zip(columns, coded, places, strict=True)
-    }
-    return pa.table(
-        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: counts[at, u]}
-    )

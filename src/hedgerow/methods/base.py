@@ -82,6 +82,10 @@ class Method(Estimator):
         """The table without which the released one cannot be read; None where one says all."""
         return None
 
+    def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
+        """Checks of both released tables together, the second as its reader has it."""
+        return []
+
     def recipient_lines(self, file: str) -> list[str]:
         """What RECIPIENT.md says beyond columns and promises, as Markdown lines."""
         return []

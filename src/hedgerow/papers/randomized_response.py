@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..datasets import load_adult, load_adult_hierarchies
 from ..errors import InfeasibleError
 from ..kernels.draws import draw
-from ..methods.anatomy import bucketize, expected
+from ..methods.anatomy import bucketize
+from ..methods.anatomy_tables import expected
 from ..methods.full_domain import Incognito
 from ..methods.response.contingency import Target, build
 from ..methods.response.estimate import clipped, cube_error, distances, em, uncertainty

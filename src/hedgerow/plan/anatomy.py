@@ -27,7 +27,7 @@ class Anatomize(Recoding):
 
     kind: ClassVar[str] = "anatomy"
     applies: ClassVar[bool] = False
-    beside: ClassVar[str] = "sensitive.csv"
+    beside: ClassVar[str] = "sensitive"
 
     sensitive: str
     l: float

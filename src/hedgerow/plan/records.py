@@ -63,7 +63,8 @@ class Recoding:
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what becomes of a row."""
     beside: ClassVar[str] = ""
-    """The file that holds a second table, where the released one cannot be read alone."""
+    """Name, without ending, of the file of a second table that the released one cannot be read
+    without; both are files of one kind."""
     complete: ClassVar[bool] = False
     """Whether a plan of this kind recodes every quasi-identifier."""
 

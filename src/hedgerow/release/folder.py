@@ -8,16 +8,17 @@ from ..errors import InputError
 from ..table import Table, read
 
 
-def released_table(folder: Path) -> Table:
-    """The released table of a folder.
+def released_table(folder: Path, name: str = "release") -> Table:
+    """The released table of a folder, or the second one that stands beside it.
 
     Raises
     ------
     InputError
-        The folder does not hold one released table.
+        The folder does not hold one table of that name.
     """
-    files = sorted(f for f in folder.iterdir() if f.stem == "release" and f.suffix != ".html")
+    files = sorted(f for f in folder.iterdir() if f.stem == name and f.suffix != ".html")
     if len(files) != 1:
-        many = "no release table" if not files else f"{len(files)} files named release"
-        raise InputError(f"the folder {folder} holds {many}", hint="give the table itself")
+        many = f"no {name} table" if not files else f"{len(files)} files named {name}"
+        hint = "give the table itself" if name == "release" else "it is part of the release"
+        raise InputError(f"the folder {folder} holds {many}", hint=hint)
     return read(files[0], unescape_formulas=True)

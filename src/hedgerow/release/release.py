@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -123,7 +124,7 @@ class Release:
         )
         checks = list(self._found.checks)
         if self._found.expected is not None:
-            checks += self.method.release_checks(self._paired(), self.released)
+            checks += self._own_checks()
         self.checks = require(checks)
         self._verified = self.table
         return self.checks
@@ -133,6 +134,14 @@ class Release:
         if self._rows is None:
             return self.original
         return Table(self.original.arrow.take(pa.array(self._rows)), layout=self.original.layout)
+
+    def _own_checks(self) -> list[Check]:
+        """What the method holds the release against, both tables where it releases two."""
+        original, second = self._paired(), self.method.second_table()
+        checks = self.method.release_checks(original, self.released)
+        if second is not None:
+            checks += self.method.second_checks(original, self.released, Table(second))
+        return checks
 
     def summary(self) -> dict[str, Any]:
         """The release in numbers: rows, groups and their sizes, disclosure, checks.
@@ -217,7 +226,7 @@ class Release:
         elif not isinstance(self.table, pa.Table):
             # A frame can be changed in place: what is written now must be what was verified.
             self.released = read(self.table)
-            require(self.method.release_checks(self._paired(), self.released))
+            require(self._own_checks())
         return write_folder(
             Path(folder), lambda inside: self._fill(inside, escape, measured, step), force=force
         )
@@ -236,6 +245,9 @@ class Release:
             escape=escape,
             tell=step,
         )
+        second = self._write_second(folder, escape)
+        if second is not None:  # the first file has the rows of the released table
+            checks += self.method.second_checks(self._paired(), self.released, second)
         require(checks, f"the written file {file.name}")
         files = self.method.release_files(self)
         extra = {**files.public, **files.private}
@@ -256,6 +268,17 @@ class Release:
         }
         for name, text in {**texts, **extra}.items():
             write_private(folder / name, text)
+
+    def _write_second(self, folder: Path, escape: bool) -> Table | None:
+        """The second table in the format of the first, with a header; as its reader reads it."""
+        made = self.method.second_table()
+        if made is None:
+            return None
+        layout = self.original.layout
+        named = replace(layout, dialect=replace(layout.dialect, header=True))
+        file = folder / f"{self.plan.recoding.beside}{self.original.suffix}"
+        write_table(made, file, like=Table(made, layout=named), escape=escape)
+        return read(file, unescape_formulas=escape)
 
 
 def check_to_json(check: Check) -> dict[str, Any]:

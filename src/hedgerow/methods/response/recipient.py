@@ -24,7 +24,7 @@ def files(release: Any) -> dict[str, str]:
     return {
         "public.json": json.dumps(plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
         + "\n",
-        "RECIPIENT.md": recipient(plan, release.released.n_rows, release.released.suffix),
+        "RECIPIENT.md": recipient(plan, release.released.n_rows, release.original.suffix),
     }
 
 
