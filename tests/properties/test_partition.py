@@ -137,15 +137,14 @@ def test_promises_hold_on_the_released_table(
         method.fit_table(read(table), Schema(quasi=quasi, sensitive=sensitive))
     except HedgerowError:
         assume(False)
-    released = method.transform(table)
-    assert released.column_names == table.column_names
+    released = method.transform(table.select(quasi))
+    assert released.column_names == quasi
     rows = list(zip(*(released.column(name).to_pylist() for name in quasi), strict=True))
     groups = defaultdict(list)
     for i, row in enumerate(rows):
         groups[row].append(i)
     assert min(map(len, groups.values())) >= k
     for name in sensitive:
-        assert released.column(name).equals(table.column(name))
         if cap is not None:
             values = table.column(name).to_pylist()
             assert (
@@ -179,4 +178,5 @@ def test_shuffled_rows_give_the_same_plan(made: Any, k: int, seed: int) -> None:
         return
     two = MART(k=k).fit_table(read(table.take(order)), schema)
     assert one.plan_ == two.plan_
-    assert one.transform(table).take(order).equals(two.transform(table.take(order)))
+    x = table.select(quasi)
+    assert one.transform(x).take(order).equals(two.transform(x.take(order)))
