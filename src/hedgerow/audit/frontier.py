@@ -184,9 +184,7 @@ def _named(methods: Any) -> dict[str, Any]:
         return dict(methods)
     out: dict[str, Any] = {}
     for entry in methods if isinstance(methods, (list, tuple)) else [methods]:
-        name = type(entry).__name__
-        if getattr(entry, "objective", None):
-            name += f" ({entry.objective})"
+        name = entry.title
         if name in out:
             raise ParameterError(
                 f"the method {name} is given twice", hint="give a mapping of names to methods"

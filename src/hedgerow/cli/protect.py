@@ -124,7 +124,7 @@ def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
         {o.name: options[o.name] for o in methods.OPTIONS if o.name in options},
     )
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
-    drawn = "key" in method.get_params()
+    drawn = method.draws
     if key and drawn:
         method.set_params(key=key)
     if key and not drawn and not pseudonyms:

@@ -8,7 +8,7 @@ key cannot tell which id a row has.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import PlanError
 from ..kernels.draws import siphash_bytes, siphash_words
-from ..kernels.threads import side_by_side
+from ..kernels.threads import PARTS, side_by_side
 from ..key import Key
 from ..table import Table
 from ..table.encode import as_text, indexed, is_text
@@ -42,8 +42,8 @@ class Rows:
     ids : uint64 array of shape (n,)
         One id a row.
     fingerprint : tuple of three int
-        Number of rows and the sums (modulo 2**64) of both halves of their hashes: it
-        knows the table again in any order, and nobody without the key can make it.
+        Number of rows, and the sums (modulo 2**64) of their hashes and of hashes of
+        these: it knows the table again in any order, and nobody without the key can make it.
     """
 
     key: Key
@@ -66,10 +66,16 @@ class Rows:
         PlanError
             There is no such column, or its values are missing or not unique.
         """
-        first, second = row_hashes(table, key)
-        sums = (int(first.sum(dtype=np.uint64)), int(second.sum(dtype=np.uint64)))
-        ids = _numbered(first, second, key) if row_id is None else _declared(table, row_id, key)
-        return cls(key, ids, (table.n_rows, *sums))
+        hashes = row_hashes(table.arrow, key)
+        again = words_of(hashes, key, "fingerprint")
+        sums = (int(hashes.sum(dtype=np.uint64)), int(again.sum(dtype=np.uint64)))
+        if row_id is not None:
+            return cls(key, _declared(table, row_id, key), (table.n_rows, *sums))
+
+        def other_half(rows: NDArray[np.intp]) -> Words:
+            return row_hashes(table.arrow.take(pa.array(rows)), key, 1)
+
+        return cls(key, _numbered(hashes, other_half, key), (table.n_rows, *sums))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -99,24 +105,33 @@ class Rows:
         return self.key.bound(json.dumps([self.fingerprint, parameters], sort_keys=True))
 
 
-def row_hashes(table: Table, key: Key) -> tuple[Words, Words]:
-    """Both halves of a keyed 128-bit hash of every row, whatever the order of the columns.
+def row_hashes(arrow: pa.Table, key: Key, half: int = 0) -> Words:
+    """A keyed 64-bit hash of every row, whatever the order of the columns.
 
     Values are hashed, not their types: a whole number hashes alike as integer and as double,
     a text alike as dictionary entry and by itself. A row's hash is the sum over its columns
     (modulo 2**64) of what each column's own key makes of the cell.
+
+    Parameters
+    ----------
+    arrow : pyarrow.Table
+    key : Key
+    half : int
+        Hashes of different halves are independent: rows that share one rarely share another.
     """
-    halves = (np.zeros(table.n_rows, np.uint64), np.zeros(table.n_rows, np.uint64))
 
-    def add(half: int) -> None:
-        for name in table.names:
-            places, entries = cells[name]
-            hashed = _hashed(entries, key, f"row {half} {name}")
-            halves[half][:] += hashed if places is None else hashed[places]
+    def one(name: str) -> Words:
+        places, entries = _entries(arrow.column(name))
+        hashed = _hashed(entries, key, f"row {half} {name}")
+        return hashed if places is None else hashed[places]
 
-    cells = {name: _entries(table.arrow.column(name)) for name in table.names}
-    side_by_side(add, (0, 1), table.n_rows * len(table.names))
-    return halves
+    made = np.zeros(arrow.num_rows, np.uint64)
+    names = arrow.column_names
+    for at in range(0, len(names), PARTS):
+        part = names[at : at + PARTS]
+        for hashed in side_by_side(one, part, arrow.num_rows * len(part)):
+            made += hashed
+    return made
 
 
 def sequence(key: Key, purpose: str, n: int) -> Words:
@@ -143,8 +158,11 @@ def _pair(key: Key, purpose: str) -> tuple[np.uint64, np.uint64]:
     return np.uint64(first), np.uint64(second)
 
 
-def _numbered(first: Words, second: Words, key: Key) -> Words:
-    """Ids from hashes: rows that share a hash are numbered, which of them is which is no matter."""
+def _numbered(first: Words, other_half: Callable[[NDArray[np.intp]], Words], key: Key) -> Words:
+    """Ids from hashes; rows that share one are told apart by the other half, then numbered.
+
+    Rows that share both are alike, so which of them has which number is no matter.
+    """
     order = np.argsort(first, kind="stable")
     ranked = first[order]
     again = np.flatnonzero(ranked[1:] == ranked[:-1]) + 1
@@ -152,7 +170,7 @@ def _numbered(first: Words, second: Words, key: Key) -> Words:
         return first
     shared = np.unique(np.concatenate([again - 1, again]))
     rows = order[shared]
-    rows = rows[np.lexsort((second[rows], first[rows]))]
+    rows = rows[np.lexsort((other_half(rows), first[rows]))]
     new = np.ones(len(rows), bool)
     new[1:] = first[rows[1:]] != first[rows[:-1]]
     start = np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))

@@ -54,6 +54,15 @@ def _to_keys(keys: NDArray[np.uint64], order: NDArray[np.uint32]) -> None:
         order[i] = i
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64, np.uint64]:
+    """The smallest and the largest key of ``keys[begin:end]``."""
+    lo = hi = keys[begin]
+    for i in range(begin, end):
+        lo, hi = min(lo, keys[i]), max(hi, keys[i])
+    return lo, hi
+
+
 @njit(cache=True, nogil=True)
 def _sort_buckets(
     keys: NDArray[np.uint64],
@@ -83,7 +92,9 @@ def _sort_bucket(
         begin, end = todo.pop()
         if end - begin <= _IN_CACHE:
             _sort_in_cache(keys, order, spare_keys, spare_order, begin, end)
-        elif keys[begin:end].min() != keys[begin:end].max():
+            continue
+        lo, hi = _extremes(keys, begin, end)
+        if lo != hi:
             bounds = _scatter(keys, order, spare_keys, spare_order, begin, end)
             for b in range(bounds.size - 1):
                 todo.append((bounds[b], bounds[b + 1]))
@@ -99,9 +110,7 @@ def _scatter(
     end: int,
 ) -> NDArray[np.int64]:
     """Cut ``keys[begin:end]`` by its leading bits into buckets; returns their bounds."""
-    lo = hi = keys[begin]
-    for i in range(begin, end):
-        lo, hi = min(lo, keys[i]), max(hi, keys[i])
+    lo, hi = _extremes(keys, begin, end)
     shift = np.uint64(0)
     while ((hi - lo) >> shift) >= np.uint64(_BUCKETS):
         shift += np.uint64(1)
@@ -139,9 +148,7 @@ def _sort_in_cache(
                 j -= 1
             keys[j], order[j] = key, at
         return
-    lo = hi = keys[begin]
-    for i in range(begin, end):
-        lo, hi = min(lo, keys[i]), max(hi, keys[i])
+    lo, hi = _extremes(keys, begin, end)
     span = hi - lo
     a_keys, a_order, b_keys, b_order = keys, order, spare_keys, spare_order
     free = np.empty(256, np.int64)

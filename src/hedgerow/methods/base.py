@@ -66,6 +66,11 @@ class Method(Estimator):
     key: Key | str | Path | None
     random_state: int | None
 
+    @property
+    def title(self) -> str:
+        """Its name where several methods stand side by side."""
+        return type(self).__name__
+
     def release_table(self, table: Table) -> Transformed:
         """The released columns of the table that was fitted."""
         return transform(self.plan_, table)

@@ -254,6 +254,11 @@ class Incognito(_FullDomain):
         self.c = c
         self.schema = schema
 
+    @property
+    def title(self) -> str:
+        """Its name with its objective."""
+        return f"{type(self).__name__} ({self.objective})"
+
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check()
         domain, lattice = self._lattice(table, schema, self.objective)

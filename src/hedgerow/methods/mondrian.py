@@ -84,6 +84,11 @@ class Mondrian(PartitionMethod):
         self.max_bins = max_bins
         self.schema = schema
 
+    @property
+    def title(self) -> str:
+        """Its name with its objective."""
+        return f"{type(self).__name__} ({self.objective})"
+
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(table, schema)
         if self.objective not in OBJECTIVES:

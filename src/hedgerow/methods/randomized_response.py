@@ -208,21 +208,9 @@ class RandomizedResponse(Method):
         return Transformed(made, sum(outside.values()))
 
     def transform(self, X: Any) -> Any:
-        """Randomize quasi-identifiers by the fitted plan; the order of the rows stays.
+        """Randomize quasi-identifiers; UnsupportedError where only sensitive columns are drawn.
 
-        Parameters
-        ----------
-        X : frame or array of shape (m, p)
-            The columns that were fitted.
-
-        Returns
-        -------
-        the same kind of frame, or what `set_output` asks for
-
-        Raises
-        ------
-        UnsupportedError
-            The sensitive column is what is randomized, and X does not hold it.
+        Otherwise as for every method: see `Method.transform`.
         """
         if self.target == "sensitive":
             raise UnsupportedError(

@@ -18,6 +18,7 @@ from ...errors import ParameterError, UnsupportedError
 from ...notation import plain
 from .builder import BuiltTree, Node, leaf_of
 from .columns import PredictedColumn, Predictor
+from .targets import SingleTree
 
 _KINDS = {
     "DecisionTreeClassifier": "decision_tree_classifier",
@@ -94,16 +95,14 @@ def check_response(y: NDArray[np.float64]) -> None:
         )
 
 
-class SklearnTree:
+class SklearnTree(SingleTree):
     """A fitted decision tree; one step is one leaf more, in best-first order."""
 
     bits = 24
-    ensemble = False
 
     def __init__(self, estimator: Any) -> None:
         check_estimator(estimator)
         self.estimator = estimator
-        self.tree: BuiltTree | None = None
 
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Read the fitted tree, and make sure that it was fitted on this table."""
@@ -130,17 +129,6 @@ class SklearnTree:
             fresh.set_params(max_leaf_nodes=leaves)
         x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
         return fresh.fit(x, response.codes if response.classes else response.y)
-
-    @property
-    def n_steps(self) -> int:
-        """Number of splits."""
-        assert self.tree is not None
-        return self.tree.n_splits
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The tree after its first splits."""
-        assert self.tree is not None
-        return (self.tree.prefix(step),)
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int

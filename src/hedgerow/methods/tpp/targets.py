@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError
 from .builder import BuiltTree, bootstrap, features_at, grow
 from .columns import PredictedColumn, Predictor
-from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
+from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, to_json
 
 
 class Target(Protocol):
@@ -42,19 +42,12 @@ class Target(Protocol):
         """What a recipient needs to rebuild it, as plain JSON values."""
 
 
-class OwnTree:
-    """A tree of the own builder; one step is one split."""
+class SingleTree:
+    """A tree whose steps are its splits, in the order in which they were made."""
 
     bits = 53
     ensemble = False
-
-    def __init__(self, settings: TreeSettings) -> None:
-        self.settings = settings
-        self.tree: BuiltTree | None = None
-
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Grow the tree in full."""
-        self.tree = grow(columns, response, self.settings)
+    tree: BuiltTree | None = None
 
     @property
     def n_steps(self) -> int:
@@ -67,6 +60,49 @@ class OwnTree:
         assert self.tree is not None
         return (self.tree.prefix(step),)
 
+
+class Ensemble:
+    """Trees of the own builder, one after the other; a step is a tree."""
+
+    bits = 53
+    ensemble = True
+    settings: ForestSettings | BoostingSettings
+    trees: tuple[BuiltTree, ...] = ()
+
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
+        """Grow every tree."""
+        self.trees = self.rebuild(columns, response, self.settings.n_trees)
+
+    def rebuild(
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
+        """Grow the first trees."""
+        raise NotImplementedError
+
+    @property
+    def n_steps(self) -> int:
+        """Number of trees that were grown."""
+        return len(self.trees)
+
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
+        """The first trees."""
+        return self.trees[:step]
+
+    def describe(self, step: int) -> dict[str, Any]:
+        """Builder and settings."""
+        return {"builder": "hedgerow", **to_json(replace(self.settings, n_trees=step))}
+
+
+class OwnTree(SingleTree):
+    """A tree of the own builder; one step is one split."""
+
+    def __init__(self, settings: TreeSettings) -> None:
+        self.settings = settings
+
+    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
+        """Grow the tree in full."""
+        self.tree = grow(columns, response, self.settings)
+
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
@@ -75,20 +111,16 @@ class OwnTree:
 
     def describe(self, step: int) -> dict[str, Any]:
         """Builder and settings."""
-        from .settings import to_json
-
         return {"builder": "hedgerow", **to_json(replace(self.settings, n_splits=step))}
 
 
-class OwnForest:
+class OwnForest(Ensemble):
     """A random forest of the own builder; one step is one tree."""
 
-    bits = 53
-    ensemble = True
+    settings: ForestSettings
 
     def __init__(self, settings: ForestSettings) -> None:
         self.settings = settings
-        self.trees: tuple[BuiltTree, ...] = ()
 
     def _grow(
         self, columns: Sequence[Predictor], response: PredictedColumn, tree: int
@@ -106,58 +138,24 @@ class OwnForest:
             lambda path: features_at(s.seed, tree, path, len(columns), chosen),
         )
 
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Grow every tree."""
-        self.trees = self.rebuild(columns, response, self.settings.n_trees)
-
-    @property
-    def n_steps(self) -> int:
-        """Number of trees."""
-        return len(self.trees)
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The first trees."""
-        return self.trees[:step]
-
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Grow the first trees."""
         return tuple(self._grow(columns, response, b) for b in range(step))
 
-    def describe(self, step: int) -> dict[str, Any]:
-        """Builder and settings."""
-        from .settings import to_json
 
-        return {"builder": "hedgerow", **to_json(replace(self.settings, n_trees=step))}
-
-
-class OwnBoosting:
+class OwnBoosting(Ensemble):
     """Gradient boosting of the own builder; one step is one stage.
 
     A stage's response depends on y and the earlier stages' record sets alone,
     so a table that keeps those record sets keeps every residual to the bit.
     """
 
-    bits = 53
-    ensemble = True
+    settings: BoostingSettings
 
     def __init__(self, settings: BoostingSettings) -> None:
         self.settings = settings
-        self.trees: tuple[BuiltTree, ...] = ()
-
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Grow every stage."""
-        self.trees = self.rebuild(columns, response, self.settings.n_trees)
-
-    @property
-    def n_steps(self) -> int:
-        """Number of stages that found a split."""
-        return len(self.trees)
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The first stages."""
-        return self.trees[:step]
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
@@ -183,12 +181,6 @@ class OwnBoosting:
             score = score + self.settings.learning_rate * leaf_value[tree.leaf]
             trees.append(tree)
         return tuple(trees)
-
-    def describe(self, step: int) -> dict[str, Any]:
-        """Builder and settings."""
-        from .settings import to_json
-
-        return {"builder": "hedgerow", **to_json(replace(self.settings, n_trees=step))}
 
 
 def _start(y: NDArray[np.float64], logistic: bool) -> float:
