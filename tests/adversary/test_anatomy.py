@@ -58,7 +58,7 @@ def rows_of_this_package(sensitive: str, names: list[str]) -> Rank:
     def rank(qit: pd.DataFrame, value: str) -> Any:
         key = hr.Key.of(random_state=0)
         supposed = qit.drop(columns="group").assign(**{sensitive: value})[names]
-        ids, _ = row_hashes(read(supposed), key)
+        ids = row_hashes(read(supposed).arrow, key)
         return words_of(ids, key, "order in a bucket") / 2.0**64
 
     return rank

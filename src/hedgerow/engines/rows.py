@@ -92,6 +92,10 @@ class Rows:
         made[self.order] = values
         return made
 
+    def under(self, key: Key) -> Rows:
+        """The same rows with ids, and so an order, that another key gives."""
+        return Rows(key, words_of(self.ids, key, "order"), self.fingerprint)
+
     def normals(self, key: Key, purpose: str) -> NDArray[np.float64]:
         """A standard normal number for every row, drawn under a key for one purpose."""
         return normal(words_of(self.ids, key, purpose))

@@ -92,9 +92,10 @@ class Masking(Method):
         """The rows in an order that their content gives: what is done depends on no other."""
         return Rows.of(table, self._key if self.draws else _PUBLIC)
 
-    def _release_key(self, rows: Rows, **found: Any) -> Key:
+    def _release_key(self, rows: Rows, schema: Schema, **found: Any) -> Key:
         """The key of this release alone; `found` is what was asked for by other words."""
-        asked = {"method": type(self).__name__, **self.plan_parameters()}
+        masked = {"method": type(self).__name__, "columns": sorted(schema.quasi)}
+        asked = masked | self.plan_parameters()
         return rows.release_key(asked | found)
 
     def release_table(self, table: Table) -> Transformed:

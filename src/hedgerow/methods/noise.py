@@ -87,7 +87,7 @@ class NoiseAddition(Masking):
         if not isinstance(self.correlated, (bool, np.bool_)):
             raise ParameterError("correlated must be True or False")
         before, rows = numbers(table, schema), self._rows(table)
-        key, ordered = self._release_key(rows), rows.sorted(before)
+        key, ordered = self._release_key(rows, schema), rows.sorted(before)
         drawn = np.column_stack([rows.normals(key, name) for name in schema.quasi])[rows.order]
         if self.correlated:
             drawn = drawn @ covariance_root(ordered[~np.isnan(ordered).any(axis=1)])

@@ -136,10 +136,13 @@ class PoROP(Masking):
             best = self.search_[0]
             size, degree = best["block_size"], best["degrees"]
         size, degree = check_settings(size, degree, len(values))
-        ordered = order(values, size)
+        degrees = order(values, size).degrees(degree)
+        key = self._release_key(rows, schema, method="PoROP", block_size=size, degree=degrees)
+        rows = rows.under(key)  # the order of equal values decides what each becomes
+        before = rows.sorted(given)
+        there = ~np.isnan(before)
+        ordered = order(before[there], size)
         after = np.full(before.shape, np.nan)
-        degrees = ordered.degrees(degree)
-        key = self._release_key(rows, method="PoROP", block_size=size, degree=degrees)
         normals = normal(sequence(key, "noise", len(values)))
         after[there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         released, columns = mask_numbers(

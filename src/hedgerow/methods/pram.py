@@ -101,7 +101,7 @@ class PRAM(Masking):
                     f"matrix names columns that are not quasi-identifiers: {', '.join(unknown)}"
                 )
         rows = self._rows(table)
-        key = self._release_key(rows)
+        key = self._release_key(rows, schema)
         released, columns, self.matrices_ = {}, [], {}
         for name in schema.quasi:
             column = table.column(

@@ -50,7 +50,11 @@ class RandomizedResponse(Method):
         What is randomized.
     bound : {"paper", "operational"}
         "paper" caps Result 1, which counts guesses through the target's own record;
-        "operational" caps every right guess, also through other people's records.
+        "operational" caps right guesses through any record: the intruder takes one of the
+        records released with the values that the target's may have been moved to, and
+        guesses its sensitive value. Neither caps the guess of somebody who reconstructs
+        the table, as every reader can, and names the most frequent value of the target's
+        group (see Notes).
     bins : int, or mapping of column to int or increasing cuts
         Numbers and dates are cut into that many bins (of like counts), or at the cuts.
     caps : mapping of str to float, optional
@@ -101,6 +105,13 @@ class RandomizedResponse(Method):
     ----------
     L. Guo, X. Ying, X. Wu, "On attribute disclosure in randomization based privacy
     preserving data publishing": Result 1 (risk), Result 2 (utility), Problem 1.
+
+    Notes
+    -----
+    What holds for a group of people stays in the table, for it is what readers reconstruct.
+    Where 85% of those with the target's quasi-identifiers have one sensitive value, the
+    reconstruction says so, and guessing it is right for 85% of them, under either bound
+    and whatever l is. A caution tells how many people such guesses are right for.
 
     Examples
     --------

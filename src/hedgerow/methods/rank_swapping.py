@@ -65,7 +65,9 @@ class RankSwapping(Masking):
     def _mask(self, table: Table, schema: Schema) -> Masked:
         proportion = check_share("proportion", self.proportion)
         given, rows = numbers(table, schema), self._rows(table)
-        key, before = self._release_key(rows), rows.sorted(given)
+        key = self._release_key(rows, schema)
+        rows = rows.under(key)  # who stands beside whom among equals is drawn as well
+        before = rows.sorted(given)
         after = np.full(before.shape, np.nan)
         for c, name in enumerate(schema.quasi):
             there = np.flatnonzero(~np.isnan(before[:, c]))

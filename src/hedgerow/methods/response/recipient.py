@@ -12,7 +12,8 @@ NOT_PROMISED = (
     "The bound caps guesses through the target's own record. Right guesses through other people's "
     "records come on top: their chance is the operational success, which the steward knows.",
     "What holds for a group of people can be learned from the table, and holds for its members; "
-    "that is what the table is for.",
+    "that is what the table is for. Whoever reconstructs the table and guesses the most frequent "
+    "value of a person's group is right as often as that value occurs there, whatever l is.",
     "Someone who knows more than the quasi-identifiers, or has another release of the same people, "
     "is not covered.",
 )

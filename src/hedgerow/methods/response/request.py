@@ -200,6 +200,19 @@ def cautions(
             f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table "
             f"will be rough"
         )
+    large = setting.mass * setting.n >= DESCRIBED
+    best = max(
+        (float((setting.mass * v.share.max(axis=1))[large].sum()) for v in setting.views),
+        default=0.0,
+    )
+    people = float(setting.mass[large].sum())
+    if people and best > cap * people:
+        said.append(
+            f"the {risk.bound} bound caps a guess through a released record; whoever reconstructs "
+            "the table, as every reader can, and guesses the most frequent value of each group of "
+            f"at least {DESCRIBED} records is right for {best / people:.0%} of its people, where "
+            f"the cap is {cap:.0%}"
+        )
     if risk.target == "quasi":
         said.append(
             "the sensitive columns are released as they are: how many records have each "

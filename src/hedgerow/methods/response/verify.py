@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
+from scipy.special import bdtr, bdtrc
 
 from ...engines.randomize import original_codes
 from ...guarantees import Check
@@ -13,8 +12,8 @@ from ...table import Table
 from .risk import Risk
 from .rr_matrix import to_t
 
-_SIGMAS = 7.0
-"""A false alarm once in some 10^11 columns."""
+_ALARM = 1e-12
+"""How seldom a column that was drawn rightly is called odd on either side."""
 
 
 def verify(
@@ -55,7 +54,7 @@ def verify(
         if np.any(after == column.d):
             strangers.append(column.name)
         n, kept = len(before), int(np.count_nonzero(before == after))
-        if abs(kept - n * column.p) > _SIGMAS * math.sqrt(n * column.p * (1 - column.p)) + 1e-9 * n:
+        if likelihood_of_kept(kept, n, column.p) < _ALARM:
             odd.append(column.name)
     checks.append(
         Check(
@@ -74,10 +73,18 @@ def verify(
             not odd,
             f"columns far from their p: {', '.join(odd)}"
             if odd
-            else f"within {_SIGMAS:g} standard errors of p in every column",
+            else "as p gives them in every column, by the exact binomial distribution",
         )
     )
     return checks
+
+
+def likelihood_of_kept(kept: int, n: int, p: float) -> float:
+    """The chance that so few, or so many, of n values are kept with probability p: the smaller one.
+
+    Exact, for where n(1 - p) is small the normal distribution calls right draws wrong.
+    """
+    return min(float(bdtr(kept, n, p)), float(bdtrc(kept - 1, n, p)))
 
 
 def released_codes(table: Table, column: Randomized) -> np.ndarray:
