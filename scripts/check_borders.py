@@ -64,6 +64,7 @@ LATE = {
     ("plan/records.py", "release"),  # Plan.apply
     ("plan/records.py", "release.explain"),  # Plan.explain
     ("plan/records.py", "engines.sql"),  # Plan.to_sql
+    ("release/protection.py", "audit.inference_bound"),  # protect(max_inference=...)
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
     ("audit/points.py", "report.pictures"),  # Frontier.picture
     ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score

@@ -13,10 +13,13 @@ import numpy as np
 from ..classes import Classes
 from ..classes.disclosure import Disclosed, of_column
 from ..errors import InfeasibleError, ParameterError
+from ..guarantees import SLACK
 from ..methods.masking import fingerprint
 from ..progress import Progress, telling
 from ..schema import Schema
 from ..table import Table, read
+from .inference import infer, refitting
+from .inference_bound import InferenceBound
 from .pairing import Pair, align, pair_up
 from .points import Frontier, Point, mark_dominated
 from .risk.linkage import linking_attacks
@@ -29,7 +32,11 @@ DISCLOSURES = {
     "mean_groups": "disclosure, mean over classes (left is safer)",
     "mean_records": "disclosure, mean over records (left is safer)",
     "linkage": "records linked with their originals (left is safer)",
+    "inferred": "what named learners infer about members, worst tenth (left is safer)",
+    "advantage": "member advantage of named learners (left is safer)",
 }
+ANY_METHOD = ("linkage", "inferred", "advantage")
+"""Axes that methods which alter values have as well."""
 UTILITIES = {
     "certainty": "certainty kept (1 - NCP)",
     "queries": "1 - median error of counting queries",
@@ -48,6 +55,7 @@ def frontier(
     max_disclosure: Iterable[float | None] = (0.2, 0.4, 0.6),
     utility: str = "certainty",
     disclosure: str | None = None,
+    max_inference: float | None = None,
     random_state: int = 0,
     threads: int = 2,
     progress: Progress | None = None,
@@ -70,9 +78,13 @@ def frontier(
         The settings to try, every combination.
     utility : {"certainty", "queries", "learning"}
         The utility axis; "learning" fits linear learners for every release.
-    disclosure : {"worst", "mean_groups", "mean_records", "linkage"}, optional
+    disclosure : {"worst", "mean_groups", "mean_records", "linkage", "inferred", "advantage"}
         The disclosure axis; the table has them all. By default "worst", and "linkage" as
         soon as one of the methods alters values: every method can be held to that.
+        "inferred" and "advantage" train learners (`hedgerow.inference`), which takes longer.
+    max_inference : float, in (0, 1), optional
+        Leave out settings from whose release named learners infer more, of all members or the
+        worst tenth; measured, as by `hedgerow.protect`.
     random_state : int
         For queries and folds.
     threads : int
@@ -98,12 +110,12 @@ def frontier(
     altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
     disclosure = disclosure or ("linkage" if altered else "worst")
     _check(utility, disclosure, threads)
-    if altered and disclosure != "linkage":
+    if altered and disclosure not in ANY_METHOD:
         raise ParameterError(
             f"{', '.join(altered)} alters values, so classes of equal cells say nothing",
-            hint='choose disclosure="linkage", which every method has',
+            hint='choose disclosure="linkage", "inferred" or "advantage", which every method has',
         )
-    if not schema.sensitive and (disclosure != "linkage" or utility == "learning"):
+    if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):
         raise ParameterError("a frontier needs at least one sensitive column to disclose")
     table = read(people)
     # reading the original as its own release checks the schema and encodes every column once
@@ -115,7 +127,10 @@ def frontier(
     ]
     if not settings:
         raise ParameterError("no settings to try: give at least one k or max_disclosure")
-    axes = _Axes(utility, disclosure == "linkage", random_state)
+    if max_inference is not None:
+        InferenceBound(max_inference)  # a wrong bound is told before the work
+    learners = {"advantage": 3, "inferred": 0}.get(disclosure, None if max_inference is None else 0)
+    axes = _Axes(utility, disclosure == "linkage", random_state, learners)
     tell = telling(progress)
     tell("trying settings", 0.0)
     done: list[int] = []
@@ -130,6 +145,7 @@ def frontier(
             made = _figures(
                 table, schema, chosen[name].copy().set_params(**parameters), measured, axes
             )
+            made = _within(made, max_inference, disclosure)
         except InfeasibleError as error:
             made = {"reason": error.message}
         done.append(1)
@@ -160,7 +176,20 @@ def frontier(
         table,
         schema,
         chosen,
+        max_inference,
     )
+
+
+def _within(
+    figures: dict[str, Any], max_inference: float | None, disclosure: str
+) -> dict[str, Any]:
+    """The figures, or why the setting is none to choose."""
+    reached = figures["inferred"]
+    if max_inference is not None and reached > max_inference + SLACK:
+        return {"reason": f"learners infer {reached:.3f}, more than {max_inference:g}"}
+    if figures[disclosure] is None:
+        return {"reason": f"the {disclosure} cannot be measured: a refit on fewer people fails"}
+    return figures
 
 
 def _check(utility: str, disclosure: str, threads: int) -> None:
@@ -211,6 +240,8 @@ class _Axes:
     utility: str
     linkage: bool
     random_state: int
+    folds: int | None
+    """For the learners; 0 asks about members alone, None trains none."""
 
 
 def _figures(
@@ -221,7 +252,8 @@ def _figures(
     changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
     key = (made.yardstick, fingerprint(made.table, [name for name in changed if name]))
     if key not in measured:
-        measured[key] = _measured(pair_up(table, made), axes)
+        pair = pair_up(table, made)
+        measured[key] = _measured(pair, axes) | _inferred(pair, method, schema, axes)
     return measured[key]
 
 
@@ -241,6 +273,19 @@ def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
         "linkage": linked,
         "ncp": ncp,
         "utility": _utility(pair, ncp, axes),
+    }
+
+
+def _inferred(pair: Pair, method: Any, schema: Schema, axes: _Axes) -> dict[str, Any]:
+    """What named learners infer, and the member advantage, where they are asked for."""
+    if axes.folds is None:
+        return {"inferred": None, "advantage": None}
+    refit = refitting(method, schema) if axes.folds else None
+    found = infer(pair, refit, folds=axes.folds, random_state=axes.random_state)
+    advantage = found.advantage
+    return {
+        "inferred": found.reached,
+        "advantage": None if advantage is None else max(advantage, 0.0),
     }
 
 

@@ -44,6 +44,9 @@ class Point:
         The two axes.
     dominated : bool
         Whether another point is no worse on both axes and better on one.
+    inferred, advantage : float or None
+        The most that named learners explain of any sensitive column, of all members or the
+        worst tenth, and the largest member advantage; measured where they were asked for.
     """
 
     method: str
@@ -58,6 +61,8 @@ class Point:
     disclosure: float
     utility: float
     dominated: bool = False
+    inferred: float | None = None
+    advantage: float | None = None
 
 
 FIGURES = (
@@ -71,6 +76,8 @@ FIGURES = (
     "disclosure",
     "utility",
     "dominated",
+    "inferred",
+    "advantage",
 )
 
 
@@ -88,6 +95,8 @@ class Frontier:
         What the two axes show.
     people, schema, methods
         What `release` protects again.
+    max_inference : float, optional
+        The bound that every point keeps, and its release.
     """
 
     points: tuple[Point, ...]
@@ -97,6 +106,7 @@ class Frontier:
     people: Table
     schema: Schema
     methods: Mapping[str, Any]
+    max_inference: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -187,7 +197,9 @@ class Frontier:
 
     def release(self, point: Point) -> Any:
         """Protect the people by a point's settings; a verified `Release`."""
-        return protect(self.people, self.schema, self.method(point))
+        return protect(
+            self.people, self.schema, self.method(point), max_inference=self.max_inference
+        )
 
     def method(self, point: Point) -> Any:
         """The unfitted method of a point, with its settings."""
@@ -198,13 +210,16 @@ class Frontier:
             f"{'method':22}{'asked':26}{'k':>6}{'classes':>9}{'worst':>8}{'groups':>8}{'records':>9}"
             f"{'linked':>8}{'utility':>9}"
         )
-        lines = [head]
+        learnt = any(p.inferred is not None for p in self.points)
+        lines = [head + (f"{'inferred':>10}{'advantage':>11}" if learnt else "")]
         for p in self.points:
             asked = ", ".join(f"{n}={v}" for n, v in p.parameters.items())
             lines.append(
                 f"{p.method:22}{asked:26}{_whole(p.k):>6}{_whole(p.classes):>9}"
                 f"{_share(p.worst):>8}{_share(p.mean_groups):>8}{_share(p.mean_records):>9}"
-                f"{_share(p.linkage):>8}{p.utility:>9.3f}" + ("  dominated" if p.dominated else "")
+                f"{_share(p.linkage):>8}{p.utility:>9.3f}"
+                + (f"{_share(p.inferred):>10}{_share(p.advantage):>11}" if learnt else "")
+                + ("  dominated" if p.dominated else "")
             )
         lines += [
             f"not possible: {f['method']} {dict(f['parameters'])}: {f['reason']}"

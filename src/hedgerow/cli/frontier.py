@@ -24,8 +24,13 @@ OWN = (
     Option(
         "disclosure",
         str,
-        "The disclosure axis: worst, mean_groups, mean_records, or linkage, which every method "
-        "has. Default: worst, or linkage where a method alters values.",
+        "The disclosure axis: worst, mean_groups, mean_records, or linkage, inferred or advantage, "
+        "which every method has. Default: worst, or linkage where a method alters values.",
+    ),
+    Option(
+        "max_inference",
+        float,
+        "Leave out settings from which named learners infer more, in (0, 1); measured.",
     ),
     Option("random_state", int, "Deals queries and folds. Default: 0."),
     Option(
@@ -41,6 +46,7 @@ OWN = (
     Option("out", str, "Write the picked release to this folder; it must not exist."),
     Option("json", bool, "Print the points as JSON.", switch="--json"),
 )
+AXES = ("utility", "disclosure", "max_inference", "random_state")
 _SHARED = {option.name for option in OWN}
 METHOD = tuple(o for o in methods.OPTIONS if o.name not in _SHARED)
 OPTIONS = (*SCHEMA, *OWN, *METHOD)
@@ -72,9 +78,7 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
 
         check_target(Path(options["out"]), False)
     schema = schema_of(options, config)
-    axes: dict[str, Any] = {
-        n: options[n] for n in ("utility", "disclosure", "random_state") if n in options
-    }
+    axes: dict[str, Any] = {n: options[n] for n in AXES if n in options}
     axes["k"] = _numbers(options.get("k", ["5", "10", "20", "50"]), int, "k")
     limits = options.get("max_disclosure", ["0.2", "0.4", "0.6"])
     axes["max_disclosure"] = _numbers(limits, float, "max-disclosure")

@@ -39,6 +39,12 @@ OUTPUT = (
         "Secret key of the pseudonyms (16 bytes or more) or of rr's draws (made if absent).",
     ),
     Option(
+        "max_inference",
+        float,
+        "Tighten the method until named learners infer at most this share of any sensitive "
+        "column, in (0, 1); a measured bound.",
+    ),
+    Option(
         "report",
         bool,
         "Measure risk and utility and write report.html. Default: yes.",
@@ -99,7 +105,12 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     schema = schema_of(options, config)
     with working("reading"):
         session = Session(file)
-        session.choose(schema, method, pseudonym_key=pseudonym_key)
+        session.choose(
+            schema,
+            method,
+            pseudonym_key=pseudonym_key,
+            max_inference=options.get("max_inference"),
+        )
     with working(f"protecting {session.table.n_rows:,} records") as progress:
         session.protect(progress=progress)
     for text in session.cautions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -21,6 +21,7 @@ from ..schema import Schema
 from ..table import Table, read
 from .estimator import Estimator
 from .features import Features, as_array, output_as
+from .ladder import rungs
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,14 @@ class Method(Estimator):
     def title(self) -> str:
         """Its name where several methods stand side by side."""
         return type(self).__name__
+
+    def stricter(self) -> Iterator[Self]:
+        """Unfitted copies that tell less and less: k up, the cap down, more noise; a few steps.
+
+        A method without a parameter to tighten has none.
+        """
+        for parameters in rungs(self.get_params(deep=False)):
+            yield self.copy().set_params(**parameters)
 
     def release_table(self, table: Table) -> Transformed:
         """The released columns of the table that was fitted."""

@@ -20,6 +20,7 @@ def protect(
     method: Any,
     *,
     pseudonym_key: bytes | None = None,
+    max_inference: float | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table of people by a method, and verify what comes out.
@@ -36,6 +37,12 @@ def protect(
         Replace the identifiers by pseudonyms under this secret key (at least 16
         bytes) instead of leaving them out. Pseudonyms link the records of one
         person, within this release and with others under the same key.
+    max_inference : float, in (0, 1), optional
+        Accept a release only where the best of four named learners (`hedgerow.inference`),
+        trained on it and asked about its people, takes at most this share off the public
+        error of every sensitive column, over all people and over the worst tenth. The
+        method is tightened step by step (`Method.stricter`: k up, cap down) until it does.
+        A measured bound under these learners, not a promise about others.
     progress : callable, optional
         Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
         part of it that is done, or None; what it raises ends the work.
@@ -46,6 +53,8 @@ def protect(
 
     Raises
     ------
+    InfeasibleError
+        No release within `max_inference` was found; says what was reached.
     HedgerowError
         The table cannot be read, the schema does not fit, a parameter is out of
         range, or the released table does not keep a promise.
@@ -59,6 +68,12 @@ def protect(
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
+    if max_inference is not None:
+        from ..audit.inference_bound import protect_within
+
+        return protect_within(
+            people, schema, method, max_inference, pseudonym_key=pseudonym_key, progress=progress
+        )
     step = telling(progress)
     step("reading")
     table = read(people)

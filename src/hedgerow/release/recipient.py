@@ -95,6 +95,15 @@ def recipient(
             ]
     lines += ["", "## What was promised, and verified on this very file", ""]
     lines += [f"- {from_promise(promise).words()}." for promise in plan.promises] or ["- Nothing."]
+    most = plan.parameters.get("max_inference")
+    if most is not None:
+        lines += [
+            "",
+            f"Measured, not promised: {', '.join(plan.parameters['max_inference_learners'])} were "
+            "trained on this table and asked about the people in it. The best of them took at "
+            f"most {most:g} off the error of guessing from public totals, over all people and "
+            "over the tenth that it explains best. Other learners may infer more.",
+        ]
     grouped = plan.recoding.yardstick == "classes"  # altered cells make no groups to speak of
     if grouped and plan.names("quasi"):
         lines += [

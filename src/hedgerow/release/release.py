@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,6 +42,10 @@ class Measured(Protocol):
         """Write the report."""
 
 
+Bound = Callable[["Release"], Check]
+"""A check that is measured on the released table with its original."""
+
+
 class Release:
     """A released table with its plan and its checks; made by `protect`.
 
@@ -63,6 +68,7 @@ class Release:
         table: Any,
         pseudonyms: tuple[str, ...] = (),
         rows: IntArray | None = None,
+        bounds: tuple[Bound, ...] = (),
     ) -> None:
         self.table = table
         self.plan = plan
@@ -71,6 +77,7 @@ class Release:
         self.original = original
         self.pseudonyms = pseudonyms
         self.released = read(table)
+        self.bounds = bounds
         self._rows = rows
         self._found = Verified([])
         self._verified: Any = None
@@ -125,9 +132,23 @@ class Release:
         checks = list(self._found.checks)
         if self._found.expected is not None:
             checks += self._own_checks()
+            checks += [bound(self) for bound in self.bounds]
         self.checks = require(checks)
         self._verified = self.table
         return self.checks
+
+    def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
+        """Hold the release to one more check from now on; its plan names the parameters.
+
+        Raises
+        ------
+        PromiseError
+            The check does not hold.
+        """
+        self.checks = require([*self.checks, bound(self)])
+        self.bounds += (bound,)
+        self.plan = replace(self.plan, parameters={**self.plan.parameters, **parameters})
+        self._summary = None
 
     def _paired(self) -> Table:
         """The original with its rows in the order of the release."""

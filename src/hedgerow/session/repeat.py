@@ -42,6 +42,8 @@ class Chosen:
         Whether cells that a spreadsheet would run get an apostrophe.
     measured : mapping, optional
         What the report was asked to measure; None for no report.
+    max_inference : float, optional
+        What named learners may infer at most.
     """
 
     path: Path | None
@@ -51,6 +53,7 @@ class Chosen:
     out: Path | None = None
     escape: bool = True
     measured: Mapping[str, Any] | None = None
+    max_inference: float | None = None
 
     @property
     def folder(self) -> str:
@@ -97,6 +100,8 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
             if getattr(schema, role):
                 words += [f"--{role}", ",".join(getattr(schema, role))]
     words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
+    if chosen.max_inference is not None:
+        words += ["--max-inference", repr(chosen.max_inference)]
     words += _key(chosen.method, chosen.pseudonym_key)
     words += _report(chosen.measured)
     words += [] if chosen.escape else ["--no-escape"]
@@ -173,6 +178,8 @@ def python(chosen: Chosen) -> str:
     if chosen.pseudonym_key is not None:
         needed.add("from pathlib import Path")
         given.append(f"pseudonym_key=Path({str(chosen.pseudonym_key)!r}).read_bytes()")
+    if chosen.max_inference is not None:
+        given.append(f"max_inference={chosen.max_inference!r}")
     lines.append(f"release = hr.protect({', '.join(given)})")
     how = [repr(chosen.folder)]
     if chosen.measured is not None:

@@ -47,11 +47,14 @@ class Choice:
         Unfitted.
     pseudonym_key : path or bytes, optional
         Secret of the pseudonyms in place of the identifiers; None leaves these out.
+    max_inference : float, optional
+        What named learners may infer at most; see `hedgerow.protect`.
     """
 
     schema: Schema
     method: Any
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
+    max_inference: float | None = None
 
     def secret(self) -> bytes | None:
         """The pseudonyms' key itself."""
@@ -206,7 +209,12 @@ class Session:
         return self._results["inspect"]
 
     def choose(
-        self, schema: Schema, method: Any, *, pseudonym_key: str | Path | bytes | None = None
+        self,
+        schema: Schema,
+        method: Any,
+        *,
+        pseudonym_key: str | Path | bytes | None = None,
+        max_inference: float | None = None,
     ) -> Choice:
         """Choose the roles of the columns and what protects them.
 
@@ -219,6 +227,8 @@ class Session:
         pseudonym_key : path or bytes, optional
             Replace the identifiers by pseudonyms under this secret (a file of 16 bytes or
             more) instead of leaving them out.
+        max_inference : float, in (0, 1), optional
+            What named learners may infer at most; see `hedgerow.protect`.
 
         Raises
         ------
@@ -233,7 +243,7 @@ class Session:
                 "the schema names no quasi-identifier, so there is nothing to protect",
                 hint="name what an intruder may know: Schema(quasi=[...])",
             )
-        made = Choice(schema, canonical(method), pseudonym_key)
+        made = Choice(schema, canonical(method), pseudonym_key, max_inference)
         made.secret()  # an unreadable key is told now, not after the work
         tried: Frontier | None = self._results.get("frontier")
         if tried is not None and tried.schema != schema:
@@ -262,7 +272,7 @@ class Session:
             By default the chosen one.
         progress : callable, optional
         **axes
-            ``k``, ``max_disclosure``, ``utility``, ``disclosure``, ``random_state``, ``threads``.
+            ``k``, ``max_disclosure``, ``utility``, ``disclosure``, ``max_inference``, ``random_state``, ``threads``.
         """
         from ..audit.frontier import frontier
 
@@ -286,6 +296,9 @@ class Session:
             found.schema,
             found.method(point),
             pseudonym_key=before.pseudonym_key if before is not None else None,
+            max_inference=before.max_inference
+            if found.max_inference is None and before is not None
+            else found.max_inference,
         )
 
     def protect(self, *, progress: Progress | None = None) -> Release:
@@ -307,6 +320,7 @@ class Session:
                 choice.schema,
                 choice.method,
                 pseudonym_key=choice.secret(),
+                max_inference=choice.max_inference,
                 progress=tell,
             )
         return self._finish("protect", release)
@@ -399,6 +413,7 @@ class Session:
             written.folder if written else None,
             written.escape if written else True,
             self._measured_as(),
+            choice.max_inference,
         )
 
     def _measured_as(self) -> Mapping[str, Any] | None:
