@@ -21,7 +21,7 @@ from .methods.response.verify import released_codes
 from .notation import number
 from .plan import Plan, Randomize, Randomized
 from .release.folder import released_table
-from .table import Table, binned, read
+from .table import Table, bins_of, read
 
 Floats = NDArray[np.float64]
 Estimator = Literal["em", "projection", "inversion"]
@@ -424,8 +424,8 @@ def _known(
     if coded.is_number and (coded.n_values > 64 or coded.unit):
         from .notation import interval
 
-        cut = binned(coded, _BINS)
-        codes = cut.codes
+        cut = bins_of(coded.value_counts, _BINS)
+        codes = cut.codes(coded.codes)
         labels = [interval(a, b, coded.unit) for a, b in zip(cut.lo, cut.hi, strict=True)]
     categories = (*labels, None) if coded.has_missing else tuple(labels)
     return Randomized(name, "sensitive", "categorical", "", categories, 1.0), codes

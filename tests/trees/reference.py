@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.trees.responses import Responses
 from hedgerow.trees.statistics import ENTROPY, Rules, StatisticsLayout
+
+from .tables import Sensitive
 
 TIE = 1e-9
 
@@ -59,19 +60,19 @@ class Grower:
         codes: Any,
         n_codes: Any,
         ordered: Any,
-        responses: Responses,
+        sensitive: Sensitive,
         layout: StatisticsLayout,
         rules: Rules,
     ) -> None:
         self.codes = np.asarray(codes).tolist()
         self.n_codes = list(map(int, n_codes))
         self.ordered = list(map(bool, ordered))
-        self.responses, self.rules = responses, rules
-        self.r = responses.z.shape[1]
+        self.responses, self.rules = sensitive.responses, rules
+        self.z = sensitive.z.tolist()
+        self.r = sensitive.z.shape[1]
         self.weight = [Fraction(float(w)) for w in layout.weight]
-        self.z = responses.z.tolist()
-        self.classes = responses.classes.tolist()
-        self.sizes = responses.n_classes
+        self.classes = sensitive.classes.tolist()
+        self.sizes = [len(c.counts) for c in self.responses.classes]
         self.whole = self.stats(range(len(self.z)))
 
     def stats(self, rows: Any) -> Stats:

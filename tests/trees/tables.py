@@ -2,35 +2,88 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.table import read
-from hedgerow.trees.grow import Predictors
+from hedgerow.table import Column, read
 from hedgerow.trees.responses import Responses
+from hedgerow.trees.rows import Predictors, Rows
+
+
+@dataclass(frozen=True)
+class Given:
+    """Codes of the quasi-identifiers, row by row, in one array."""
+
+    codes: Any
+    n_codes: Any
+    ordered: Any
+
+    @property
+    def predictors(self) -> Predictors:
+        return Predictors(self.n_codes, self.ordered)
+
+    def __getitem__(self, rows: Any) -> Given:
+        return Given(self.codes[rows], self.n_codes, self.ordered)
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """Sensitive columns, and what the grower and its reference make of them."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def responses(self) -> Responses:
+        return Responses.of([c.value_counts for c in self.columns])
+
+    @property
+    def z(self) -> Any:
+        """Centred units of the numeric columns, row by row."""
+        made = [q.units[self.columns[q.source].codes] for q in self.responses.numbers]
+        return np.stack(made, axis=1) if made else np.zeros((len(self.columns[0].codes), 0), int)
+
+    @property
+    def classes(self) -> Any:
+        """Classes of the class columns, row by row."""
+        made = [c.lookup[self.columns[c.source].codes] for c in self.responses.classes]
+        return np.stack(made, axis=1) if made else np.zeros((len(self.columns[0].codes), 0), int)
+
+    def __getitem__(self, rows: Any) -> Sensitive:
+        return Sensitive(tuple(replace(c, codes=c.codes[rows]) for c in self.columns))
+
+    def rows(self, given: Given, **options: Any) -> Rows:
+        """Records for the grower."""
+        codes = list(given.codes.T)
+        mine = [c.codes for c in self.columns]
+        return Rows.of(given.predictors, codes, self.responses, mine, **options)
 
 
 def predictors(
     rng: np.random.Generator, n: int, columns: str, n_codes: int = 6, missing: bool = False
-) -> Predictors:
-    """One column a letter: o ordered, c categorical, w categorical with many categories."""
-    width = np.array([3 * n_codes if kind == "w" else n_codes for kind in columns], np.int64)
+) -> Given:
+    """One column a letter: o ordered, c categorical, w categorical with many categories.
+
+    Capitals have so many codes that they take 16 (O, C) or 32 bits (W).
+    """
+    factor = {"w": 3, "O": 60, "C": 60, "W": 12_000}
+    width = np.array([factor.get(kind, 1) * n_codes for kind in columns], np.int64)
     codes = np.stack([rng.integers(0, w, n) for w in width], axis=1)
     if missing:
         codes[rng.random(codes.shape) < 0.15] = -1
         codes = np.where(codes < 0, width, codes)
-    return Predictors(codes.astype(np.uint8), width, np.array([kind == "o" for kind in columns]))
+    return Given(codes, width, np.array([kind in "oO" for kind in columns]))
 
 
 def responses(
     rng: np.random.Generator,
-    given: Predictors,
+    given: Given,
     kinds: str,
     missing: bool = False,
     coarse: bool = False,
-) -> Responses:
+) -> Sensitive:
     """One column a letter: n numeric, c categorical; dependent on the codes, noisy."""
     n = len(given.codes)
     signal = given.codes.astype(float) @ rng.normal(size=given.codes.shape[1])
@@ -48,4 +101,4 @@ def responses(
             ]
         )
     table = read(pa.table(columns))
-    return Responses.of([table.column(name) for name in columns])
+    return Sensitive(tuple(table.column(name) for name in columns))

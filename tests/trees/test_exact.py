@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from hedgerow.kernels.bits import trailing_zeros
-from hedgerow.kernels.exact import UNIT_BITS, cross_products, deviations, scale
+from hedgerow.kernels.exact import UNIT_BITS, deviations, scale
 
 SIZE = 1 << UNIT_BITS
 
@@ -45,18 +45,6 @@ def test_scaling_of_extreme_spans() -> None:
     made = scale(np.array([-1.7e308, 0.0, 1.7e308]), np.array([1, 1, 1]))
     assert (made.units[:-1] + made.middle).tolist() == [0, SIZE // 2, SIZE]
     assert scale(np.array([5.0]), np.array([3])).units.tolist() == [0, 0]
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 4))
-@settings(max_examples=40)
-def test_products_in_limbs(seed: int, n: int, n_groups: int) -> None:
-    rng = np.random.default_rng(seed)
-    group = rng.integers(0, n_groups, n).astype(np.uint32)
-    a, b = rng.integers(-SIZE, SIZE, (2, n)).astype(np.int32)
-    high, low = cross_products(group, n_groups, a, b)
-    for g in range(n_groups):
-        exact = sum(int(x) * int(y) for x, y, h in zip(a, b, group, strict=True) if h == g)
-        assert (int(high[g]) << UNIT_BITS) + int(low[g]) == exact
 
 
 @given(

@@ -11,32 +11,32 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.table import read
-from hedgerow.trees.expand import LEAF
-from hedgerow.trees.grow import SHARED, Grown, Predictors, grow, root_statistics
-from hedgerow.trees.responses import Responses
+from hedgerow.trees.grow import SHARED, Grown, grow
+from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import ENTROPY, SSE, Rules, StatisticsLayout
 
 from .reference import Grower, Node
-from .tables import predictors, responses
+from .tables import Given, Sensitive, predictors, responses
 
 
 def rules(
-    made: Responses,
+    made: Sensitive,
     min_leaf: int = 4,
     cap: float = 1.0,
     share: float = 1.0,
     entropy: float = 0.0,
     gain: int = SSE,
 ) -> Rules:
-    q, c = len(made.n_classes), len(made.categorical)
-    caps = np.ones(made.z.shape[1] + q)
-    caps[: made.z.shape[1] + c] = cap
+    q, c = len(made.responses.classes), len(made.responses.categorical)
+    r = len(made.responses.numbers)
+    caps = np.ones(r + q)
+    caps[: r + c] = cap
     shares, entropies = np.ones(q), np.zeros(q)
     shares[:c], entropies[:c] = share, entropy
     return Rules(min_leaf, caps, shares, entropies, gain)
 
 
-def left_codes(grown: Grown, given: Predictors, i: int) -> set[int]:
+def left_codes(grown: Grown, given: Given, i: int) -> set[int]:
     """The codes that go left at node i, whatever the kind of column."""
     c = grown.column[i]
     if not given.ordered[c]:
@@ -45,7 +45,7 @@ def left_codes(grown: Grown, given: Predictors, i: int) -> set[int]:
     return codes | ({int(given.n_codes[c])} if grown.missing_left[i] else set())
 
 
-def assert_same_tree(grown: Grown, given: Predictors, root: Node) -> None:
+def assert_same_tree(grown: Grown, given: Given, root: Node) -> None:
     nodes = root.preorder()
     assert grown.n_nodes == len(nodes)
     for i, node in enumerate(nodes):
@@ -58,25 +58,30 @@ def assert_same_tree(grown: Grown, given: Predictors, root: Node) -> None:
             assert nodes[grown.right[i]] is node.right
 
 
-def check(given: Predictors, made: Responses, asked: Rules, max_depth: int | None = None) -> Grown:
-    layout = StatisticsLayout.of(
-        made, asked.gain, squares=bool((asked.cap[: made.z.shape[1]] < 1).any())
-    )
-    grown = grow(given, made, layout, asked, max_depth)
+def check(given: Given, made: Sensitive, asked: Rules, max_depth: int | None = None) -> Grown:
+    squares = bool((asked.cap[: len(made.responses.numbers)] < 1).any())
+    layout = StatisticsLayout.of(made.responses, asked.gain, squares=squares)
+    grown = grow(made.rows(given), made.responses, layout, asked, max_depth)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     assert_same_tree(grown, given, reference.grow(max_depth=99 if max_depth is None else max_depth))
-    for i in range(grown.n_nodes):  # the statistics that moved with the node are those of its rows
+    for i in range(grown.n_nodes):  # the statistics that came with the node are those of its rows
         rows = grown.rows[grown.start[i] : grown.end[i]]
-        part = Responses(
-            made.responses,
-            made.z[rows],
-            made.classes[rows],
-            made.n_classes,
-            made.missing_of,
-            made.center,
-        )
-        assert grown.stats[i].tolist() == root_statistics(part, layout).tolist()
+        assert grown.stats[i].tolist() == statistics(made, rows, layout)
     return grown
+
+
+def statistics(made: Sensitive, rows: Any, layout: StatisticsLayout) -> list[int]:
+    """The statistics vector of some rows, entry by entry."""
+    z, classes = made.z[rows].tolist(), made.classes[rows].tolist()
+    vector = [len(rows)] + [0] * (layout.size - 1)
+    for number, seen in zip(z, classes, strict=True):
+        for j, value in enumerate(number):
+            vector[layout.sums + j] += value
+            if layout.squares >= 0:
+                vector[layout.squares + j] += (value * value) >> layout.shift
+        for j, c in enumerate(seen):
+            vector[layout.starts[j] + c] += 1
+    return vector
 
 
 # limits that no share of whole records can meet exactly, where rounding would decide
@@ -166,8 +171,8 @@ def test_one_response_in_order_of_its_means_misses_no_subset(seed: int) -> None:
     given = predictors(rng, 120, "c", n_codes=12)
     made = responses(rng, given, "n")
     asked = rules(made, min_leaf=1)
-    layout = StatisticsLayout.of(made, squares=False)
-    grown = grow(given, made, layout, asked, 1)
+    layout = StatisticsLayout.of(made.responses, squares=False)
+    grown = grow(made.rows(given), made.responses, layout, asked, 1)
     reference = Grower(given.codes, given.n_codes, given.ordered, made, layout, asked)
     whole = reference.stats(range(120))
 
@@ -199,7 +204,7 @@ def test_the_principal_axis_finds_what_no_single_response_shows() -> None:
     side = np.where(code % 2, 1.0, -1.0)
     common = rng.permutation(np.linspace(-1.5, 1.5, 14))[code]
     table = read(pa.table({"a": common + side, "b": common - side}))
-    made = Responses.of([table.column("a"), table.column("b")])
+    made = Sensitive((table.column("a"), table.column("b")))
     grown = check(given, made, rules(made), max_depth=1)
     assert set(grown.subset(0).tolist()) in (
         {c for c in range(14) if c % 2},
@@ -207,21 +212,7 @@ def test_the_principal_axis_finds_what_no_single_response_shows() -> None:
     )
 
 
-def shuffled(given: Predictors, made: Responses, order: Any) -> tuple[Predictors, Responses]:
-    return (
-        Predictors(given.codes[order], given.n_codes, given.ordered),
-        Responses(
-            made.responses,
-            made.z[order],
-            made.classes[order],
-            made.n_classes,
-            made.missing_of,
-            made.center,
-        ),
-    )
-
-
-def signature(grown: Grown, given: Predictors, order: Any) -> list[Any]:
+def signature(grown: Grown, given: Given, order: Any) -> list[Any]:
     """Everything about a tree that must not depend on the order of the rows."""
     rows = [
         sorted(order[grown.rows[grown.start[i] : grown.end[i]]].tolist())
@@ -248,13 +239,16 @@ def test_neither_row_order_nor_threads_nor_repetition_matter(kinds: str) -> None
     rng = np.random.default_rng(9)
     given = predictors(rng, 3_000, "oocw", n_codes=12, missing=True)
     made = responses(rng, given, kinds, missing=True, coarse=True)
-    asked, layout = rules(made, min_leaf=5, cap=0.5), StatisticsLayout.of(made)
+    asked, layout = rules(made, min_leaf=5, cap=0.5), StatisticsLayout.of(made.responses)
     orders = [np.arange(3_000), *(rng.permutation(3_000) for _ in range(3))]
-    first = grow(given, made, layout, asked)
+    first = grow(made.rows(given), made.responses, layout, asked)
     assert first.n_nodes > 50
 
     def again(order: Any) -> list[Any]:
-        return signature(grow(*shuffled(given, made, order), layout, asked), given, order)
+        mixed = made[order]
+        return signature(
+            grow(mixed.rows(given[order]), mixed.responses, layout, asked), given, order
+        )
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(again, orders))
@@ -269,17 +263,21 @@ def test_large_tables_grow_alike_on_any_number_of_threads(kinds: str) -> None:
     rng = np.random.default_rng(4)
     given = predictors(rng, n, "oocw", n_codes=20, missing=True)
     made = responses(rng, given, kinds, missing=True)
-    asked, layout = rules(made, min_leaf=10, cap=0.5), StatisticsLayout.of(made)
-    flat = signature(grow(given, made, layout, asked, threads=1), given, np.arange(n))
+    asked, layout = rules(made, min_leaf=10, cap=0.5), StatisticsLayout.of(made.responses)
+
+    def grown(threads: int, rows: Any) -> list[Any]:
+        mixed = made[rows]
+        made_rows = mixed.rows(given[rows])
+        return signature(
+            grow(made_rows, mixed.responses, layout, asked, threads=threads), given, rows
+        )
+
+    flat = grown(1, np.arange(n))
     order = rng.permutation(n)
     assert len(flat[0]) > 200
     for threads in (2, 3):
-        assert (
-            signature(grow(given, made, layout, asked, threads=threads), given, np.arange(n))
-            == flat
-        )
-    mixed = grow(*shuffled(given, made, order), layout, asked, threads=2)
-    assert signature(mixed, given, order) == flat
+        assert grown(threads, np.arange(n)) == flat
+    assert grown(2, order) == flat
 
 
 def test_nothing_that_was_given_changes() -> None:
@@ -287,7 +285,8 @@ def test_nothing_that_was_given_changes() -> None:
     given = predictors(rng, 200, "oc", missing=True)
     made = responses(rng, given, "nc", missing=True)
     before = given.codes.copy(), made.z.copy(), made.classes.copy()
-    grow(given, made, StatisticsLayout.of(made), rules(made))
+    layout = StatisticsLayout.of(made.responses)
+    grow(made.rows(given), made.responses, layout, rules(made))
     assert all(
         np.array_equal(a, b)
         for a, b in zip(before, (given.codes, made.z, made.classes), strict=True)

@@ -11,40 +11,35 @@ from scipy.stats import chi2
 from hedgerow.classes import SensitiveCounts, group
 from hedgerow.classes.disclosure import of_column
 from hedgerow.table import read
-from hedgerow.trees.expand import LEAF
 from hedgerow.trees.grow import grow
 from hedgerow.trees.prune import cut, measure, prune_order
-from hedgerow.trees.responses import Responses
+from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import StatisticsLayout
 from hedgerow.trees.tree import Tree
 
 from .reference import error_digression_order
-from .tables import predictors, responses
+from .tables import Sensitive, predictors, responses
 from .test_grow import rules
 
 
-def tree(seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool = False) -> Tree:
+def tree(seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool = False) -> tuple[Tree, Sensitive]:
     rng = np.random.default_rng(seed)
     given = predictors(rng, n, "ooc", missing=missing)
     made = responses(rng, given, kinds, missing=missing)
-    layout = StatisticsLayout.of(made, squares=False)
-    grown = grow(given, made, layout, rules(made, min_leaf=min_leaf))
-    return Tree(
-        grown,
-        made,
-        layout,
-        tuple("" if c == LEAF else f"x{c}" for c in grown.column),
-        np.arange(1, grown.n_nodes + 1),
-    )
+    layout = StatisticsLayout.of(made.responses, squares=False)
+    grown = grow(made.rows(given), made.responses, layout, rules(made, min_leaf=min_leaf))
+    words = tuple("" if c == LEAF else f"x{c}" for c in grown.column)
+    numbers = np.arange(1, grown.n_nodes + 1)
+    return Tree(grown, made.responses, layout, lambda: words, numbers), made
 
 
 def rows_of(made: Tree, i: int) -> Any:
     return made.grown.rows[made.grown.start[i] : made.grown.end[i]]
 
 
-def scaled(made: Tree) -> Any:
+def scaled(made: Sensitive) -> Any:
     """The numeric responses on [0, 1], up to the rounding to 2^-30."""
-    return (made.responses.z + made.responses.center) / 2.0**30
+    return (made.z + made.responses.center) / 2.0**30
 
 
 def leaves_below(made: Tree, i: int) -> list[int]:
@@ -55,15 +50,15 @@ def leaves_below(made: Tree, i: int) -> list[int]:
 
 @pytest.mark.parametrize("kinds", ["n", "nn", "nnn", "nc", "c", "ncc"])
 def test_error_and_digression_by_definition(kinds: str) -> None:
-    made = tree(4, kinds)
-    y = scaled(made)
+    made, sensitive = tree(4, kinds)
+    y, classes = scaled(sensitive), sensitive.classes
     mixed = bool(made.responses.categorical)
 
     def scatter(rows: Any) -> Any:
         """Numeric scatter, the Gini scatters as further diagonal entries."""
         apart = y[rows] - y[rows].mean(0)
         gini = [
-            len(rows) - (np.bincount(made.responses.classes[rows, j]) ** 2).sum() / len(rows)
+            len(rows) - (np.bincount(classes[rows, j]) ** 2).sum() / len(rows)
             for j in range(len(made.responses.categorical))
         ]
         r = y.shape[1]
@@ -99,8 +94,8 @@ def test_error_and_digression_by_definition(kinds: str) -> None:
 
 @pytest.mark.parametrize("kinds", ["n", "nn", "nnn", "nc", "cc"])
 def test_p_values_against_scipy(kinds: str) -> None:
-    made = tree(6, kinds, min_leaf=8)
-    y = scaled(made)
+    made, sensitive = tree(6, kinds, min_leaf=8)
+    y, classes = scaled(sensitive), sensitive.classes
     r = y.shape[1]
     for i in range(1, made.grown.n_nodes):
         rows = rows_of(made, i)
@@ -112,9 +107,9 @@ def test_p_values_against_scipy(kinds: str) -> None:
             statistic += (len(rows) - 1) * (ratio + np.trace(part @ np.linalg.inv(whole)) - r)
         for j, response in enumerate(made.responses.categorical):
             shares = np.bincount(
-                made.responses.classes[:, j], minlength=len(response.classes)
+                classes[:, j], minlength=len(response.classes)
             ) / len(y)
-            seen = np.bincount(made.responses.classes[rows, j], minlength=len(response.classes))
+            seen = np.bincount(classes[rows, j], minlength=len(response.classes))
             there = seen > 0
             statistic += 2 * (seen[there] * np.log(seen[there] / (len(rows) * shares[there]))).sum()
             freedom += len(response.classes) - 1
@@ -126,7 +121,7 @@ def test_p_values_against_scipy(kinds: str) -> None:
 
 def test_a_singular_node_is_rejected() -> None:
     """Two records cannot have a covariance matrix of full rank; nor can equal records."""
-    made = tree(1, "nn", min_leaf=2)
+    made, _ = tree(1, "nn", min_leaf=2)
     small = made.grown.end - made.grown.start == 2
     assert small.any()
     assert (made.measures.p_value[small] == 0).all()
@@ -153,10 +148,10 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
         )
     )
     columns = [table.column(name) for name in values]
-    made = Responses.of(columns)
-    layout = StatisticsLayout.of(made)
-    grown = grow(given, made, layout, rules(made, min_leaf=5))
-    measures = measure(grown, made, layout)
+    made = Sensitive(tuple(columns))
+    layout = StatisticsLayout.of(made.responses)
+    grown = grow(made.rows(given), made.responses, layout, rules(made, min_leaf=5))
+    measures = measure(grown, made.responses, layout)
     ordered = sorted(columns, key=lambda c: not c.is_number)
     for i in range(grown.n_nodes):
         inside = np.zeros(150, np.uint8)
@@ -173,7 +168,7 @@ def test_pruning_is_that_of_looking_at_every_node_again(
     kinds: str, k: int, alpha: float | None
 ) -> None:
     for seed in range(3):
-        made = tree(seed, kinds, min_leaf=2)
+        made, _ = tree(seed, kinds, min_leaf=2)
         g, m = made.grown, made.measures
         violates = m.p_value < alpha if alpha is not None else np.zeros(g.n_nodes, bool)
         order, q = prune_order(g, m, k, violates)
@@ -193,7 +188,7 @@ def test_pruning_is_that_of_looking_at_every_node_again(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_path_prunes_the_smallest_ratio_each_time(seed: int) -> None:
-    made = tree(seed, "nn", min_leaf=4)
+    made, _ = tree(seed, "nn", min_leaf=4)
     g, m = made.grown, made.measures
     path = made.path()
     order, _ = error_digression_order(
@@ -225,7 +220,7 @@ def test_the_path_prunes_the_smallest_ratio_each_time(seed: int) -> None:
 
 
 def test_cutting_keeps_what_is_above() -> None:
-    made = tree(2, "n")
+    made, _ = tree(2, "n")
     g = made.grown
     inner = np.flatnonzero(g.column != LEAF)
     leaves = g.column == LEAF
@@ -243,7 +238,7 @@ def test_cutting_keeps_what_is_above() -> None:
 
 
 def test_a_leaf_of_each_row() -> None:
-    made = tree(3, "n")
+    made, _ = tree(3, "n")
     leaf = made.leaf_of_rows()
     at = np.flatnonzero(made.grown.column == LEAF)
     for number, i in enumerate(at):

@@ -152,20 +152,3 @@ def total(values: npt.NDArray[np.float64]) -> float:
     2.0
     """
     return float(_total(values))
-
-
-@njit(cache=True, nogil=True)
-def _cross(group, a, b, high, low):  # type: ignore[no-untyped-def]
-    for i in range(group.shape[0]):
-        product = np.int64(a[i]) * np.int64(b[i])
-        high[group[i]] += product >> UNIT_BITS
-        low[group[i]] += product & ((1 << UNIT_BITS) - 1)
-
-
-def cross_products(
-    group: npt.NDArray[np.uint32], n_groups: int, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Exact sums of products per group as (high, low) limbs of 30 bits."""
-    high, low = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
-    _cross(group, np.ascontiguousarray(a), np.ascontiguousarray(b), high, low)
-    return high, low

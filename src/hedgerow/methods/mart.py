@@ -13,6 +13,7 @@ from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from ..trees.grow import grow
+from ..trees.responses import Responses
 from ..trees.statistics import SSE, StatisticsLayout
 from ..trees.tree import Path, Tree
 from .partition import PartitionMethod, Quasi, full_tree, kept_promises
@@ -131,12 +132,13 @@ class MART(PartitionMethod):
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(table, schema)
         quasi = Quasi.of(table, schema, int(self.max_bins))
-        responses = self._responses(table, schema)
+        sensitive = self._sensitive(table, schema)
+        responses = Responses.of([c.value_counts for c in sensitive])
         cap = 1.0 if self.max_disclosure is None else float(self.max_disclosure)
         layout = StatisticsLayout.of(responses, SSE, squares=cap < 1)
         rules = self._rules(responses, int(self.min_leaf or self.k), cap, SSE)
         depth = None if self.max_depth is None else int(self.max_depth)
-        grown = grow(quasi.predictors, responses, layout, rules, depth)
+        grown = grow(quasi.rows(responses, sensitive), responses, layout, rules, depth)
         tree = full_tree(grown, responses, layout, quasi)
         self._full_tree = tree
         if self.alpha is not None or rules.min_leaf < self.k:

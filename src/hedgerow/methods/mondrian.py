@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
-from ..table import Table
+from ..table import Column, Table
 from ..trees.grow import Grown, grow
 from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
 from ..trees.responses import Responses
@@ -104,17 +104,19 @@ class Mondrian(PartitionMethod):
             if hasattr(self, "tree_"):
                 del self.tree_
             grown = grow_spread(
-                quasi.predictors,
+                quasi.rows(Responses.of([], table.n_rows)),
                 positions(quasi),
+                domains(quasi),
                 int(self.k),
                 MEDIAN if self.objective == "median" else LOSS,
             )
         else:
-            responses = self._responses(table, schema)
-            grown = self._grow_for(responses, quasi)
+            sensitive = self._sensitive(table, schema)
+            responses = Responses.of([c.value_counts for c in sensitive], table.n_rows)
+            grown = self._grow_for(responses, sensitive, quasi)
         return self._plan(table, schema, quasi, grown, self._promises(responses, None))
 
-    def _grow_for(self, responses: Responses, quasi: Quasi) -> Grown:
+    def _grow_for(self, responses: Responses, sensitive: list[Column], quasi: Quasi) -> Grown:
         if not responses.responses:
             raise ParameterError(
                 f"the objective {self.objective!r} needs at least one sensitive column",
@@ -127,9 +129,8 @@ class Mondrian(PartitionMethod):
             )
         gain = ENTROPY if self.objective == "information_gain" else SSE
         layout = StatisticsLayout.of(responses, gain, squares=False)
-        grown = grow(
-            quasi.predictors, responses, layout, self._rules(responses, int(self.k), 1.0, gain)
-        )
+        rules = self._rules(responses, int(self.k), 1.0, gain)
+        grown = grow(quasi.rows(responses, sensitive), responses, layout, rules)
         self.tree_ = full_tree(grown, responses, layout, quasi)
         return grown
 
@@ -148,3 +149,8 @@ def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
             places[:-1] = np.arange(cut.n_bins) / (cut.n_bins - 1)
         parts.append(places)
     return np.concatenate(parts)
+
+
+def domains(quasi: Quasi) -> npt.NDArray[np.float64]:
+    """How many categories (missing counts as one) occur in each column, less one; at least 1."""
+    return np.array([max(c.n_values + c.has_missing - 1, 1) for c in quasi.columns], np.float64)

@@ -16,11 +16,11 @@ from ..kernels.threads import side_by_side
 from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
-from ..table import Binned, Column, Table, binned
-from ..table.encode import smallest
-from ..trees.expand import LEAF
-from ..trees.grow import Grown, Predictors
+from ..table import Bins, Column, Table, bins_of
+from ..trees.grow import Grown
 from ..trees.responses import Responses
+from ..trees.rows import Predictors, Rows
+from ..trees.split import LEAF
 from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns, plan_columns
@@ -35,7 +35,7 @@ class Quasi:
     """The encoded quasi-identifiers of a table."""
 
     columns: tuple[Column, ...]
-    cuts: tuple[Binned, ...]
+    cuts: tuple[Bins, ...]
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -52,19 +52,23 @@ class Quasi:
             table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
             for name in schema.quasi
         )
-        return cls(columns, tuple(binned(c, max_bins) for c in columns))
+        return cls(columns, tuple(bins_of(c.value_counts, max_bins) for c in columns))
 
     @property
     def predictors(self) -> Predictors:
-        """The columns as the grower takes them: row-major codes of the smallest type."""
+        """How many codes each column has, and whether their order means something."""
         n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
-        codes = np.empty(
-            (len(self.columns[0].codes), len(self.cuts)), smallest(int(n_codes.max()) + 1)
+        return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
+
+    def rows(self, responses: Responses, sensitive: Sequence[Column] = ()) -> Rows:
+        """The records of the table, as the grower moves them."""
+        return Rows.of(
+            self.predictors,
+            [c.codes for c in self.columns],
+            responses,
+            [c.codes for c in sensitive],
+            lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
         )
-        for j, cut in enumerate(self.cuts):
-            codes[:, j] = cut.codes
-        ordered = np.array([c.is_number or c.kind == "ordinal" for c in self.columns])
-        return Predictors(codes, n_codes, ordered)
 
 
 class PartitionMethod(Method):
@@ -119,9 +123,6 @@ class PartitionMethod(Method):
                     hint="give Schema(hierarchies={...}) or recode by concatenation",
                 )
 
-    def _responses(self, table: Table, schema: Schema) -> Responses:
-        return Responses.of(self._sensitive(table, schema))
-
     def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
         return [
             table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
@@ -130,7 +131,7 @@ class PartitionMethod(Method):
 
     def _rules(self, responses: Responses, min_leaf: int, cap: float, gain: int) -> Rules:
         classes = responses.categorical
-        share, entropy = np.ones(len(responses.n_classes)), np.zeros(len(responses.n_classes))
+        share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
         for criterion in self.criteria or ():
             _check_diversity(criterion, responses)
             for j, response in enumerate(classes):
@@ -139,7 +140,7 @@ class PartitionMethod(Method):
                         share[j] = min(share[j], 1 / criterion.l)
                     else:
                         entropy[j] = max(entropy[j], float(np.log(criterion.l)))
-        caps = np.ones(len(responses.numeric) + len(responses.n_classes))
+        caps = np.ones(len(responses.numeric) + len(responses.classes))
         caps[: len(responses.numeric) + len(classes)] = cap
         return Rules(min_leaf, caps, share, entropy, gain)
 
@@ -206,7 +207,7 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
         )
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:
-            p = np.bincount(responses.classes[:, j]) / len(responses.classes)
+            p = responses.classes[j].counts / responses.n_rows
             p = p[p > 0]
             most = (
                 1 / p.max()

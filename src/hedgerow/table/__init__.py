@@ -1,7 +1,9 @@
 """1 READ: sources to codes and dictionaries, and back to the kind of frame or file that came in."""
 
-from .encode import Binned, Column, binned
+from .bins import Bins, bins_of
+from .counts import ValueCounts
+from .encode import Column
 from .sources import read
 from .table import Table
 
-__all__ = ["Binned", "Column", "Table", "binned", "read"]
+__all__ = ["Bins", "Column", "Table", "ValueCounts", "bins_of", "read"]

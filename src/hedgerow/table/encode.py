@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import moment, number
 from ..schema import Kind
+from .counts import ValueCounts
 from .dates import DAY, parse_dates
 
 _SPAN = 1 << 16
@@ -100,36 +102,17 @@ class Column:
         place = {name: code for code, name in enumerate(other.values)}
         codes = [*(place.get(name, unknown) for name in self.values), other.n_values]
         return np.array(codes, np.int64)[self.codes]
+    @cached_property
+    def value_counts(self) -> ValueCounts:
+        """The values and how often each occurs; counted once, then kept."""
+        counts = np.bincount(self.codes, minlength=self.n_values + 1)
+        missing = int(counts[-1])
+        return ValueCounts(self.name, self.kind, self.unit, self.values, counts[:-1], missing)
 
     def counts(self) -> NDArray[np.int64]:
         """Number of rows per value, the missing ones last; shape (n_values + 1,)."""
-        return np.bincount(self.codes, minlength=self.n_values + 1)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Binned:
-    """A column cut into bins of whole distinct values.
-
-    Parameters
-    ----------
-    codes : ndarray of the smallest unsigned integers, shape (n rows,)
-        Bin of each row; missing values have the code `n_bins`.
-    n_bins : int
-        Number of bins.
-    lo, hi : ndarray of float64, shape (n_bins,)
-        Smallest and largest value in each bin; empty for categories.
-    thresholds : ndarray of float64, shape (n_bins - 1,)
-        Midpoints between neighbouring bins; values below `thresholds[i]` lie in bins 0 .. i.
-    has_missing : bool
-        Whether any value is missing.
-    """
-
-    codes: NDArray[Any]
-    n_bins: int
-    lo: NDArray[np.float64]
-    hi: NDArray[np.float64]
-    thresholds: NDArray[np.float64]
-    has_missing: bool
+        seen = self.value_counts
+        return np.append(seen.counts, seen.missing)
 
 
 def smallest(n_codes: int) -> type[np.unsignedinteger[Any]]:
@@ -137,45 +120,6 @@ def smallest(n_codes: int) -> type[np.unsignedinteger[Any]]:
     if n_codes <= 1 << 8:
         return np.uint8
     return np.uint16 if n_codes <= 1 << 16 else np.uint32
-
-
-def binned(column: Column, max_bins: int = 1024) -> Binned:
-    """Cut a numeric column at quantiles into at most `max_bins` bins.
-
-    A bin holds whole distinct values, so the cut does not depend on row order. Columns
-    with at most `max_bins` distinct values, and categories, keep one bin per value.
-
-    Parameters
-    ----------
-    column : Column
-        The encoded column.
-    max_bins : int
-        Most bins, at least 2.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> cut = binned(encode("age", pa.chunked_array([[3, 1, 2, 9]]), "numeric"), max_bins=2)
-    >>> cut.codes.tolist(), cut.lo.tolist(), cut.hi.tolist(), cut.thresholds.tolist()
-    ([1, 0, 0, 1], [1.0, 3.0], [2.0, 9.0], [2.5])
-    """
-    codes, n = column.codes, column.n_values
-    if not column.is_number:
-        empty = np.empty(0)
-        return Binned(codes, n, empty, empty, empty, column.has_missing)
-    lo = hi = column.values
-    if n > max_bins:
-        counts = column.counts()[:n]
-        before = np.cumsum(counts) - counts
-        share = before * max_bins // max(int(counts.sum()), 1)
-        first = np.flatnonzero(np.diff(share, prepend=-1))
-        bins = np.repeat(np.arange(len(first)), np.diff(first, append=n))
-        lo, hi = column.values[first], column.values[np.append(first[1:], n) - 1]
-        lut = np.append(bins, len(first)).astype(smallest(len(first) + column.has_missing))
-        codes = lut[codes]
-    middle = hi[:-1] / 2 + lo[1:] / 2
-    thresholds = np.where(middle > hi[:-1], middle, lo[1:])
-    return Binned(codes, len(lo), lo, hi, thresholds, column.has_missing)
 
 
 def trial(n: int) -> int:

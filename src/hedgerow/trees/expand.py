@@ -1,333 +1,245 @@
 """The compiled loop that expands the nodes of a branch.
 
-Depth first, the smaller child first. Nodes with many rows keep a histogram of
-all columns (one statistics vector per code); the smaller child's is counted and
+Depth first, the smaller child first. Nodes with many rows keep the histograms of
+all columns (one statistics vector per code); the smaller child's are counted and
 subtracted from the parent's to give the larger child's. Nodes with few rows
-count one column at a time, which stays in the processor's first cache.
+count a bundle of columns at a time, in the processor's first caches. What counts
+and what chooses are other files; here rows move and nodes are written down.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
 
-from ..kernels.bits import trailing_zeros
-from .split import numeric_split, plain_numeric_split, subset_split
-from .statistics import SSE
+from ..kernels.bits import borrowed
+from ..kernels.compiled import inner, kernel
+from .histogram import aligned, count_rows, list_marked
+from .rows import MASK, SHIFT, WORD_AT
+from .split import BEST, LEAF, Histograms, choose, list_counted
 
-LEAF = -1
 OPEN = -2
 """Mark of nodes that one call of the kernel leaves to others."""
 
+NONE, OWN = -1, -2
+START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, DEPTH, SUBSET_AT = (
+    range(11)
+)
+"""Columns of the table of nodes."""
+NODES, OPEN_NODES, CODES, SPENT = range(4)
+"""Entries of `Branch.state`: nodes made, nodes on the stack, subset codes, work since it was read."""
 
-@njit(cache=True, nogil=True)
-def _count(hist, row, z, classes, i, t):  # type: ignore[no-untyped-def]
-    """Add record i to one row of a histogram."""
-    hist[row, 0] += 1
-    for j in range(z.shape[1]):
-        value = np.int64(z[i, j])
-        hist[row, 1 + j] += value
-        if t.squares >= 0:
-            hist[row, t.squares + j] += (value * value) >> t.shift
-    for j in range(classes.shape[1]):
-        hist[row, t.starts[j] + classes[i, j]] += 1
-
-
-@njit(cache=True, nogil=True)
-def _fill(hist, codes, z, classes, a, b, p, offsets, plain, squares, t):  # type: ignore[no-untyped-def]
-    """Count the records a..b in the histograms of all columns."""
-    for k in range(offsets[p]):
-        for i in range(hist.shape[1]):
-            hist[k, i] = 0
-    if plain:
-        two = z.shape[1] == 2
-        for i in range(a, b):
-            u, v = np.int64(z[i, 0]), np.int64(z[i, 1]) if two else 0
-            for c in range(p):
-                row = offsets[c] + codes[i, c]
-                hist[row, 0] += 1
-                hist[row, 1] += u
-                if two:
-                    hist[row, 2] += v
-                if squares >= 0:
-                    hist[row, squares] += (u * u) >> t.shift
-                    if two:
-                        hist[row, squares + 1] += (v * v) >> t.shift
-        return
-    for i in range(a, b):
-        for c in range(p):
-            _count(hist, offsets[c] + np.int64(codes[i, c]), z, classes, i, t)
+BUNDLE = 1 << 15
+"""Bytes of histograms that are counted together for a node of few rows."""
+BIG = 8
+"""Nodes of so many rows for every code keep the histograms of all columns."""
+SLICE = 50_000_000
+"""Codes counted between two looks at the outside world (some 60 ms)."""
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _fill_one(hist, occupied, codes, c, z, classes, a, b, plain, squares, t):  # type: ignore[no-untyped-def]
-    """Count the records a..b in the histogram of one column, and mark the codes that occur."""
-    if plain:
-        two = z.shape[1] == 2
-        for i in range(a, b):
-            code = np.int64(codes[i, c])
-            occupied[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-            u = np.int64(z[i, 0])
-            hist[code, 0] += 1
-            hist[code, 1] += u
-            if squares >= 0:
-                hist[code, squares] += (u * u) >> t.shift
-            if two:
-                v = np.int64(z[i, 1])
-                hist[code, 2] += v
-                if squares >= 0:
-                    hist[code, squares + 1] += (v * v) >> t.shift
-        return
-    for i in range(a, b):
-        code = np.int64(codes[i, c])
-        occupied[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-        _count(hist, code, z, classes, i, t)
+class Branch(NamedTuple):
+    """A branch that is being grown: its nodes in order of creation, and what is open."""
 
+    nodes: Any
+    stats: Any
+    codes: Any
+    """Codes that go left at categorical nodes, one node after the other."""
+    stack: Any
+    """Open nodes, the slots of their histograms or -1, and what to do with new ones: take
+    them off a slot (its number), keep them (OWN) or nothing (NONE)."""
+    varies: Any
+    """For every open node the columns that may still vary."""
+    slots: Any
+    free: Any
+    """Slots that nobody uses; the first entry says how many."""
+    scratch: Any
+    """All zeros between two nodes."""
+    state: Any
 
-@njit(cache=True, nogil=True)
-def bring_left(codes, words, z, classes, rows, a, b, column, goes_left):  # type: ignore[no-untyped-def]
-    """Bring the records that go left to the front; returns where the right ones begin."""
-    i, j = a, b - 1
-    while True:
-        while i <= j and goes_left[codes[i, column]]:
-            i += 1
-        while i <= j and not goes_left[codes[j, column]]:
-            j -= 1
-        if i >= j:
-            return i
-        for w in range(words.shape[1]):
-            words[i, w], words[j, w] = words[j, w], words[i, w]
-        for w in range(z.shape[1]):
-            z[i, w], z[j, w] = z[j, w], z[i, w]
-        for w in range(classes.shape[1]):
-            classes[i, w], classes[j, w] = classes[j, w], classes[i, w]
-        rows[i], rows[j] = rows[j], rows[i]
-        i += 1
-        j -= 1
-
-
-@njit(cache=True, nogil=True)
-def _left_is_larger(winner, total, t):  # type: ignore[no-untyped-def]
-    """Whether a subset split should change sides: the smaller summed mean goes left."""
-    nl, nr = float(winner[0]), float(total[0] - winner[0])
-    apart = 0.0
-    if t.r > 0:
-        for j in range(t.r):
-            apart += float(winner[1 + j]) * nr - float(total[1 + j] - winner[1 + j]) * nl
-    elif t.weight.shape[0] > 0:  # classes only: the larger share of the first class goes left
-        for c in range(t.starts[0], t.starts[1]):
-            apart = float(total[c] - winner[c]) * nl - float(winner[c]) * nr
-            if apart != 0.0:
-                break
-    return apart > 0.0
-
-
-@njit(cache=True, nogil=True)
-def expand(data, n_codes, ordered, offsets, t, nodes, max_depth, keep):  # type: ignore[no-untyped-def]
-    """Grow the branch of node 0 over its rows; nodes of at most `keep` rows are left open."""
-    p = n_codes.shape[0]
-    first, n = nodes.start[0], nodes.end[0] - nodes.start[0]
-    codes, z, classes = data.codes, data.z, data.classes
-    size = nodes.stats.shape[1]
-    widest = 1
-    for c in range(p):
-        widest = max(widest, n_codes[c] + 1)
-    simple = t.weight.shape[0] == t.r and 0 < t.r <= 2  # one or two numeric responses
-    plain = simple and t.gain == SSE
-    big = max(256, 8 * offsets[p])  # from here on the histogram of all columns pays
-    n_slots = 2
-    rest = n
-    while rest > big:
-        rest //= 2
-        n_slots += 1
-    slots = np.zeros((n_slots, offsets[p] if n >= big else 1, size), np.int64)
-    free = np.arange(n_slots)
-    n_free = n_slots
-    single = np.zeros((widest, size), np.int64)
-    occupied = np.zeros(widest // 64 + 1, np.uint64)
-    present = np.empty(widest, np.int64)
-    left = np.empty(size, np.int64)
-    right = np.empty(size, np.int64)
-    winner = np.empty(size, np.int64)
-    best_left = np.empty(size, np.int64)
-    choice = np.zeros(3, np.int64)
-    best_choice = np.zeros(3, np.int64)
-    goes_left = np.zeros(widest, np.uint8)
-    best_subset = np.zeros(widest, np.uint8)
-    subset_codes = np.empty(1024, np.int64)
-    n_subset = 0
-
-    constant = np.zeros((nodes.start.shape[0], p), np.bool_)
-    stack = np.empty((2 * n_slots + 64, 2), np.int64)
-    n_nodes = 1
-    stack[0, 0], stack[0, 1] = 0, -1
-    if n >= big:
-        n_free -= 1
-        stack[0, 1] = free[n_free]
-        _fill(
-            slots[free[n_free]],
-            codes,
-            z,
-            classes,
-            first,
-            first + n,
-            p,
-            offsets,
-            simple,
-            t.squares,
-            t,
+    @classmethod
+    def of(
+        cls, start: int, end: int, depth: int, stats: Any, places: Histograms, big: int
+    ) -> Branch:
+        """A branch of one open node over the rows start..end."""
+        n, room = end - start, places.n_rows * places.stride
+        n_slots, rest = (2, n) if n >= big else (0, 0)
+        while rest > big:
+            n_slots, rest = n_slots + 1, rest // 2
+        nodes = np.zeros((64, 11), np.int64)
+        nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth
+        stack = np.zeros((2 * n.bit_length() + 2, 3), np.int64)
+        stack[0] = 0, -1, OWN if n_slots else NONE
+        all_stats = np.zeros((64, len(stats)), np.int64)
+        all_stats[0] = stats
+        return cls(
+            nodes,
+            all_stats,
+            np.zeros(1024, np.int64),
+            stack,
+            np.ones((len(stack), len(places.columns)), np.uint8),
+            aligned(n_slots * room).reshape(n_slots, room),
+            np.array([n_slots, *range(n_slots)]),
+            aligned(room),
+            np.array([1, 1, 0, 0]),
         )
-    depth_of_stack = 1
-    while depth_of_stack > 0:
-        depth_of_stack -= 1
-        node, slot = stack[depth_of_stack, 0], stack[depth_of_stack, 1]
-        a, b = nodes.start[node], nodes.end[node]
-        total = nodes.stats[node]
-        best = 0.0
-        column = LEAF
+
+    def wider(self, widest: int) -> Branch:
+        """The same branch with room for more nodes."""
+        n, codes = int(self.state[NODES]), int(self.state[CODES])
+        more = {}
+        if n + 2 > len(self.nodes):
+            for name in ("nodes", "stats"):
+                old = getattr(self, name)
+                more[name] = np.concatenate([old, np.zeros_like(old)])
+        if codes + widest > len(self.codes):
+            more["codes"] = np.concatenate([self.codes, np.zeros(codes + widest, np.int64)])
+        return self._replace(**more)
+
+
+def bundles_of(places: Histograms) -> Any:
+    """Columns whose histograms fit the first caches together: where each bundle begins, and the end."""
+    begins, size = [0], 0
+    for c, (n_codes, _, _) in enumerate(places.columns.tolist()):
+        room = (n_codes + 1) * places.stride * 8
+        if size and size + room > BUNDLE:
+            begins.append(c)
+            size = 0
+        size += room
+    return np.array([*begins, len(places.columns)], np.int64)
+
+
+@inner
+def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
+    """Bring the records whose code goes left to the front; returns where the right ones begin."""
+    word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
+    mask, n_words = np.uint64(field[MASK]), np.uint64(words.shape[1])
+    middle = np.uint64(a)
+    for i in range(np.uint64(a), np.uint64(b)):
+        # every record changes places: cheaper than a branch that nobody can foresee
+        left = np.uint64(goes_left[(words[i, word] >> shift) & mask])
+        for w in range(n_words):
+            words[i, w], words[middle, w] = words[middle, w], words[i, w]
+        middle += left
+    return np.int64(middle)
+
+
+@inner
+def _clear(hist, stride, columns, varies):  # type: ignore[no-untyped-def]
+    for c in range(columns.shape[0]):
+        if varies[c]:
+            for i in range(columns[c, 2] * stride, (columns[c, 2] + columns[c, 0] + 1) * stride):
+                hist[i] = 0
+
+
+@inner
+def _subtract(hist, part, stride, columns, varies):  # type: ignore[no-untyped-def]
+    for c in range(columns.shape[0]):
+        if varies[c]:
+            for i in range(columns[c, 2] * stride, (columns[c, 2] + columns[c, 0] + 1) * stride):
+                hist[i] -= part[i]
+
+
+@inner
+def _write_split(node, top, size, branch, columns, space):  # type: ignore[no-untyped-def]
+    """Write down what a node asks, and its two children but for their rows."""
+    nodes, stats, state = branch.nodes, branch.stats, branch.state
+    column = space.found[0]
+    n_codes = columns[column, 0]
+    if columns[column, 1]:
+        for i in range(3):
+            nodes[node, LAST_LEFT + i] = space.found[1 + i]
+    else:
+        at = state[CODES]
+        nodes[node, SUBSET_AT] = at
+        for code in range(n_codes + 1):
+            if space.subset[code]:
+                branch.codes[at] = code
+                at += 1
+        nodes[node, LAST_LEFT] = at - state[CODES]
+        state[CODES] = at
+    left = state[NODES]
+    nodes[node, LEFT], nodes[node, RIGHT] = left, left + 1
+    for i in range(size):
+        stats[left, i] = space.stats[BEST, i]
+        stats[left + 1, i] = stats[node, i] - space.stats[BEST, i]
+    for child in range(left, left + 2):
+        nodes[child, PARENT] = node
+        nodes[child, DEPTH] = nodes[node, DEPTH] + 1
+    for c in range(columns.shape[0]):  # what does not vary here cannot vary further down
+        branch.varies[top + 1, c] = branch.varies[top, c]
+    state[NODES] += 2
+
+
+@kernel
+def expand(  # type: ignore[no-untyped-def]
+    views, columns, bundles, stride, t, f, tally, space, branch, max_depth, keep, big
+):
+    """Grow a branch; nodes of at most `keep` rows are left open.
+
+    Returns when it is done, when the branch needs more room, or after a slice of work.
+    """
+    views, columns, bundles, t = borrowed(views), borrowed(columns), borrowed(bundles), borrowed(t)
+    f, tally, space, branch = borrowed(f), borrowed(tally), borrowed(space), borrowed(branch)
+    nodes, stats, state = branch.nodes, branch.stats, branch.state
+    slots, free, stack = branch.slots, branch.free, branch.stack
+    p, size = columns.shape[0], stats.shape[1]
+    room = branch.codes.shape[0] - space.subset.shape[0]
+    while state[OPEN_NODES] > 0:
+        if state[NODES] + 2 > nodes.shape[0] or state[CODES] > room or state[SPENT] > SLICE:
+            return
+        top = state[OPEN_NODES] - 1
+        state[OPEN_NODES] = top
+        node, slot, source = stack[top, 0], stack[top, 1], stack[top, 2]
+        a, b = nodes[node, START], nodes[node, END]
+        total, varies = stats[node], branch.varies[top]
+        state[SPENT] += (b - a) * p + 64
+        space.best[0], space.found[0] = 0.0, LEAF
+        asked = b - a > keep
+        asked = asked and total[t.persons] >= 2 * t.min_leaf and nodes[node, DEPTH] < max_depth
+        counted, whole = slot >= 0, slot >= 0 or source != NONE
+        hist = branch.scratch
+        if whole:
+            if not counted:
+                slot = free[free[0]]
+                free[0] -= 1
+                _clear(slots[slot], stride, columns, varies)
+            hist = slots[slot]
+        for k in range(1 if whole else (bundles.shape[0] - 1 if asked else 0)):
+            first, last = bundles[k], p if whole else bundles[k + 1]
+            if counted:
+                m = list_counted(
+                    hist, stride, columns, varies, first, last, space.present, space.bounds
+                )
+            else:
+                count_rows(hist, stride, columns, varies, first, last, views, a, b, f, tally)
+                m = list_marked(columns, first, last, tally, space.present, space.bounds)
+                if source >= 0:
+                    _subtract(slots[source], hist, stride, columns, varies)
+            if asked:
+                choose(hist, stride, columns, varies, first, last, total, t, space)
+            if not whole:
+                for i in range(m):
+                    for j in range(space.present[i] * stride, (space.present[i] + 1) * stride):
+                        hist[j] = 0
+        column = space.found[0]
         if b - a <= keep:
             column = OPEN
-        elif b - a >= 2 * t.min_leaf and nodes.depth[node] < max_depth:
-            for c in range(p):
-                if constant[node, c]:
-                    continue
-                m = 0
-                if slot >= 0:
-                    hist = slots[slot, offsets[c] : offsets[c + 1]]
-                    for code in range(n_codes[c] + 1):
-                        if hist[code, 0] > 0:
-                            present[m] = code
-                            m += 1
-                else:
-                    hist = single
-                    _fill_one(single, occupied, codes, c, z, classes, a, b, simple, t.squares, t)
-                    for w in range((n_codes[c] >> 6) + 1):
-                        word = occupied[w]
-                        while word != 0:
-                            present[m] = (w << 6) + trailing_zeros(word)
-                            m += 1
-                            word &= word - np.uint64(1)
-                        occupied[w] = 0
-                constant[node, c] = m <= 1
-                if m > 1:
-                    if ordered[c]:
-                        missing = -1
-                        values = m
-                        if present[m - 1] == n_codes[c]:
-                            missing = n_codes[c]
-                            values = m - 1
-                        if plain and missing < 0:
-                            gain = plain_numeric_split(
-                                hist, present, values, total, best, t, choice, winner
-                            )
-                        else:
-                            gain = numeric_split(
-                                hist,
-                                present,
-                                values,
-                                missing,
-                                total,
-                                best,
-                                t,
-                                left,
-                                right,
-                                choice,
-                                winner,
-                            )
-                    else:
-                        gain = subset_split(
-                            hist, present, m, total, best, t, left, right, goes_left, winner
-                        )
-                    if gain > best:
-                        best = gain
-                        column = c
-                        best_left[:] = winner
-                        if ordered[c]:
-                            best_choice[:] = choice
-                        else:
-                            flip = _left_is_larger(winner, total, t)
-                            best_subset[: n_codes[c] + 1] = 0
-                            for k in range(m):
-                                best_subset[present[k]] = goes_left[present[k]] != flip
-                            if flip:
-                                for i in range(size):
-                                    best_left[i] = total[i] - winner[i]
-                if slot < 0:
-                    for k in range(m):
-                        for i in range(size):
-                            single[present[k], i] = 0
-        nodes.column[node] = column
-        if column < 0:
-            if slot >= 0:
-                free[n_free] = slot
-                n_free += 1
-            continue
-        if ordered[column]:
-            nodes.choice[node] = best_choice
-            for code in range(n_codes[column]):
-                best_subset[code] = code <= best_choice[0]
-            best_subset[n_codes[column]] = best_choice[2]
-        else:
-            nodes.subset_at[node] = n_subset
-            for code in range(n_codes[column] + 1):
-                if best_subset[code]:
-                    if n_subset == subset_codes.shape[0]:
-                        wider = np.empty(2 * n_subset, np.int64)
-                        wider[:n_subset] = subset_codes
-                        subset_codes = wider
-                    subset_codes[n_subset] = code
-                    n_subset += 1
-            nodes.choice[node, 0] = n_subset - nodes.subset_at[node]
-        middle = bring_left(codes, data.words, z, classes, data.rows, a, b, column, best_subset)
-        small, large = n_nodes, n_nodes + 1
-        nodes.left[node], nodes.right[node] = small, large
-        nodes.start[small], nodes.end[small] = a, middle
-        nodes.start[large], nodes.end[large] = middle, b
-        nodes.stats[small] = best_left
-        for i in range(size):
-            nodes.stats[large, i] = total[i] - best_left[i]
-        for child in range(n_nodes, n_nodes + 2):
-            for c in range(p):  # what does not vary here cannot vary further down
-                constant[child, c] = constant[node, c]
-            nodes.parent[child] = node
-            nodes.depth[child] = nodes.depth[node] + 1
-        n_nodes += 2
-        if middle - a > b - middle:
-            small, large = large, small
-        small_slot = -1
-        if slot >= 0:
-            if nodes.end[large] - nodes.start[large] >= big:
-                n_free -= 1
-                small_slot = free[n_free]
-                _fill(
-                    slots[small_slot],
-                    codes,
-                    z,
-                    classes,
-                    nodes.start[small],
-                    nodes.end[small],
-                    p,
-                    offsets,
-                    simple,
-                    t.squares,
-                    t,
-                )
-                for k in range(offsets[p]):
-                    for i in range(size):
-                        slots[slot, k, i] -= slots[small_slot, k, i]
-                if nodes.end[small] - nodes.start[small] < big:
-                    free[n_free] = small_slot
-                    n_free += 1
-                    small_slot = -1
-            else:
-                free[n_free] = slot
-                n_free += 1
-                slot = -1
-        if depth_of_stack + 2 > stack.shape[0]:
-            taller = np.empty((2 * stack.shape[0], 2), np.int64)
-            taller[:depth_of_stack] = stack[:depth_of_stack]
-            stack = taller
-        stack[depth_of_stack, 0], stack[depth_of_stack, 1] = large, slot
-        stack[depth_of_stack + 1, 0], stack[depth_of_stack + 1, 1] = small, small_slot
-        depth_of_stack += 2
-    return n_nodes, subset_codes[:n_subset]
+        nodes[node, COLUMN] = column
+        middle = b
+        if column >= 0:
+            left, right = state[NODES], state[NODES] + 1
+            _write_split(node, top, size, branch, columns, space)
+            middle = bring_left(views.words, f.codes[column], a, b, space.subset)
+            nodes[left, START], nodes[left, END] = a, middle
+            nodes[right, START], nodes[right, END] = middle, b
+        if slot >= 0 and max(middle - a, b - middle) * (column >= 0) < big:
+            free[0] += 1  # nobody below needs the histograms
+            free[free[0]] = slot
+            slot = -1
+        if column >= 0:
+            small, large = (left, right) if middle - a <= b - middle else (right, left)
+            stack[top, 0], stack[top, 1], stack[top, 2] = large, slot, NONE
+            stack[top + 1, 0], stack[top + 1, 1] = small, -1
+            stack[top + 1, 2] = slot if slot >= 0 else NONE
+            state[OPEN_NODES] = top + 2

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from .expand import OPEN, expand
+from ..kernels.compiled import kernel
+from .expand import (
+    BIG,
+    CODES,
+    COLUMN,
+    DEPTH,
+    END,
+    FIRST_RIGHT,
+    LAST_LEFT,
+    LEFT,
+    MISSING_LEFT,
+    NODES,
+    OPEN,
+    OPEN_NODES,
+    PARENT,
+    RIGHT,
+    SPENT,
+    START,
+    SUBSET_AT,
+    Branch,
+    bundles_of,
+    expand,
+)
+from .histogram import Fields, Tally
+from .moments import Products, products
 from .responses import Responses
-from .statistics import Rules, StatisticsLayout, Terms
+from .rows import Rows
+from .split import LEAF, Histograms, Space
+from .statistics import Rules, StatisticsLayout, Terms, root_statistics
+
+Ints = npt.NDArray[np.int64]
 
 SHARED = 100_000
 """From so many rows on, the branches of a tree are grown by several threads."""
-
-
-@dataclass(frozen=True)
-class Predictors:
-    """The quasi-identifiers as the grower sees them.
-
-    Parameters
-    ----------
-    codes : uint8 or uint16 array of shape (n, p)
-        Row-major codes; the missing code is `n_codes`.
-    n_codes : int array of shape (p,)
-        Codes of each column, missing excluded.
-    ordered : bool array of shape (p,)
-        True for numeric columns (split by thresholds), False for categories.
-    """
-
-    codes: npt.NDArray[np.unsignedinteger]
-    n_codes: npt.NDArray[np.int64]
-    ordered: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -45,82 +54,85 @@ class Grown:
     Node i holds `rows[start[i]:end[i]]`; its left child is i + 1, its right
     child `right[i]`; `column[i]` is LEAF for leaves. Ordered columns split
     between the codes `last_left[i]` and `first_right[i]`; for categorical ones
-    `last_left[i]` is the number of codes in `subset(i)`, which go left.
+    `last_left[i]` is the number of codes in `subset(i)`, which go left. `products`
+    are the exact sums of products of the numeric responses in every leaf.
     """
 
-    start: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    parent: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    column: npt.NDArray[np.int64]
-    last_left: npt.NDArray[np.int64]
-    first_right: npt.NDArray[np.int64]
+    start: Ints
+    end: Ints
+    parent: Ints
+    right: Ints
+    column: Ints
+    last_left: Ints
+    first_right: Ints
     missing_left: npt.NDArray[np.bool_]
-    depth: npt.NDArray[np.int64]
-    stats: npt.NDArray[np.int64]
-    subset_at: npt.NDArray[np.int64]
-    subset_codes: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.uint32]
+    depth: Ints
+    stats: Ints
+    subset_at: Ints
+    subset_codes: Ints
+    rows: npt.NDArray[np.unsignedinteger]
+    products: Products
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.column)
 
-    def subset(self, node: int) -> npt.NDArray[np.int64]:
+    def subset(self, node: int) -> Ints:
         """The category codes that go left at a node."""
         at = self.subset_at[node]
         return self.subset_codes[at : at + self.last_left[node]]
 
 
-class _Data(NamedTuple):
-    """The moving rows: codes, the same memory as 64-bit words, responses, row numbers."""
-
-    codes: npt.NDArray[np.unsignedinteger]
-    words: npt.NDArray[np.uint64]
-    z: npt.NDArray[np.int32]
-    classes: npt.NDArray[np.uint16]
-    rows: npt.NDArray[np.uint32]
-
-
 class _Nodes(NamedTuple):
-    """Growing records, one entry per node in order of creation."""
+    """What was grown: nodes in order of creation, their statistics, codes of subsets."""
 
-    start: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    parent: npt.NDArray[np.int64]
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    column: npt.NDArray[np.int64]
-    choice: npt.NDArray[np.int64]
-    depth: npt.NDArray[np.int64]
-    stats: npt.NDArray[np.int64]
-    subset_at: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, limit: int, size: int) -> _Nodes:
-        """Room for `limit` nodes with statistics vectors of `size`."""
-        shapes: dict[str, tuple[int, ...]] = {"choice": (limit, 3), "stats": (limit, size)}
-        return cls(**{f: np.zeros(shapes.get(f, (limit,)), np.int64) for f in cls._fields})
-
-    def first(self, count: int) -> _Nodes:
-        """The records of the first `count` nodes."""
-        return _Nodes(*(part[:count] for part in self))
-
-    def after_first(self) -> _Nodes:
-        """The records of all nodes but the first."""
-        return _Nodes(*(part[1:] for part in self))
+    nodes: Ints
+    stats: Ints
+    codes: Ints
 
 
-class _Branch(NamedTuple):
-    """What one call of the kernel grew, nodes in order of creation."""
+@dataclass(frozen=True)
+class _Grower:
+    """What all branches of a tree share."""
 
-    nodes: _Nodes
-    subset_codes: npt.NDArray[np.int64]
+    rows: Rows
+    layout: StatisticsLayout
+    terms: Terms
+    fields: Fields
+    places: Histograms
+    max_depth: int
+    stop: threading.Event
+
+    def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> _Nodes:
+        """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
+        big = max(256, BIG * self.places.n_rows)
+        grown = Branch.of(start, end, depth, stats, self.places, big)
+        space = Space.of(self.places, self.layout)
+        tally = Tally.of(self.places.n_rows, self.rows.format, self.layout)
+        while grown.state[OPEN_NODES] and not self.stop.is_set():
+            expand(
+                self.rows.views,
+                self.places.columns,
+                bundles_of(self.places),
+                self.places.stride,
+                self.terms,
+                self.fields,
+                tally,
+                space,
+                grown,
+                self.max_depth,
+                keep,
+                big,
+            )
+            grown.state[SPENT] = 0
+            grown = grown.wider(len(space.subset))
+        n, codes = int(grown.state[NODES]), int(grown.state[CODES])
+        return _Nodes(grown.nodes[:n], grown.stats[:n], grown.codes[:codes])
 
 
 def grow(
-    predictors: Predictors,
+    rows: Rows,
     responses: Responses,
     layout: StatisticsLayout,
     rules: Rules,
@@ -131,7 +143,8 @@ def grow(
 
     Parameters
     ----------
-    predictors : Predictors
+    rows : Rows
+        They are moved in place, each to its leaf.
     responses : Responses
     layout : StatisticsLayout
     rules : Rules
@@ -140,123 +153,105 @@ def grow(
     threads : int, optional
         Threads for large tables, all processors by default; the tree does not depend on it.
     """
-    n, p = predictors.codes.shape
-    per_word = 8 // predictors.codes.itemsize
-    padded = np.zeros((n, -(-max(p, 1) // per_word) * per_word), predictors.codes.dtype)
-    padded[:, :p] = predictors.codes
-    data = _Data(
-        padded,
-        padded.view(np.uint64),
-        responses.z.copy(),
-        responses.classes.copy(),
-        np.arange(n, dtype=np.uint32),
-    )
-    terms = Terms.of(rules, layout, n)
-    offsets = np.concatenate([[0], np.cumsum(predictors.n_codes + 1)]).astype(np.int64)
-    deepest = n if max_depth is None else max_depth
-
-    def branch(
-        start: int, end: int, depth: int, stats: npt.NDArray[np.int64], keep: int
-    ) -> _Branch:
-        nodes = _Nodes.of(max(1, 2 * ((end - start) // max(rules.min_leaf, 1))), layout.size)
-        nodes.start[0], nodes.end[0], nodes.parent[0], nodes.depth[0] = start, end, -1, depth
-        nodes.stats[0] = stats
-        count, codes = expand(
-            data,
-            predictors.n_codes.astype(np.int64),
-            predictors.ordered,
-            offsets,
-            terms,
-            nodes,
-            deepest,
-            keep,
-        )
-        return _Branch(nodes.first(count), codes)
-
+    n = rows.n
     root = root_statistics(responses, layout)
+    if layout.persons:
+        root[layout.persons] = rows.persons()
+    grower = _Grower(
+        rows,
+        layout,
+        Terms.of(rules, layout, n),
+        Fields.of(rows.format, layout),
+        Histograms.of(rows.predictors, layout),
+        n if max_depth is None else max_depth,
+        threading.Event(),
+    )
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
-        return _preorder(branch(0, n, 0, root, 0), data.rows)
-    top = branch(0, n, 0, root, n // (8 * n_threads))
-    open_nodes = np.flatnonzero(top.nodes.column == OPEN)
-    by_size = open_nodes[np.argsort(top.nodes.start[open_nodes] - top.nodes.end[open_nodes])]
+        return in_preorder(*grower.branch(0, n, 0, root, 0), rows, layout.r)
+    top = grower.branch(0, n, 0, root, n // (8 * n_threads))
+    open_nodes = np.flatnonzero(top.nodes[:, COLUMN] == OPEN)
+    size = top.nodes[open_nodes, START] - top.nodes[open_nodes, END]
+    by_size = open_nodes[np.argsort(size, kind="stable")]
     with ThreadPoolExecutor(n_threads) as pool:
-        grown = pool.map(
-            lambda i: branch(
-                int(top.nodes.start[i]),
-                int(top.nodes.end[i]),
-                int(top.nodes.depth[i]),
-                top.nodes.stats[i],
-                0,
-            ),
-            by_size,
-        )
-        return _preorder(_joined(top, dict(zip(by_size.tolist(), grown, strict=True))), data.rows)
+        try:
+            grown = list(
+                pool.map(
+                    lambda i: grower.branch(
+                        int(top.nodes[i, START]),
+                        int(top.nodes[i, END]),
+                        int(top.nodes[i, DEPTH]),
+                        top.stats[i],
+                        0,
+                    ),
+                    by_size,
+                )
+            )
+        finally:
+            grower.stop.set()  # an interrupt leaves no thread growing
+    joined = _joined(top, dict(zip(by_size.tolist(), grown, strict=True)))
+    return in_preorder(*joined, rows, layout.r)
 
 
-def _joined(top: _Branch, branches: dict[int, _Branch]) -> _Branch:
+def _joined(top: _Nodes, branches: dict[int, _Nodes]) -> _Nodes:
     """One branch, the open nodes of `top` replaced by what was grown from them."""
-    parts, codes = [top.nodes], [top.subset_codes]
-    placed, n_codes = len(top.nodes.column), len(top.subset_codes)
+    nodes, stats, codes = [top.nodes], [top.stats], [top.codes]
+    placed, n_codes = len(top.nodes), len(top.codes)
     for node, branch in branches.items():
-        new = np.concatenate([[node], placed + np.arange(len(branch.nodes.column) - 1)])
-        moved = branch.nodes._replace(
-            parent=new[np.maximum(branch.nodes.parent, 0)],
-            left=new[branch.nodes.left],
-            right=new[branch.nodes.right],
-            subset_at=branch.nodes.subset_at + n_codes,
-        )
-        for kept, own in zip(top.nodes, moved, strict=True):
-            if own is not moved.parent:
-                kept[node] = own[0]
-        parts.append(moved.after_first())
-        codes.append(branch.subset_codes)
-        placed += len(branch.nodes.column) - 1
-        n_codes += len(branch.subset_codes)
-    together = _Nodes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-    return _Branch(together, np.concatenate(codes))
+        new = np.concatenate([[node], placed + np.arange(len(branch.nodes) - 1)])
+        moved = branch.nodes.copy()
+        for name in (PARENT, LEFT, RIGHT):
+            moved[:, name] = new[np.maximum(moved[:, name], 0)]
+        moved[:, SUBSET_AT] += n_codes
+        moved[0, PARENT] = top.nodes[node, PARENT]
+        top.nodes[node] = moved[0]
+        nodes.append(moved[1:])
+        stats.append(branch.stats[1:])
+        codes.append(branch.codes)
+        placed += len(branch.nodes) - 1
+        n_codes += len(branch.codes)
+    return _Nodes(np.concatenate(nodes), np.concatenate(stats), np.concatenate(codes))
 
 
-def root_statistics(responses: Responses, layout: StatisticsLayout) -> npt.NDArray[np.int64]:
-    """The statistics vector of the whole table."""
-    stats = np.zeros(layout.size, np.int64)
-    stats[0] = len(responses.z)
-    for j in range(layout.r):
-        z = responses.z[:, j].astype(np.int64)
-        stats[1 + j] = z.sum()
-        if layout.squares:
-            stats[layout.starts[-1] + j] = ((z * z) >> layout.shift).sum()
-    for j in range(layout.q):
-        a, b = layout.starts[j], layout.starts[j + 1]
-        stats[a:b] = np.bincount(responses.classes[:, j], minlength=b - a)
-    return stats
+def in_preorder(nodes: Ints, stats: Ints, codes: Ints, rows: Rows, r: int) -> Grown:
+    """A tree from its nodes in any order (the columns of `expand`), renumbered in pre-order.
 
-
-def _preorder(branch: _Branch, rows: npt.NDArray[np.uint32]) -> Grown:
-    """Renumber the nodes in pre-order."""
-    nodes = branch.nodes
-    order = visit_order(nodes.column, nodes.left, nodes.right)
+    Parameters
+    ----------
+    nodes, stats, codes : int64 arrays
+        As in `Branch`.
+    rows : Rows
+        Each in its leaf.
+    r : int
+        Numeric responses.
+    """
+    nodes = np.asfortranarray(nodes)
+    order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
-    column, parent, choice = nodes.column[order], nodes.parent[order], nodes.choice[order]
+    nodes = np.ascontiguousarray(nodes[order].T)
+    column, parent = nodes[COLUMN], nodes[PARENT]
+    leaf = column == LEAF
+    start, end = nodes[START], nodes[END]
     return Grown(
-        nodes.start[order],
-        nodes.end[order],
+        start,
+        end,
         np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
-        np.where(column >= 0, new[nodes.right[order]], 0),
+        np.where(column >= 0, new[nodes[RIGHT]], 0),
         column,
-        choice[:, 0].copy(),
-        choice[:, 1].copy(),
-        choice[:, 2].astype(bool),
-        nodes.depth[order],
-        nodes.stats[order],
-        nodes.subset_at[order],
-        branch.subset_codes,
-        rows,
+        nodes[LAST_LEFT],
+        nodes[FIRST_RIGHT],
+        nodes[MISSING_LEFT].astype(bool),
+        nodes[DEPTH],
+        stats[order],
+        nodes[SUBSET_AT],
+        codes,
+        rows.numbers(),
+        products(rows, r, start[leaf], end[leaf]),
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visit_order(column, left, right):  # type: ignore[no-untyped-def]
     """Node numbers in pre-order."""
     n = column.shape[0]

@@ -14,42 +14,60 @@ import numpy.typing as npt
 from numba import njit
 
 from ..kernels.bits import count_ones
-from .expand import LEAF, bring_left
-from .grow import Grown, Predictors, visit_order
+from .expand import (
+    COLUMN,
+    DEPTH,
+    END,
+    FIRST_RIGHT,
+    LAST_LEFT,
+    LEFT,
+    PARENT,
+    RIGHT,
+    START,
+    SUBSET_AT,
+    bring_left,
+)
+from .grow import Grown, in_preorder
+from .rows import Rows, code_at
+from .split import LEAF
 
 MEDIAN, LOSS = 0, 1
 
 
 def grow_spread(
-    predictors: Predictors, positions: npt.NDArray[np.float64], min_leaf: int, objective: int
+    rows: Rows,
+    positions: npt.NDArray[np.float64],
+    domain: npt.NDArray[np.float64],
+    min_leaf: int,
+    objective: int,
 ) -> Grown:
     """Grow a tree by extents.
 
     Parameters
     ----------
-    predictors : Predictors
+    rows : Rows
+        They are moved in place, each to its leaf.
     positions : float array
         For every column and code (missing included, columns one after the other)
         the value's place in [0, 1]; codes of categories take no place.
+    domain : float array of shape (p,)
+        What a group with every category has as extent: the categories that occur, less one.
     min_leaf : int
         Fewest records of a group.
     objective : {MEDIAN, LOSS}
     """
-    codes = np.ascontiguousarray(predictors.codes)
-    n, p = codes.shape
+    predictors = rows.predictors
     widths = predictors.n_codes + 1
     offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     word_at = np.concatenate(
         [[0], np.cumsum(np.where(predictors.ordered, 0, (widths + 63) // 64))]
     ).astype(np.int64)
-    domain = np.array([max(len(np.unique(codes[:, c])) - 1, 1) for c in range(p)], float)
-    limit = max(1, 2 * (n // min_leaf))
-    whole = [np.zeros(limit, np.int64) for _ in range(9)]
-    missing_left = np.zeros(limit, np.bool_)
-    rows = np.arange(n, dtype=np.uint32)
-    n_nodes, subset_codes = _grow(
-        codes.copy(),
-        rows,
+    limit = max(1, 2 * (rows.n // min_leaf))
+    nodes = np.zeros((limit, 11), np.int64)
+    nodes[0, END], nodes[0, PARENT] = rows.n, -1
+    n_nodes, codes = _grow(
+        rows.words,
+        rows.format.codes,
         predictors.n_codes.astype(np.int64),
         predictors.ordered,
         offsets,
@@ -58,39 +76,18 @@ def grow_spread(
         domain,
         min_leaf,
         objective,
-        *whole,
+        nodes,
     )
-    start, end, parent, left, right, column, lo, hi, depth = (part[:n_nodes] for part in whole)
-    order = visit_order(column, left, right)
-    new = np.empty(n_nodes, np.int64)
-    new[order] = np.arange(n_nodes)
-    column = column[order]
-    above = parent[order]
-    # subsets were stored with their place in `hi`
-    categorical = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
-    return Grown(
-        start[order],
-        end[order],
-        np.where(above >= 0, new[np.maximum(above, 0)], -1),
-        np.where(column >= 0, new[right[order]], 0),
-        column,
-        lo[order],
-        hi[order],
-        missing_left[:n_nodes],
-        depth[order],
-        (end - start)[order][:, None].copy(),
-        np.where(categorical, hi[order], 0),
-        subset_codes,
-        rows,
-    )
+    nodes = nodes[:n_nodes]
+    return in_preorder(nodes, nodes[:, [END]] - nodes[:, [START]], codes, rows, 0)
 
 
 @njit(cache=True, nogil=True)
-def _summarise(codes, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits):  # type: ignore[no-untyped-def]
+def _summarise(words, fields, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits):  # type: ignore[no-untyped-def]
     """Per code of column c: records, and for every column the extent or the categories present."""
-    p = codes.shape[1]
+    p = fields.shape[0]
     for i in range(a, b):
-        v = np.int64(codes[i, c])
+        v = code_at(words, i, fields[c])
         if count[v] == 0:
             for j in range(p):
                 lo[v, j] = n_codes[j] + 1
@@ -99,7 +96,7 @@ def _summarise(codes, a, b, c, offsets, ordered, n_codes, word_at, present, coun
                 bits[v, w] = 0
         count[v] += 1
         for j in range(p):
-            code = np.int64(codes[i, j])
+            code = code_at(words, i, fields[j])
             if ordered[j]:
                 if code < n_codes[j]:  # missing values take no place
                     lo[v, j] = min(lo[v, j], code)
@@ -171,8 +168,8 @@ def _sweep(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _grow(  # type: ignore[no-untyped-def]
-    codes,
-    rows,
+    words,
+    fields,
     n_codes,
     ordered,
     offsets,
@@ -181,17 +178,9 @@ def _grow(  # type: ignore[no-untyped-def]
     domain,
     min_leaf,
     objective,
-    start,
-    end,
-    parent,
-    left,
-    right,
-    column,
-    lo_out,
-    hi_out,
-    depth,
+    nodes,
 ):
-    n, p = codes.shape
+    p = fields.shape[0]
     widest = 1
     for c in range(p):
         widest = max(widest, n_codes[c] + 1)
@@ -212,27 +201,26 @@ def _grow(  # type: ignore[no-untyped-def]
     best_sequence = np.empty(widest, np.int64)
     ahead, behind = np.empty(widest), np.empty(widest)
     key = np.empty(widest)
-    no_z, no_classes = np.empty((n, 0), np.int32), np.empty((n, 0), np.uint16)
-    goes_left = np.zeros(widest, np.bool_)
+    goes_left = np.zeros(widest, np.uint8)
     extents = np.empty(p)
     subset_codes = np.empty(1024, np.int64)
     n_subset = 0
     stack = np.empty(64, np.int64)
     stack[0] = 0
     top = 1
-    start[0], end[0], parent[0] = 0, n, -1
     n_nodes = 1
     while top > 0:
         top -= 1
         node = stack[top]
-        a, b = start[node], end[node]
+        a, b = nodes[node, START], nodes[node, END]
         best = np.inf
-        column[node] = LEAF
+        column = LEAF
         best_k, best_m = -1, 0
         if b - a >= 2 * min_leaf:
             if objective == MEDIAN:
                 _node_extents(
-                    codes,
+                    words,
+                    fields,
                     a,
                     b,
                     offsets,
@@ -257,7 +245,20 @@ def _grow(  # type: ignore[no-untyped-def]
                         break
                     extents[c] = -1.0
                 m = _summarise(
-                    codes, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits
+                    words,
+                    fields,
+                    a,
+                    b,
+                    c,
+                    offsets,
+                    ordered,
+                    n_codes,
+                    word_at,
+                    present,
+                    count,
+                    lo,
+                    hi,
+                    bits,
                 )
                 values = m
                 if ordered[c] and m > 0 and present[m - 1] == n_codes[c]:
@@ -270,7 +271,7 @@ def _grow(  # type: ignore[no-untyped-def]
                             off = abs(2.0 * nl - (b - a))
                             if off < best:
                                 best, best_k, best_m = off, k, m
-                                column[node] = c
+                                column = c
                                 best_sequence[:m] = present[:m]
                 elif m > 1:
                     orders = 1 if ordered[c] else 1 + p
@@ -330,21 +331,22 @@ def _grow(  # type: ignore[no-untyped-def]
                             loss = ahead[k] + behind[m - 2 - k]
                             if loss < best - 1e-9 * abs(best) or best == np.inf:
                                 best, best_k, best_m = loss, k, m
-                                column[node] = c
+                                column = c
                                 best_sequence[:m] = sequence[:m]
                 for k in range(m):
                     count[present[k]] = 0
-                if objective == MEDIAN and column[node] >= 0:
+                if objective == MEDIAN and column >= 0:
                     break
-        c = column[node]
-        if c == LEAF:
+        nodes[node, COLUMN] = column
+        if column == LEAF:
             continue
         for k in range(best_m):
             goes_left[best_sequence[k]] = k <= best_k
-        if ordered[c]:
-            lo_out[node], hi_out[node] = best_sequence[best_k], best_sequence[best_k + 1]
+        if ordered[column]:
+            nodes[node, LAST_LEFT] = best_sequence[best_k]
+            nodes[node, FIRST_RIGHT] = best_sequence[best_k + 1]
         else:
-            lo_out[node], hi_out[node] = best_k + 1, n_subset
+            nodes[node, LAST_LEFT], nodes[node, SUBSET_AT] = best_k + 1, n_subset
             chosen = np.sort(best_sequence[: best_k + 1])
             for at in range(chosen.shape[0]):
                 if n_subset == subset_codes.shape[0]:
@@ -353,13 +355,13 @@ def _grow(  # type: ignore[no-untyped-def]
                     subset_codes = wider
                 subset_codes[n_subset] = chosen[at]
                 n_subset += 1
-        middle = bring_left(codes, codes, no_z, no_classes, rows, a, b, c, goes_left)
-        left[node], right[node] = n_nodes, n_nodes + 1
-        start[n_nodes], end[n_nodes] = a, middle
-        start[n_nodes + 1], end[n_nodes + 1] = middle, b
+        middle = bring_left(words, fields[column], a, b, goes_left)
+        nodes[node, LEFT], nodes[node, RIGHT] = n_nodes, n_nodes + 1
+        nodes[n_nodes, START], nodes[n_nodes, END] = a, middle
+        nodes[n_nodes + 1, START], nodes[n_nodes + 1, END] = middle, b
         for child in (n_nodes, n_nodes + 1):
-            parent[child] = node
-            depth[child] = depth[node] + 1
+            nodes[child, PARENT] = node
+            nodes[child, DEPTH] = nodes[node, DEPTH] + 1
         if top + 2 > stack.shape[0]:
             taller = np.empty(2 * stack.shape[0], np.int64)
             taller[:top] = stack[:top]
@@ -372,21 +374,35 @@ def _grow(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _node_extents(  # type: ignore[no-untyped-def]
-    codes, a, b, offsets, ordered, n_codes, word_at, positions, domain, lo, hi, bits, extents
+    words,
+    fields,
+    a,
+    b,
+    offsets,
+    ordered,
+    n_codes,
+    word_at,
+    positions,
+    domain,
+    lo,
+    hi,
+    bits,
+    extents,
 ):
-    for j in range(codes.shape[1]):
+    p = fields.shape[0]
+    for j in range(p):
         lo[j], hi[j] = n_codes[j] + 1, -1
     bits[:] = 0
     for i in range(a, b):
-        for j in range(codes.shape[1]):
-            code = np.int64(codes[i, j])
+        for j in range(p):
+            code = code_at(words, i, fields[j])
             if ordered[j]:
                 if code < n_codes[j]:
                     lo[j] = min(lo[j], code)
                     hi[j] = max(hi[j], code)
             else:
                 bits[word_at[j] + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
-    for j in range(codes.shape[1]):
+    for j in range(p):
         extents[j] = _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain)
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ..kernels.exact import UNIT_BITS, cross_products
-from .expand import LEAF
+from ..kernels.exact import UNIT_BITS
 from .grow import Grown
 from .responses import Responses
+from .split import LEAF
 from .statistics import StatisticsLayout
 
 Floats = npt.NDArray[np.float64]
@@ -50,37 +50,31 @@ class NodeMeasures:
     rsd: Floats
 
 
-def scatters(tree: Grown, responses: Responses) -> Floats:
+def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
     """Scatter matrix of the scaled numeric responses in every node, shape (nodes, r, r)."""
-    leaf = tree.column == LEAF
-    r = responses.z.shape[1]
-    group = np.empty(len(tree.rows), np.uint32)
-    starts = tree.start[leaf]
-    group[tree.rows] = np.repeat(np.arange(len(starts), dtype=np.uint32), tree.end[leaf] - starts)
-    first, last = np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
-    n = (tree.end - tree.start).astype(float)
-    unit = float(1 << UNIT_BITS)
+    r = layout.r
+    between = tree.products.between(*_leaves_below(tree))
+    sums = tree.stats[:, layout.sums : layout.sums + r] / float(1 << UNIT_BITS)
+    n = tree.stats[:, layout.divisor].astype(float)
     made = np.zeros((tree.n_nodes, r, r))
-    for j in range(r):
-        for k in range(j, r):
-            high, low = cross_products(group, len(starts), responses.z[:, j], responses.z[:, k])
-            sums = [
-                np.concatenate([[0], np.cumsum(part)]) for part in (high, low)
-            ]  # exact: integers
-            product = (sums[0][last] - sums[0][first]) / unit + (
-                sums[1][last] - sums[1][first]
-            ) / unit**2
-            means = tree.stats[:, 1 + j] / unit * (tree.stats[:, 1 + k] / unit) / n
-            made[:, j, k] = made[:, k, j] = product - means
+    pairs = ((j, k) for j in range(r) for k in range(j, r))
+    for at, (j, k) in enumerate(pairs):
+        made[:, j, k] = made[:, k, j] = between[:, at] - sums[:, j] * sums[:, k] / n
     return made
+
+
+def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The leaves first..last (0-based, in pre-order) below every node."""
+    starts = tree.start[tree.column == LEAF]
+    return np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
 
 
 def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
     """All node measures of a tree."""
-    n = (tree.end - tree.start).astype(float)
+    n = tree.stats[:, layout.divisor].astype(float)
     r, q_classes = layout.r, len(responses.categorical)
     unit = float(1 << UNIT_BITS)
-    scatter = scatters(tree, responses)
+    scatter = scatters(tree, layout)
     gini = np.zeros((tree.n_nodes, q_classes))
     for j in range(q_classes):
         counts = tree.stats[:, layout.starts[j] : layout.starts[j + 1]].astype(float)
@@ -118,16 +112,16 @@ def node_rsd(
     tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
 ) -> Floats:
     """RSD of every node and response, numeric ones first."""
-    scatter = scatters(tree, responses) if scatter is None else scatter
+    scatter = scatters(tree, layout) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
     columns = []
     for j in range(layout.r):
         at = layout.missing_at[j]
-        known = tree.stats[:, 0] - (tree.stats[:, at] if at else 0)
-        center = tree.stats[0, 1 + j] / max(known[0], 1) / unit
-        apart = tree.stats[:, 1 + j] / unit - known * center
-        n = np.maximum(tree.stats[:, 0], 1)
-        total = tree.stats[:, 1 + j] / unit
+        n = np.maximum(tree.stats[:, layout.divisor], 1)
+        known = n - (tree.stats[:, at] if at else 0)
+        total = tree.stats[:, layout.sums + j] / unit
+        center = tree.stats[0, layout.sums + j] / max(known[0], 1) / unit
+        apart = total - known * center
         # scatter is about the mean over n; missing values stand at 0 and take no part
         square = scatter[:, j, j] + total * total / n
         outside = square - 2 * center * total + known * center**2
@@ -360,6 +354,8 @@ def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[
     new = np.full(tree.n_nodes, -1, np.int64)
     new[kept] = np.arange(len(kept))
     column = np.where(leaves[kept], LEAF, tree.column[kept])
+    first, last = _leaves_below(tree)
+    ends = kept[column == LEAF]
     parent = tree.parent[kept]
     return Grown(
         tree.start[kept],
@@ -375,6 +371,7 @@ def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[
         tree.subset_at[kept],
         tree.subset_codes,
         tree.rows,
+        tree.products.merged(first[ends], last[ends]),
     ), kept
 
 

@@ -2,20 +2,26 @@
 
 A numeric response is scaled to [0, 1] by its minimum and maximum and rounded to
 units of 2^-30, less the rounded mean; sums of such integers are exact in 64 bits,
-so no result depends on the order of the rows.
+so no result depends on the order of the rows. All of it comes from value counts;
+what a row carries is looked up by its value codes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import ParameterError
-from ..kernels.exact import scale
-from ..table import Column
+from ..kernels.exact import UNIT_BITS, scale
+from ..table import ValueCounts
+
+Ints = npt.NDArray[np.int64]
+
+MOST_ROWS = (1 << (63 - UNIT_BITS)) - 1
+"""More rows could take a sum of 30-bit units past 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -32,29 +38,73 @@ class Response:
 
 
 @dataclass(frozen=True)
+class Quantity:
+    """A whole number that every row carries and that is summed up over rows.
+
+    Parameters
+    ----------
+    source : int
+        The sensitive column whose value codes tell it.
+    units : int32 array of shape (n_values + 1,)
+        By value code, the missing one last.
+    counts : int64 array of shape (n_values + 1,)
+        Records of the table by value code.
+    """
+
+    source: int
+    units: npt.NDArray[np.int32]
+    counts: Ints
+
+    def total(self, of: Callable[[Ints], Ints] = lambda units: units) -> int:
+        """The exact sum over the table, of the units or of what is made of them."""
+        return int(of(self.units.astype(np.int64)) @ self.counts)
+
+
+@dataclass(frozen=True)
+class ClassColumn:
+    """A class that every row carries and whose occurrences are counted.
+
+    Parameters
+    ----------
+    source : int
+        The sensitive column whose value codes tell it.
+    lookup : uint16 array of shape (n_values + 1,)
+        Class by value code, the missing one last.
+    counts : int64 array of shape (n_classes,)
+        Records of the table in each class.
+    """
+
+    source: int
+    lookup: npt.NDArray[np.uint16]
+    counts: Ints
+
+
+@dataclass(frozen=True)
 class Responses:
     """All sensitive columns of a table, ready for the grower.
 
     Parameters
     ----------
-    z : int32 array of shape (n, r)
-        Centred scaled numeric responses in units of 2^-30; 0 where missing.
-    classes : uint16 array of shape (n, q)
-        Class codes: the categorical responses, then one missing/known
-        indicator for every numeric response with missing values.
-    n_classes : tuple of int
-        Number of classes of each column of `classes`.
+    responses : tuple of Response
+        One for each sensitive column, in order.
+    n_rows : int
+    numbers : tuple of Quantity
+        Centred scaled values of the numeric responses in units of 2^-30; 0 where missing.
+    classes : tuple of ClassColumn
+        The categorical responses, then one missing/known indicator (class 0 is
+        missing) for every numeric response with missing values.
     missing_of : tuple of int
-        For every numeric response the column of `classes` that tells whether
-        it is missing (class 0), or -1.
+        For every numeric response its indicator among `classes`, or -1.
+    center : int array
+        What was taken off the scaled values of each numeric response, in units.
     """
 
     responses: tuple[Response, ...]
-    z: npt.NDArray[np.int32]
-    classes: npt.NDArray[np.uint16]
-    n_classes: tuple[int, ...]
+    n_rows: int
+    numbers: tuple[Quantity, ...]
+    classes: tuple[ClassColumn, ...]
     missing_of: tuple[int, ...]
-    center: npt.NDArray[np.int64]
+    center: Ints
 
     @property
     def numeric(self) -> list[Response]:
@@ -67,37 +117,48 @@ class Responses:
         return [r for r in self.responses if r.kind == "categorical"]
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> Responses:
-        """Encode sensitive columns.
+    def of(cls, columns: Sequence[ValueCounts], n_rows: int | None = None) -> Responses:
+        """Scale and classify sensitive columns by their value counts.
+
+        Parameters
+        ----------
+        columns : sequence of ValueCounts
+        n_rows : int, optional
+            Rows of the table; needed where there are no columns.
 
         Raises
         ------
         ParameterError
-            A column is constant, wholly missing, or holds infinities.
+            A column is constant, wholly missing, or holds infinities; sums of a number
+            could pass 64 bits (beyond 8.5 billion rows).
         """
         faults = [f for f in map(_fault, columns) if f]
         if faults:
             raise ParameterError(
                 "; ".join(faults), hint="drop the column from the sensitive ones or repair it"
             )
-        z: list[npt.NDArray[np.int32]] = []
-        classes: list[npt.NDArray[np.uint16]] = []
-        indicators: list[npt.NDArray[np.uint16]] = []
-        sizes: list[int] = []
+        n = columns[0].total if columns else int(n_rows or 0)
+        numbers: list[Quantity] = []
+        classes: list[ClassColumn] = []
+        indicators: list[ClassColumn] = []
         center: list[int] = []
         missing: list[int] = []
         made: list[Response] = []
         n_categorical = sum(not c.is_number for c in columns)
-        for column in columns:
-            absent = int(column.counts()[-1]) if column.has_missing else 0
+        for source, column in enumerate(columns):
+            absent, values = column.missing, column.n_values
+            counts = np.append(column.counts, absent)
             if column.is_number:
-                scaled = scale(np.asarray(column.values, np.float64), column.counts()[:-1])
-                z.append(scaled.units[column.codes])
+                check_rows(n)
+                scaled = scale(np.asarray(column.values, np.float64), column.counts)
+                numbers.append(Quantity(source, scaled.units, counts))
                 center.append(scaled.middle)
                 made.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
-                    indicators.append((column.codes != len(column.values)).astype(np.uint16))
+                    known = (np.arange(values + 1) < values).astype(np.uint16)
+                    both = np.array([absent, column.known])
+                    indicators.append(ClassColumn(source, known, both))
             else:
                 labels = [str(v) for v in column.values] + ([""] if absent else [])
                 if len(labels) > np.iinfo(np.uint16).max:
@@ -105,27 +166,30 @@ class Responses:
                         f"sensitive column {column.name!r} has {len(labels):,} categories",
                         hint="coarsen it to at most 65,535",
                     )
-                classes.append(column.codes.astype(np.uint16))
-                sizes.append(len(labels))
+                codes = np.arange(values + 1, dtype=np.uint16)
+                classes.append(ClassColumn(source, codes, counts[: len(labels)]))
                 made.append(Response(column.name, "categorical", tuple(labels), n_missing=absent))
-        n = len(columns[0].codes) if columns else 0
-        stacked = np.ascontiguousarray(np.stack(z, axis=1)) if z else np.zeros((n, 0), np.int32)
-        codes = classes + indicators
-        table = (
-            np.ascontiguousarray(np.stack(codes, axis=1)) if codes else np.zeros((n, 0), np.uint16)
-        )
         return cls(
             tuple(made),
-            stacked,
-            table,
-            (*sizes, *([2] * len(indicators))),
+            n,
+            tuple(numbers),
+            (*classes, *indicators),
             tuple(missing),
             np.array(center, np.int64),
         )
 
 
-def _fault(column: Column) -> str:
-    used = len(column.values)
+def check_rows(n: int) -> None:
+    """Raise ParameterError where exact sums of 30-bit units could pass 64 bits."""
+    if n > MOST_ROWS:
+        raise ParameterError(
+            f"the table has {n:,} rows; exact sums of a number hold up to {MOST_ROWS:,}",
+            hint="protect it in parts, by region or year",
+        )
+
+
+def _fault(column: ValueCounts) -> str:
+    used = column.n_values
     where = f"sensitive column {column.name!r}"
     if used == 0:
         return f"{where} is wholly missing"

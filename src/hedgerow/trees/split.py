@@ -1,247 +1,491 @@
-"""The best admissible split of one node, column by column.
+"""The best admissible split of one node, from the histograms of its columns alone.
 
-A column's histogram (one statistics vector per code) goes in. Candidates are
-scored first and asked for admission only when they beat the best so far. Ties,
-to a relative 1e-9, keep the earlier column and the smaller threshold.
+A column's histogram has one statistics vector per code. Who counted it does not
+matter: the loop that moves rows, a database or a cluster. Candidates are scored
+first and asked for admission only when they beat the best so far. Ties, to a
+relative 1e-9, keep the earlier column and the smaller threshold.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from ..kernels.bits import trailing_zeros
-from .statistics import admissible, gain_of
+from ..kernels.compiled import inner, kernel
+from ..kernels.measures import number_terms
+from .rows import Predictors
+from .statistics import Terms, admissible, gain_of
+
+Ints = npt.NDArray[np.int64]
 
 TIE = 1e-9
 EXHAUSTIVE = 10
 """Up to so many present categories, all binary subsets are tried."""
 AXIS_STEPS = 30
+LEAF = -1
+NOWHERE = -1
+ALIGN = 8
+"""A column's histogram begins at a multiple of so many codes."""
+LEFT, RIGHT, BEST = range(3)
+"""Rows of `Space.stats`."""
 
 
-@njit(cache=True, nogil=True)
-def _wins(left, total, best, right, t):  # type: ignore[no-untyped-def]
-    """The gain when the candidate beats `best` and both sides are admitted, else 0."""
-    gain = gain_of(left, total, t)
-    if gain > best * (1.0 + TIE) and gain > 0.0 and admissible(left, t):
-        for i in range(total.shape[0]):
-            right[i] = total[i] - left[i]
-        if admissible(right, t):
-            return gain
-    return 0.0
+@dataclass(frozen=True)
+class Split:
+    """What a node asks.
 
-
-@njit(cache=True, nogil=True)
-def numeric_split(hist, present, m, missing, total, best, t, left, right, choice, winner):  # type: ignore[no-untyped-def]
-    """Thresholds between neighbouring codes; missing values try both sides.
-
-    `present` holds the m codes that occur, ascending; `missing` is the missing
-    code when it occurs, else -1. `choice` gets (last code left, first code
-    right, missing goes left), `winner` the statistics of the left side.
-    Returns the best gain.
+    Parameters
+    ----------
+    column : int
+    last_left, first_right : int
+        For ordered columns: the codes on either side of the threshold.
+    missing_left : bool
+        For ordered columns: where missing values go.
+    left_codes : tuple of int
+        For categories: the codes that go left.
+    gain : float
+    left : int64 array
+        Statistics of the left side.
     """
-    size = total.shape[0]
-    for missing_left in range(1, -1, -1) if missing >= 0 else range(1):
-        for i in range(size):
-            left[i] = hist[missing, i] if missing_left else 0
-        for k in range(m - 1):
-            for i in range(size):
-                left[i] += hist[present[k], i]
-            if left[0] < t.min_leaf:
-                continue
-            if total[0] - left[0] < t.min_leaf:
-                break
-            gain = _wins(left, total, best, right, t)
-            if gain > 0.0:
-                best = gain
-                choice[0] = present[k]
-                choice[1] = present[k + 1]
-                choice[2] = missing_left
-                for i in range(size):
-                    winner[i] = left[i]
-    return best
+
+    column: int
+    last_left: int
+    first_right: int
+    missing_left: bool
+    left_codes: tuple[int, ...]
+    gain: float
+    left: Ints
 
 
-@njit(cache=True, nogil=True, inline="always")
-def plain_numeric_split(hist, present, m, total, best, t, choice, winner):  # type: ignore[no-untyped-def]
-    """`numeric_split` for one or two numeric responses, nothing missing: sums stay in registers.
+class Histograms(NamedTuple):
+    """Where the histograms of the columns stand, one after the other.
 
-    Inlined, since passing the arguments costs as much as a small node's work.
+    Row b + c of a histogram, which begins at (b + c) * stride, is the statistics
+    vector of code c of the column whose base is b.
     """
-    size = total.shape[0]
-    two = t.r == 2
-    capped = t.squares >= 0
-    n, s, u = total[0], total[1], total[2] if two else 0
-    wa, wb = t.weight[0], t.weight[1] if two else 0.0
-    unit = 2.0**t.shift
-    ca, cb = t.cap[0] * unit, t.cap[1] * unit if two else 0.0
-    fs = fu = ls2 = lu2 = 0
-    if capped:
-        fs, fu = total[t.squares], total[t.squares + 1] if two else 0
-    nl = ls = lu = 0
-    bar = best * (1.0 + TIE)
-    at = -1
-    for k in range(m - 1):
-        row = present[k]
-        nl += hist[row, 0]
-        ls += hist[row, 1]
-        if two:
-            lu += hist[row, 2]
-        if capped:
-            ls2 += hist[row, t.squares]
-            if two:
-                lu2 += hist[row, t.squares + 1]
-        if nl < t.min_leaf:
+
+    columns: Any
+    """int64 array of shape (p, 3): codes without the missing one, ordered or not, base."""
+    n_rows: int
+    stride: int
+
+    @classmethod
+    def of(cls, predictors: Predictors, layout: Any) -> Histograms:
+        """The place of every column's histogram."""
+        width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
+        ends = np.cumsum(width)
+        columns = np.stack([predictors.n_codes, predictors.ordered, ends - width], axis=1)
+        stride = -(-layout.size // 4) * 4  # sums are added four at a time
+        return cls(columns.astype(np.int64), int(ends[-1]) if len(ends) else 0, stride)
+
+
+class Space(NamedTuple):
+    """Where a search works and leaves what it found; one for each thread."""
+
+    present: Any
+    """Rows of the histogram that occur, column after column."""
+    bounds: Any
+    """Where each column's part of `present` begins, with the end of the last."""
+    best: Any
+    """The best gain so far."""
+    found: Any
+    """Its column, last code left, first code right, whether missing values go left."""
+    subset: Any
+    """Which codes go left."""
+    stats: Any
+    """Statistics vectors: of a candidate's sides, and of the best split's left one."""
+    goes_left: Any
+    means: Any
+    key: Any
+    rows: Any
+    order: Any
+
+    @classmethod
+    def of(cls, histograms: Histograms, layout: Any) -> Space:
+        """Room to search columns of these histograms."""
+        n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
+        widest = int(n_codes.max(initial=0)) + 1
+        many = int(n_codes[ordered == 0].max(initial=0)) + 1
+        many = many if many > EXHAUSTIVE else 0
+        channels = layout.r + sum(
+            int(layout.starts[j + 1] - layout.starts[j])
+            for j in range(layout.q)
+            if layout.weight[layout.r + j] > 0
+        )
+        axis = channels * (channels + 2) if many and channels > 1 else 0
+        return cls(
+            np.empty(histograms.n_rows, np.int64),
+            np.zeros(len(n_codes) + 1, np.int64),
+            np.zeros(1),
+            np.zeros(4, np.int64),
+            np.zeros(widest, np.uint8),
+            np.zeros((3, layout.size), np.int64),
+            np.zeros(widest, np.uint8),
+            np.empty(many * channels + axis),
+            np.empty(many),
+            np.empty(many, np.int64),
+            np.empty((2, many), np.int64),
+        )
+
+
+def choose_split(
+    counted: Sequence[Ints], total: Ints, predictors: Predictors, layout: Any, terms: Terms
+) -> Split | None:
+    """The split of a node whose histograms somebody has counted; None where there is none.
+
+    Parameters
+    ----------
+    counted : sequence of int64 arrays of shape (n_codes + 1, layout.size)
+        Every column's histogram: a statistics vector per code, the missing one last.
+    total : int64 array of shape (layout.size,)
+        The node's own statistics.
+    predictors : Predictors
+    layout : StatisticsLayout
+    terms : Terms
+    """
+    places = Histograms.of(predictors, layout)
+    space = Space.of(places, layout)
+    hist = np.zeros((places.n_rows, places.stride), np.int64)
+    for (n_codes, _, base), own in zip(places.columns, counted, strict=True):
+        hist[base : base + n_codes + 1, : layout.size] = own
+    p = len(places.columns)
+    varies = np.ones(p, np.uint8)
+    flat = hist.reshape(-1)
+    list_counted(flat, places.stride, places.columns, varies, 0, p, space.present, space.bounds)
+    space.best[0], space.found[0] = 0.0, LEAF
+    if total[terms.persons] >= 2 * terms.min_leaf:
+        choose(flat, places.stride, places.columns, varies, 0, p, total, terms, space)
+    column, last, first, missing = space.found.tolist()
+    if column == LEAF:
+        return None
+    categorical = not predictors.ordered[column]
+    codes = np.flatnonzero(space.subset[: predictors.n_codes[column] + 1]) if categorical else ()
+    return Split(
+        column,
+        last,
+        first,
+        bool(missing),
+        tuple(int(c) for c in codes),
+        float(space.best[0]),
+        space.stats[BEST].copy(),
+    )
+
+
+@kernel
+def list_counted(hist, stride, columns, varies, first, last, present, bounds):  # type: ignore[no-untyped-def]
+    """List the rows of a histogram that hold records, column by column."""
+    m = bounds[first] = 0
+    for c in range(first, last):
+        if varies[c]:
+            for row in range(columns[c, 2], columns[c, 2] + columns[c, 0] + 1):
+                if hist[row * stride] > 0:
+                    present[m] = row
+                    m += 1
+        bounds[c + 1] = m
+    return m
+
+
+@kernel
+def choose(hist, stride, columns, varies, first_column, last_column, total, t, space):  # type: ignore[no-untyped-def]
+    """Improve the best split by those of some columns; columns that do not vary are marked.
+
+    `space.best` and `space.found` hold what earlier columns gave, or 0 and LEAF.
+
+    Every column offers one sequence of its codes or a few: ordered columns their own,
+    with missing values on either side; categories all subsets in Gray code, or, when they
+    are many, orders by every response's mean and by their main axis.
+    """
+    present, bounds, best, found = space.present, space.bounds, space.best, space.found
+    for c in range(first_column, last_column):
+        begin, end = bounds[c], bounds[c + 1]
+        m = end - begin
+        if m < 2:
+            varies[c] = 0
             continue
-        if n - nl < t.min_leaf:
+        missing = columns[c, 2] + columns[c, 0]
+        ordered = columns[c, 1] > 0
+        gray = not ordered and m <= EXHAUSTIVE
+        n_channels = zero = begin - begin
+        extra = NOWHERE + zero
+        sequences = zero + 1
+        rows, first, last = present, begin, end
+        if ordered and present[end - 1] == missing:
+            last = end - 1
+            sequences = zero + 2
+        elif not ordered and not gray:
+            n_channels = _category_means(hist, stride, present, begin, m, total, t, space.means)
+            sequences = n_channels + (n_channels > 1)
+            rows, first, last = space.rows, zero, m
+        for sequence in range(sequences):
+            extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
+            if n_channels > 0:
+                _order(hist, stride, begin, m, sequence, n_channels, t, space)
+            if t.plain.second > 0:
+                gain, step = _plain_walk(
+                    hist, stride, rows, first, last, extra, gray, total, best[0], t.plain
+                )
+            else:
+                gain, step = _walk(
+                    hist, stride, rows, first, last, extra, gray, total, best[0], t, space
+                )
+            if step == 0:
+                continue
+            best[0] = gain
+            found[0] = c
+            if ordered:
+                found[1] = present[first + step - 1] - columns[c, 2]
+                found[2] = present[first + step] - columns[c, 2]
+                found[3] = extra != NOWHERE
+            for k in range(m):
+                if gray:
+                    space.goes_left[k] = ((step ^ (step >> 1)) >> k) & 1
+                elif ordered:
+                    space.goes_left[k] = k < step if begin + k < last else found[3]
+                else:
+                    space.goes_left[space.order[0, k]] = k < step
+            _take(hist, stride, begin, m, columns[c, 0], columns[c, 2], ordered, total, t, space)
+
+
+@inner
+def _order(hist, stride, begin, m, sequence, n_channels, t, space):  # type: ignore[no-untyped-def]
+    """Write the categories' rows in the order of one response's means, or of their main axis."""
+    key, order = space.key, space.order
+    if sequence < n_channels:
+        for k in range(m):
+            key[k] = space.means[k * n_channels + sequence]
+    else:
+        _principal_axis(hist, stride, space.present, begin, m, space.means, n_channels, t, key)
+    _sort_places(key, m, order)
+    for k in range(m):
+        space.rows[k] = space.present[begin + order[0, k]]
+
+
+@inner
+def _take(hist, stride, begin, m, n_codes, base, ordered, total, t, space):  # type: ignore[no-untyped-def]
+    """Make the codes that `goes_left` names the left side of the best split so far."""
+    present, goes_left, chosen = space.present, space.goes_left, space.stats[BEST]
+    size = total.shape[0]
+    for i in range(size):
+        chosen[i] = 0
+    for k in range(m):
+        if goes_left[k]:
+            for i in range(size):
+                chosen[i] += hist[present[begin + k] * stride + i]
+    flip = not ordered and _left_is_larger(chosen, total, t)
+    if flip:
+        for i in range(size):
+            chosen[i] = total[i] - chosen[i]
+    for code in range(n_codes + 1):
+        space.subset[code] = 0
+    for k in range(m):
+        space.subset[present[begin + k] - base] = goes_left[k] != flip
+
+
+@inner
+def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
+    """Whether a subset split should change sides: the smaller summed mean goes left."""
+    nl, nr = float(left[t.divisor]), float(total[t.divisor] - left[t.divisor])
+    apart = 0.0
+    if t.r > 0:
+        for j in range(t.sums, t.sums + t.r):
+            apart += float(left[j]) * nr - float(total[j] - left[j]) * nl
+    elif t.weight.shape[0] > 0:  # classes only: the larger share of the first class goes left
+        for c in range(t.starts[0], t.starts[1]):
+            apart = float(total[c] - left[c]) * nl - float(left[c]) * nr
+            if apart != 0.0:
+                break
+    return apart > 0.0
+
+
+@inner
+def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space):  # type: ignore[no-untyped-def]
+    """The best of the left sides that a sequence of rows of a histogram goes through.
+
+    Step k brings row k to the left, or, in Gray code, moves one row to the other side, so
+    that all binary subsets come by. Row `extra` is on the left all the time unless it is
+    NOWHERE. Returns (gain, step); step 0 when nothing beats `best`.
+    """
+    left, right = space.stats[LEFT], space.stats[RIGHT]
+    size = total.shape[0]
+    m = last - first
+    at = 0
+    for i in range(size):
+        left[i] = hist[extra * stride + i] if extra != NOWHERE else 0
+    for step in range(1, (1 << (m - 1)) if gray else m):
+        row, sign = first + step - 1, 1
+        if gray:
+            bit = trailing_zeros(np.uint64(step))
+            row, sign = first + bit, 1 - 2 * ((step >> (bit + 1)) & 1)
+        place = rows[row] * stride
+        for i in range(size):
+            left[i] += sign * hist[place + i]
+        if left[t.persons] < t.min_leaf:
+            continue
+        if total[t.persons] - left[t.persons] < t.min_leaf:
+            if gray:
+                continue
+            break
+        gain = gain_of(left, total, t)
+        if gain > best * (1.0 + TIE) and gain > 0.0:
+            for i in range(size):
+                right[i] = total[i] - left[i]
+            if admissible(left, t) and admissible(right, t):
+                best = gain
+                at = step
+    return best, at
+
+
+@inner
+def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q):  # type: ignore[no-untyped-def]
+    """`_walk` for one or two numeric responses: sums stay in registers."""
+    one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
+    end = square + second - one
+    n, s, u, s2, u2 = total[0], total[1], total[second], total[square], total[end]
+    nl = ls = lu = ls2 = lu2 = 0
+    if extra != NOWHERE:
+        place = np.uint64(extra * stride)
+        nl, ls, lu = hist[place], hist[place + one], hist[place + second]
+        ls2, lu2 = hist[place + square], hist[place + end]
+    m = last - first
+    bar, at = best * (1.0 + TIE), 0
+    for step in range(1, (1 << (m - 1)) if gray else m):
+        row, sign = first + step - 1, 1
+        if gray:
+            bit = trailing_zeros(np.uint64(step))
+            row, sign = first + bit, 1 - 2 * ((step >> (bit + 1)) & 1)
+        place = np.uint64(rows[np.uint64(row)] * stride)
+        nl += sign * hist[place]
+        ls += sign * hist[place + one]
+        lu += sign * hist[place + second]
+        ls2 += sign * hist[place + square]
+        lu2 += sign * hist[place + end]
+        if nl < q.min_leaf:
+            continue
+        if n - nl < q.min_leaf:
+            if gray:
+                continue
             break
         fl, fr = float(nl), float(n - nl)
         a, b = float(ls), float(s - ls)
         c, d = float(lu), float(u - lu)
         da, db = a * fr - b * fl, c * fr - d * fl
-        top, bottom = wa * da * da + wb * db * db, float(n) * fl * fr
-        if top > bar * bottom and top > 0.0:
-            if capped and not (
-                a * a <= ca * fl * float(ls2)
-                and b * b <= ca * fr * float(fs - ls2)
-                and (
-                    not two
-                    or (c * c <= cb * fl * float(lu2) and d * d <= cb * fr * float(fu - lu2))
-                )
-            ):
-                continue
-            best = top / bottom
-            bar = best * (1.0 + TIE)
-            at = k
-    if at >= 0:
-        choice[0] = present[at]
-        choice[1] = present[at + 1]
-        choice[2] = 0
-        for i in range(size):
-            winner[i] = 0
-        for k in range(at + 1):
-            for i in range(size):
-                winner[i] += hist[present[k], i]
-    return best
+        top, bottom = q.weight_a * da * da + q.weight_b * db * db, float(n) * fl * fr
+        if not (top > bar * bottom and top > 0.0):
+            continue
+        if q.capped and (
+            _exceeds(fl, a, float(ls2) * q.unit, q.cap_a)
+            or _exceeds(fr, b, float(s2 - ls2) * q.unit, q.cap_a)
+            or _exceeds(fl, c, float(lu2) * q.unit, q.cap_b)
+            or _exceeds(fr, d, float(u2 - lu2) * q.unit, q.cap_b)
+        ):
+            continue
+        best = top / bottom
+        bar = best * (1.0 + TIE)
+        at = step
+    return best, at
 
 
-@njit(cache=True, nogil=True)
-def subset_split(hist, present, m, total, best, t, left, right, goes_left, winner):  # type: ignore[no-untyped-def]
-    """Binary subsets of the m present categories: all of them, or cuts of a few orders.
+@inner
+def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
+    told, public = number_terms(n, total, square)
+    return told > cap * public
 
-    `goes_left[code]` is set for the winner's left categories, `winner` to the
-    statistics of its left side. Returns the best gain.
+
+@inner
+def _sort_places(key, m, order):  # type: ignore[no-untyped-def]
+    """Put the places of the m keys in ascending order, equal ones as they stand (merge sort)."""
+    for i in range(m):
+        order[0, i] = i
+    width = 1
+    while width < m:
+        for low in range(0, m, 2 * width):
+            middle, high = min(low + width, m), min(low + 2 * width, m)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or key[order[0, i]] <= key[order[0, j]]):
+                    order[1, k] = order[0, i]
+                    i += 1
+                else:
+                    order[1, k] = order[0, j]
+                    j += 1
+        for k in range(m):
+            order[0, k] = order[1, k]
+        width *= 2
+
+
+@inner
+def _category_means(hist, stride, present, begin, m, total, t, means):  # type: ignore[no-untyped-def]
+    """Weighted, centred means of every response (classes as indicators), one row a category.
+
+    Returns how many there are of each category.
     """
-    size = total.shape[0]
-    if m <= EXHAUSTIVE:
-        left[:] = 0
-        mask = np.uint64(0)
-        for g in range(1, 1 << (m - 1)):  # Gray code: one category changes side at each step
-            bit = trailing_zeros(np.uint64(g))
-            mask ^= np.uint64(1) << np.uint64(bit)
-            row = present[bit]
-            if (mask >> np.uint64(bit)) & np.uint64(1):
-                for i in range(size):
-                    left[i] += hist[row, i]
-            else:
-                for i in range(size):
-                    left[i] -= hist[row, i]
-            if left[0] < t.min_leaf or total[0] - left[0] < t.min_leaf:
-                continue
-            gain = _wins(left, total, best, right, t)
-            if gain > 0.0:
-                best = gain
-                for k in range(m):
-                    goes_left[present[k]] = (mask >> np.uint64(k)) & np.uint64(1)
-                for i in range(size):
-                    winner[i] = left[i]
-        return best
-    means = _category_means(hist, present, m, total, t)
-    n_channels = means.shape[1]
-    key = np.empty(m)
-    for order in range(n_channels + 1):
-        if order < n_channels:
-            key[:] = means[:, order]
-        elif n_channels > 1:
-            _principal_axis(hist, present, m, means, key)
-        else:
-            break
-        sequence = np.argsort(key, kind="mergesort")
-        left[:] = 0
-        for k in range(m - 1):
-            row = present[sequence[k]]
-            for i in range(size):
-                left[i] += hist[row, i]
-            if left[0] < t.min_leaf:
-                continue
-            if total[0] - left[0] < t.min_leaf:
-                break
-            gain = _wins(left, total, best, right, t)
-            if gain > 0.0:
-                best = gain
-                for i in range(m):
-                    goes_left[present[sequence[i]]] = i <= k
-                for i in range(size):
-                    winner[i] = left[i]
-    return best
-
-
-@njit(cache=True, nogil=True)
-def _category_means(hist, present, m, total, t):  # type: ignore[no-untyped-def]
-    """Weighted, centred means of every response (classes as indicators), one row a category."""
     r = t.r
     n_channels = r
     for j in range(t.weight.shape[0] - r):
         if t.weight[r + j] > 0.0:
             n_channels += t.starts[j + 1] - t.starts[j]
-    means = np.zeros((m, n_channels))
+    n = total[t.divisor]
     for k in range(m):
-        row = hist[present[k]]
+        row = present[begin + k] * stride
+        here = hist[row + t.divisor]
         for j in range(r):
             at = t.missing_at[j]
-            known = row[0] - row[at] if at > 0 else row[0]
-            known_all = total[0] - total[at] if at > 0 else total[0]
+            known = here - hist[row + at] if at > 0 else here
+            known_all = n - total[at] if at > 0 else n
+            apart = 0.0
             if known > 0:
-                apart = float(row[1 + j]) / known - float(total[1 + j]) / known_all
-                means[k, j] = apart * np.sqrt(t.weight[j])
-        at = r
+                apart = float(hist[row + t.sums + j]) / known - float(total[t.sums + j]) / known_all
+            means[k * n_channels + j] = apart * np.sqrt(t.weight[j])
+        at = k * n_channels + r
         for j in range(t.weight.shape[0] - r):
             if t.weight[r + j] > 0.0:
                 for c in range(t.starts[j], t.starts[j + 1]):
-                    apart = float(row[c]) / row[0] - float(total[c]) / total[0]
-                    means[k, at] = apart * np.sqrt(t.weight[r + j])
+                    apart = float(hist[row + c]) / here - float(total[c]) / n
+                    means[at] = apart * np.sqrt(t.weight[r + j])
                     at += 1
-    return means
+    return n_channels
 
 
-@njit(cache=True, nogil=True)
-def _principal_axis(hist, present, m, means, key):  # type: ignore[no-untyped-def]
-    """Scores of the categories on the first principal axis of their scatter (power steps)."""
-    d = means.shape[1]
-    scatter = np.zeros((d, d))
+@inner
+def _principal_axis(hist, stride, present, begin, m, means, d, t, key):  # type: ignore[no-untyped-def]
+    """Scores of the categories on the first principal axis of their scatter (power steps).
+
+    The scatter matrix, the axis and its next step stand in `means` behind the m rows of d means.
+    """
+    scatter = means[m * d : (m + d) * d]
+    axis = means[(m + d) * d : (m + d + 1) * d]
+    moved = means[(m + d + 1) * d : (m + d + 2) * d]
+    for i in range(d * d):
+        scatter[i] = 0.0
     for k in range(m):
-        n = hist[present[k], 0]
+        n = hist[present[begin + k] * stride + t.divisor]
         for a in range(d):
             for b in range(d):
-                scatter[a, b] += n * means[k, a] * means[k, b]
-    axis = np.zeros(d)
+                scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]
     widest = 0
-    for a in range(1, d):
-        if scatter[a, a] > scatter[widest, widest]:
+    for a in range(d):
+        axis[a] = 0.0
+        if scatter[a * d + a] > scatter[widest * d + widest]:
             widest = a
     axis[widest] = 1.0
     for _ in range(AXIS_STEPS):
-        moved = np.zeros(d)
         norm = 0.0
         for a in range(d):
+            moved[a] = 0.0
             for b in range(d):
-                moved[a] += scatter[a, b] * axis[b]
+                moved[a] += scatter[a * d + b] * axis[b]
             norm += moved[a] ** 2
         if norm <= 0.0:
             break
-        axis = moved / np.sqrt(norm)
+        norm = np.sqrt(norm)
+        for a in range(d):
+            axis[a] = moved[a] / norm
     for k in range(m):
         score = 0.0
         for a in range(d):
-            score += means[k, a] * axis[a]
+            score += means[k * d + a] * axis[a]
         key[k] = score

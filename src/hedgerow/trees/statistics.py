@@ -1,24 +1,36 @@
 """Node statistics: one vector per node, and what is asked of it.
 
-The vector holds n, then sum z of each numeric response, then the counts of each
-class of each class column, then (where a cap on disclosure asks for it) sum z^2
-of each numeric response. Everything is a 64-bit integer, so sums are exact and
-do not depend on the order of the rows.
+Every entry of the vector is a sum over the node's rows. First come plain sums:
+the records, the persons that k is asked of, the divisor of means (each its own
+entry only where it differs from the records), then sum z and, where a cap on
+disclosure asks for it, sum z^2 of each numeric response. Then the counts of each
+class of each class column. Everything is a 64-bit integer, so sums are exact and
+do not depend on the order of the rows. Who reads the vector asks the layout.
+
+A further score finds its place here: one more plain sum (`Responses.numbers`) or
+class column (`Responses.classes`), and its question in `admissible`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from ..kernels.compiled import inner
 from ..kernels.exact import UNIT_BITS
-from .responses import Responses
+from ..kernels.measures import brier_terms, entropy, largest, number_terms
+from .responses import Quantity, Responses
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 SSE, ENTROPY = 0, 1
+TABULATED = 1 << 20
+"""Counts below this have their n log n in a table."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,7 @@ class Rules:
     Parameters
     ----------
     min_leaf : int
-        Fewest records of a group.
+        Fewest persons of a group.
     cap : float array of shape (r + q,)
         Largest disclosure 1 - RSD of each numeric, then each categorical response; 1 is off.
     share : float array of shape (q,)
@@ -40,186 +52,287 @@ class Rules:
     """
 
     min_leaf: int
-    cap: npt.NDArray[np.float64]
-    share: npt.NDArray[np.float64]
-    entropy: npt.NDArray[np.float64]
+    cap: Floats
+    share: Floats
+    entropy: Floats
     gain: int = SSE
 
 
 @dataclass(frozen=True)
 class StatisticsLayout:
-    """Where things stand in the statistics vector, and the weights of the responses."""
+    """Where things stand in the statistics vector, and the weights of the responses.
+
+    The records are entry 0.
+    """
 
     r: int
     q: int
-    starts: npt.NDArray[np.int64]
+    persons: int
+    """Entry that k is asked of; the records' own unless rows are shares of persons."""
+    divisor: int
+    """Entry that means and shares are divided by; the records' own unless rows have weights."""
+    sums: int
+    """First of the r entries sum z."""
+    squares: int
+    """First of the r entries sum z^2, or -1 when they are not kept."""
+    starts: Ints
     """Offsets of the class columns' counts, with the end of the last."""
-    missing_at: npt.NDArray[np.int64]
+    missing_at: Ints
     """Per numeric response the offset of its missing count, or 0."""
-    weight: npt.NDArray[np.float64]
+    weight: Floats
     """Per numeric response and then per class column; 0 leaves it out of the gain."""
-    public: npt.NDArray[np.float64]
+    public: Floats
     """Public share of every class among the known values, at the class's offset; missing is -1."""
     shift: int
     """z^2 is kept as z^2 >> shift, so that its sum fits 64 bits."""
-    squares: bool
-    """Whether sum z^2 is kept."""
 
     @property
     def size(self) -> int:
         """Length of the vector."""
-        return int(self.starts[-1]) + (self.r if self.squares else 0)
+        return int(self.starts[-1])
+
+    @property
+    def person(self) -> int:
+        """What one person counts in the entry `persons`."""
+        return 1 << UNIT_BITS if self.persons else 1
 
     @classmethod
-    def of(cls, responses: Responses, gain: int = SSE, squares: bool = True) -> StatisticsLayout:
+    def of(
+        cls,
+        responses: Responses,
+        gain: int = SSE,
+        squares: bool = True,
+        own: Sequence[str] = (),
+    ) -> StatisticsLayout:
         """The layout of a table's responses.
 
         With numeric responses only, every response weighs the same on its
         scale [0, 1] (the papers' equation 2). As soon as a categorical one is
         there, each impurity is divided by its value at the root.
+
+        Parameters
+        ----------
+        responses : Responses
+        gain : {SSE, ENTROPY}
+        squares : bool
+            Whether sum z^2 is kept.
+        own : sequence of {"persons", "divisor"}
+            What differs from the number of records and has an entry of its own.
         """
-        n, r = responses.z.shape
-        sizes = responses.n_classes
-        starts = np.concatenate([[1 + r], 1 + r + np.cumsum(sizes, dtype=np.int64)]).astype(
-            np.int64
-        )
-        missing = np.array([starts[m] if m >= 0 else 0 for m in responses.missing_of], np.int64)
+        n, r, q = responses.n_rows, len(responses.numbers), len(responses.classes)
+        apart = [name for name in ("persons", "divisor") if name in own]
+        at = {name: 1 + i for i, name in enumerate(apart)}
+        sums = 1 + len(apart)
+        counts = [column.counts for column in responses.classes]
+        first = sums + r * (2 if squares else 1)
+        sizes = [len(c) for c in counts]
+        starts = first + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         public = np.zeros(int(starts[-1]))
-        n_categorical = len(responses.categorical)
-        weight = np.zeros(r + len(sizes))
-        for j in range(len(sizes)):
-            counts = np.bincount(responses.classes[:, j], minlength=sizes[j])
-            public[starts[j] : starts[j + 1]] = counts / max(n, 1)
-            if j < n_categorical:
+        weight = np.zeros(r + q)
+        for j, seen in enumerate(counts):
+            known, a, b = max(n, 1), int(starts[j]), int(starts[j + 1])
+            if j < len(responses.categorical):
                 absent = responses.categorical[j].n_missing
-                if absent:
-                    public[starts[j] : starts[j + 1]] = counts / max(n - absent, 1)
-                    public[starts[j + 1] - 1] = -1.0
-                weight[r + j] = (
-                    1.0
-                    if gain == ENTROPY
-                    else 1.0 / max(n - (counts.astype(float) ** 2).sum() / n, 1.0)
-                )
-        unit = float(1 << UNIT_BITS)
-        for j in range(r):
-            weight[j] = 1.0 / unit**2
-            if n_categorical:
-                known = max(n - responses.numeric[j].n_missing, 1)
-                z = responses.z[:, j].astype(np.int64)
-                low, high = z & 0x7FFF, z >> 15  # two limbs keep the sum of squares exact
-                square = (int(high @ high) << 30) + (int(high @ low) << 16) + int(low @ low)
-                weight[j] = 1.0 / max(square - int(z.sum()) ** 2 / known, 1.0)
-        shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
-        return cls(r, len(sizes), starts, missing, weight, public, shift, squares and r > 0)
+                known = max(n - absent, 1)
+                spread = n - (seen.astype(float) ** 2).sum() / max(n, 1)
+                weight[r + j] = 1.0 if gain == ENTROPY else 1.0 / max(spread, 1.0)
+            public[a:b] = seen / known
+            if j < len(responses.categorical) and absent:
+                public[b - 1] = -1.0
+        for j, number in enumerate(responses.numbers):
+            weight[j] = 1.0 / float(1 << UNIT_BITS) ** 2
+            if responses.categorical:
+                weight[j] = 1.0 / max(_scatter(number, n - responses.numeric[j].n_missing), 1.0)
+        missing = [int(starts[m]) if m >= 0 else 0 for m in responses.missing_of]
+        return cls(
+            r,
+            q,
+            at.get("persons", 0),
+            at.get("divisor", 0),
+            sums,
+            sums + r if squares and r else -1,
+            starts,
+            np.array(missing, np.int64),
+            weight,
+            public,
+            max(0, 2 * UNIT_BITS + int(n).bit_length() - 62),
+        )
+
+
+def _scatter(number: Quantity, known: int) -> float:
+    """Sum of squared deviations of a scaled number, in units."""
+    high, low = lambda z: z >> 15, lambda z: z & 0x7FFF  # two limbs keep the squares exact
+    square = (
+        (number.total(lambda z: high(z) * high(z)) << 30)
+        + (number.total(lambda z: high(z) * low(z)) << 16)
+        + number.total(lambda z: low(z) * low(z))
+    )
+    return square - number.total() ** 2 / max(known, 1)
+
+
+def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
+    """The statistics vector of the whole table, from the value counts of its columns.
+
+    Entries of their own (`StatisticsLayout.persons`) stay 0: only their owner knows them.
+    """
+    stats = np.zeros(layout.size, np.int64)
+    stats[0] = responses.n_rows
+    for j, number in enumerate(responses.numbers):
+        stats[layout.sums + j] = number.total()
+        if layout.squares >= 0:
+            stats[layout.squares + j] = number.total(lambda z: (z * z) >> layout.shift)
+    for j, column in enumerate(responses.classes):
+        stats[layout.starts[j] : layout.starts[j + 1]] = column.counts
+    return stats
+
+
+class Plain(NamedTuple):
+    """The terms once more where one or two numeric responses are all: numbers alone."""
+
+    min_leaf: int
+    second: int
+    """Entry of the second response's sum (the first's own when it is alone); 0: not plain."""
+    square: int
+    """Entry of the first response's sum of squares; the sum's own when they are not kept."""
+    capped: bool
+    unit: float
+    weight_a: float
+    weight_b: float
+    cap_a: float
+    cap_b: float
+
+    @classmethod
+    def of(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
+        """The plain terms; `second` is 0 where they do not apply."""
+        r = layout.r
+        if layout.q or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:
+            return cls(0, 0, 0, False, 1.0, 0.0, 0.0, 1.0, 1.0)
+        return cls(
+            rules.min_leaf,
+            r,
+            max(layout.squares, 1),
+            layout.squares >= 0,
+            2.0**layout.shift,
+            float(layout.weight[0]),
+            float(layout.weight[1]) if r == 2 else 0.0,
+            *(float(c) if c < 1 else np.inf for c in rules.cap),
+            *(np.inf for _ in range(2 - r)),
+        )
 
 
 class Terms(NamedTuple):
     """Rules and layout together, in the form that compiled loops take."""
 
+    plain: Plain
+
     gain: int
     min_leaf: int
+    """In the units of the entry `persons`."""
+    persons: int
+    divisor: int
+    sums: int
+    squares: int
+    shift: int
+    r: int
     cap: Any
     share: Any
     entropy: Any
-    r: int
     starts: Any
     missing_at: Any
     weight: Any
     public: Any
-    squares: int
-    """Where sum z^2 begins, or -1 when it is not kept."""
-    shift: int
     xlogx: Any
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
         """Bundle rules and layout for a table of n rows."""
-        counts = np.arange(n + 1 if rules.gain == ENTROPY else 1, dtype=np.float64)
-        xlogx = counts * np.log(np.maximum(counts, 1.0))
+        counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         return cls(
+            Plain.of(rules, layout),
             rules.gain,
-            rules.min_leaf,
+            rules.min_leaf * layout.person,
+            layout.persons,
+            layout.divisor,
+            layout.sums,
+            layout.squares,
+            layout.shift,
+            layout.r,
             rules.cap,
             rules.share,
             rules.entropy,
-            layout.r,
             layout.starts,
             layout.missing_at,
             layout.weight,
             layout.public,
-            int(layout.starts[-1]) if layout.squares else -1,
-            layout.shift,
-            xlogx,
+            counts * np.log(np.maximum(counts, 1.0)),
         )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def admissible(s, t):  # type: ignore[no-untyped-def]
     """Whether a group with statistics `s` keeps every promise of the terms `t`."""
-    n = s[0]
-    if n < t.min_leaf:
+    if s[t.persons] < t.min_leaf:
         return False
+    n = s[t.divisor]
     for j in range(t.r):
         if t.cap[j] < 1.0:
             at = t.missing_at[j]
             known = n - s[at] if at > 0 else n
-            total = float(s[1 + j])
-            if total * total > t.cap[j] * known * (float(s[t.squares + j]) * 2.0**t.shift):
+            square = float(s[t.squares + j]) * 2.0**t.shift
+            told, public = number_terms(known, float(s[t.sums + j]), square)
+            if told > t.cap[j] * public:
                 return False
     for j in range(t.share.shape[0]):
         a, b = t.starts[j], t.starts[j + 1]
         if t.cap[t.r + j] < 1.0:
-            known = 0
-            for c in range(a, b):
-                if t.public[c] >= 0.0:
-                    known += s[c]
-            apart = 0.0
-            square = 0.0
-            for c in range(a, b):
-                p = t.public[c]
-                if p >= 0.0:
-                    apart += (s[c] - known * p) ** 2
-                    square += s[c] * (1.0 - 2.0 * p) + known * p * p
-            if apart > t.cap[t.r + j] * known * square:
+            told, public = brier_terms(s, t.public, a, b, 0.0)
+            if told > t.cap[t.r + j] * public:
                 return False
-        if t.share[j] < 1.0:
-            for c in range(a, b):
-                if s[c] > t.share[j] * n:
-                    return False
-        if t.entropy[j] > 0.0:
-            h = 0.0
-            for c in range(a, b):
-                if s[c] > 0:
-                    h -= s[c] / n * np.log(s[c] / n)
-            if h < t.entropy[j]:
-                return False
+        if t.share[j] < 1.0 and largest(s, a, b) > t.share[j] * n:
+            return False
+        if t.entropy[j] > 0.0 and entropy(s, a, b, n) < t.entropy[j]:
+            return False
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
+def _xlogx(count, t):  # type: ignore[no-untyped-def]
+    """count * log(count), 0 for 0."""
+    if count < t.xlogx.shape[0]:
+        return t.xlogx[count]
+    return float(count) * np.log(float(count))
+
+
+@inner
+def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
+    n, nl = total[t.divisor], left[t.divisor]
+    value = 0.0
+    for j in range(t.weight.shape[0] - t.r):
+        if t.weight[t.r + j] > 0.0:
+            here = _xlogx(n, t) - _xlogx(nl, t) - _xlogx(n - nl, t)
+            for c in range(t.starts[j], t.starts[j + 1]):
+                here += _xlogx(left[c], t) + _xlogx(total[c] - left[c], t) - _xlogx(total[c], t)
+            value += t.weight[t.r + j] * here
+    return value
+
+
+@inner
 def gain_of(left, total, t):  # type: ignore[no-untyped-def]
     """What a split gains: reduction of the weighted error (SSE) or of the entropy.
 
     For squared errors (sL nR - sR nL)^2 / (n nL nR), which loses nothing to cancellation.
     """
-    n = total[0]
-    nl = left[0]
-    nr = n - nl
-    r = t.r
-    value = 0.0
     if t.gain == ENTROPY:
-        for j in range(t.weight.shape[0] - r):
-            if t.weight[r + j] > 0.0:
-                here = t.xlogx[n] - t.xlogx[nl] - t.xlogx[nr]
-                for c in range(t.starts[j], t.starts[j + 1]):
-                    here += t.xlogx[left[c]] + t.xlogx[total[c] - left[c]] - t.xlogx[total[c]]
-                value += t.weight[r + j] * here
-        return value
+        return _entropy_gain(left, total, t)
+    n = total[t.divisor]
+    nl = left[t.divisor]
+    nr = n - nl
+    value = 0.0
     both = 0.0
     fnl, fnr = float(nl), float(nr)
-    for j in range(r):
-        a = float(left[1 + j])
-        b = float(total[1 + j] - left[1 + j])
+    for j in range(t.r):
+        a = float(left[t.sums + j])
+        b = float(total[t.sums + j] - left[t.sums + j])
         at = t.missing_at[j]
         if at > 0:
             kl = float(nl - left[at])
@@ -230,8 +343,8 @@ def gain_of(left, total, t):  # type: ignore[no-untyped-def]
         else:
             d = a * fnr - b * fnl
             both += t.weight[j] * d * d
-    for j in range(t.weight.shape[0] - r):
-        w = t.weight[r + j]
+    for j in range(t.weight.shape[0] - t.r):
+        w = t.weight[t.r + j]
         if w > 0.0:
             for c in range(t.starts[j], t.starts[j + 1]):
                 d = float(left[c]) * fnr - float(total[c] - left[c]) * fnl

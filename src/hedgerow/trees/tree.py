@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .expand import LEAF
 from .grow import Grown
 from .prune import NodeMeasures, cut, lifetimes, measure, prune_order
 from .responses import Responses
+from .split import LEAF
 from .statistics import StatisticsLayout
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError, SchemaError
 from ...notation import interval
-from ...table import Table, binned
+from ...table import Table, bins_of
 from ...table.encode import Column, smallest
 
 Bins = int | Mapping[str, int | Sequence[float]]
@@ -62,8 +62,8 @@ def coded(
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if wanted < 2:
             raise ParameterError(f"column {name!r} is cut into at least 2 bins, not {wanted}")
-        cut = binned(column, int(wanted))
-        return _numbers(column, cut.codes, cut.lo, cut.hi, tuple(cut.thresholds.tolist()))
+        cut = bins_of(column.value_counts, int(wanted))
+        return _numbers(column, cut.codes(column.codes), cut.lo, cut.hi, tuple(cut.thresholds.tolist()))
     cuts = np.asarray(wanted, dtype=float)
     if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
         raise ParameterError(f"the cuts of column {name!r} are increasing numbers")

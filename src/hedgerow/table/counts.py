@@ -1,0 +1,88 @@
+"""How often each value of a column occurs: all that bins, scales, weights and shares need.
+
+A table in memory counts its columns once; a database or a cluster delivers the same record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..schema import Kind
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueCounts:
+    """The distinct values of a column and how often each occurs.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    kind : {"numeric", "categorical", "ordinal", "date", "boolean"}
+    unit : str
+        For dates "day" or "us", else empty.
+    values : ndarray of float64, or list of str
+        Distinct values, ascending or in category order.
+    counts : ndarray of int64, shape (n_values,)
+        Records per value.
+    missing : int
+        Records without a value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([30.0, 41.0]), np.array([2, 5]), 1)
+    >>> ages.n_values, ages.known, ages.total
+    (2, 7, 8)
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    values: Any
+    counts: NDArray[np.int64]
+    missing: int = 0
+
+    def __repr__(self) -> str:  # no person's value
+        return (
+            f"ValueCounts({self.name!r}, {self.kind!r}, {self.total} rows, {self.n_values} values)"
+        )
+
+    @property
+    def n_values(self) -> int:
+        """Number of distinct values, missing not counted; also the code of a missing value."""
+        return len(self.values)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether `values` are numbers (numeric columns and dates)."""
+        return self.kind in ("numeric", "date")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the values means something: numbers, dates, ordinal categories."""
+        return self.is_number or self.kind == "ordinal"
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any record has no value."""
+        return self.missing > 0
+
+    @property
+    def known(self) -> int:
+        """Records with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def total(self) -> int:
+        """Records."""
+        return self.known + self.missing
+
+    @property
+    def infinite(self) -> bool:
+        """Whether a value is infinite."""
+        return self.is_number and bool(np.isinf([*self.values[:1], *self.values[-1:]]).any())

@@ -1,0 +1,240 @@
+"""The rows that move while a tree grows: one record of 64-bit words each.
+
+A record holds what the grower asks of a row, in the smallest types: its codes
+in the quasi-identifiers, its classes and whole numbers in the sensitive columns,
+and its number. All views (bytes, 16-bit, 32-bit, 64-bit) look at the same
+memory, so that a record moves as a whole; it may be mapped from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.compiled import inner
+from .responses import Responses
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.unsignedinteger]
+Allocate = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
+
+WORD_AT, SHIFT, MASK = 2, 3, 4
+"""Columns of `Format.codes`: where the bits of a code stand."""
+BYTE, SHORT, LONG, WORD = range(4)
+"""How wide a field is: 1, 2, 4 or 8 bytes; also the views of `Views`, in order."""
+BATCH = 1 << 16
+"""Rows written at once, so that a batch stays in the processor's cache."""
+
+
+class Views(NamedTuple):
+    """The same records as bytes, 16-bit, 32-bit and 64-bit numbers; each of shape (n, fields)."""
+
+    bytes: npt.NDArray[np.uint8]
+    shorts: npt.NDArray[np.uint16]
+    longs: npt.NDArray[np.int32]
+    words: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """The quasi-identifiers as the grower sees them.
+
+    Parameters
+    ----------
+    n_codes : int array of shape (p,)
+        Codes of each column, missing excluded; the missing code is `n_codes`.
+    ordered : bool array of shape (p,)
+        True for numeric columns (split by thresholds), False for categories.
+    """
+
+    n_codes: Ints
+    ordered: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Format:
+    """Where the fields of a record stand.
+
+    Parameters
+    ----------
+    codes : int array of shape (p, 5)
+        Width (BYTE, SHORT, LONG) and position of every quasi-identifier's code, and where
+        its bits stand (see `code_at`): word, shift and mask.
+    quantities : int array
+        Positions of the whole numbers, among the 32-bit fields.
+    classes : int array
+        Positions of the classes, among the 16-bit fields.
+    number : tuple of int
+        Width (LONG, or WORD beyond 2^32 - 1 rows) and position of the row's number.
+    n_words : int
+        Length of a record.
+    """
+
+    codes: Ints
+    quantities: Ints
+    classes: Ints
+    number: tuple[int, int]
+    n_words: int
+
+    @classmethod
+    def of(cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int) -> Format:
+        """The smallest record, widest fields first."""
+        width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
+        end = 0  # in bytes
+
+        def place(count: int, size: int) -> Ints:
+            nonlocal end
+            begin = end // size
+            end += count * size
+            return np.arange(begin, begin + count)
+
+        far = n_rows > np.iinfo(np.uint32).max
+        codes = np.zeros((len(n_codes), 5), np.int64)
+        codes[:, 0] = width
+        number = (WORD, int(place(1, 8)[0])) if far else (LONG, 0)
+        quantities = place(n_quantities, 4)
+        codes[width == LONG, 1] = place(int((width == LONG).sum()), 4)
+        if not far:
+            number = (LONG, int(place(1, 4)[0]))
+        classes = place(n_classes, 2)
+        codes[width == SHORT, 1] = place(int((width == SHORT).sum()), 2)
+        codes[width == BYTE, 1] = place(int((width == BYTE).sum()), 1)
+        size = 1 << width
+        byte = codes[:, 1] * size
+        codes[:, 2], codes[:, 3], codes[:, 4] = byte // 8, byte % 8 * 8, (1 << 8 * size) - 1
+        return cls(codes, quantities, classes, number, -(-end // 8))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Records of a table, ready to be grown over; growing moves them in place.
+
+    Parameters
+    ----------
+    predictors : Predictors
+    format : Format
+    words : uint64 array of shape (n, format.n_words)
+    """
+
+    predictors: Predictors
+    format: Format
+    words: npt.NDArray[np.uint64]
+
+    @classmethod
+    def of(
+        cls,
+        predictors: Predictors,
+        codes: Sequence[Codes],
+        responses: Responses,
+        sensitive: Sequence[Codes],
+        *,
+        lookups: Sequence[Codes | None] | None = None,
+        persons: npt.NDArray[np.int32] | None = None,
+        allocate: Allocate = np.empty,
+    ) -> Rows:
+        """The records of a table in memory.
+
+        Parameters
+        ----------
+        predictors : Predictors
+        codes : sequence of unsigned integer arrays of shape (n,)
+            Every quasi-identifier's codes.
+        responses : Responses
+        sensitive : sequence of unsigned integer arrays of shape (n,)
+            Every sensitive column's value codes.
+        lookups : sequence of arrays or None, optional
+            What becomes of each quasi-identifier's codes (see `Bins.lookup`); None: nothing.
+        persons : int32 array of shape (n,), optional
+            Each row's share of a person, in units of 2^-30; by default a row is a person.
+        allocate : callable, optional
+            Takes shape and type, gives the array to fill; `numpy.empty`, or memory of a file.
+        """
+        made = cls.empty(predictors, responses, persons is not None, allocate)
+        n = responses.n_rows
+        for a in range(0, n, BATCH):
+            here = slice(a, min(n, a + BATCH))
+            made.put(
+                a,
+                [c[here] for c in codes],
+                responses,
+                [c[here] for c in sensitive],
+                lookups=lookups,
+                persons=None if persons is None else persons[here],
+            )
+        return made
+
+    @classmethod
+    def empty(
+        cls,
+        predictors: Predictors,
+        responses: Responses,
+        persons: bool = False,
+        allocate: Allocate = np.empty,
+    ) -> Rows:
+        """Room for the records of a table; `put` fills it, batch by batch."""
+        n = responses.n_rows
+        quantities = int(persons) + len(responses.numbers)
+        form = Format.of(predictors.n_codes, quantities, len(responses.classes), n)
+        return cls(predictors, form, np.asarray(allocate((n, form.n_words), np.dtype(np.uint64))))
+
+    def put(
+        self,
+        start: int,
+        codes: Sequence[Codes],
+        responses: Responses,
+        sensitive: Sequence[Codes],
+        *,
+        lookups: Sequence[Codes | None] | None = None,
+        persons: npt.NDArray[np.int32] | None = None,
+    ) -> None:
+        """Write the records of consecutive rows, from row `start` on."""
+        end = start + len((*codes, *sensitive)[0])
+        there = Rows(self.predictors, self.format, self.words[start:end]).views
+        for (width, at), column, lookup in zip(
+            self.format.codes[:, :2], codes, lookups or [None] * len(codes), strict=True
+        ):
+            there[width][:, at] = column if lookup is None else lookup[column]
+        looked_up: Iterator[Any] = (q.units[sensitive[q.source]] for q in responses.numbers)
+        given = looked_up if persons is None else (persons, *looked_up)
+        for at, numbers in zip(self.format.quantities, given, strict=True):
+            there.longs[:, at] = numbers
+        for at, column in zip(self.format.classes, responses.classes, strict=True):
+            there.shorts[:, at] = column.lookup[sensitive[column.source]]
+        width, at = self.format.number
+        numbers = np.arange(start, end, dtype=np.uint64)
+        if width == WORD:
+            there.words[:, at] = numbers
+        else:
+            there.longs[:, at] = numbers.astype(np.uint32).view(np.int32)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.words)
+
+    @property
+    def views(self) -> Views:
+        """The records as numbers of each width."""
+        words = self.words
+        return Views(words.view(np.uint8), words.view(np.uint16), words.view(np.int32), words)
+
+    def persons(self) -> int:
+        """The sum of the rows' shares of persons, the first of their whole numbers."""
+        return int(self.views.longs[:, self.format.quantities[0]].sum(dtype=np.int64))
+
+    def numbers(self) -> npt.NDArray[np.unsignedinteger]:
+        """The rows' numbers in the order in which they stand now."""
+        width, at = self.format.number
+        found = self.views[width][:, at]
+        return np.ascontiguousarray(found if width == WORD else found.view(np.uint32))
+
+
+@inner
+def code_at(words, i, field):  # type: ignore[no-untyped-def]
+    """The code of record i in one column; `field` is its row of `Format.codes`."""
+    bits = words[i, field[WORD_AT]] >> np.uint64(field[SHIFT])
+    return np.int64(bits & np.uint64(field[MASK]))
