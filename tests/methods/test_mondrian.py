@@ -52,7 +52,8 @@ def plain_loss(quasi: Quasi, rows: np.ndarray) -> float:
     """Records times summed extents of one group, from the definition."""
     total = 0.0
     for column, cut in zip(quasi.columns, quasi.cuts, strict=True):
-        codes = cut.codes[rows].astype(int)
+        binned = cut.codes(column.codes)
+        codes = binned[rows].astype(int)
         if column.is_number:
             known = codes[codes < cut.n_bins]
             if len(known):
@@ -63,7 +64,7 @@ def plain_loss(quasi: Quasi, rows: np.ndarray) -> float:
             if len(known):
                 total += (known.max() - known.min()) / (cut.n_bins - 1)
         else:
-            total += (len(np.unique(codes)) - 1) / max(len(np.unique(cut.codes)) - 1, 1)
+            total += (len(np.unique(codes)) - 1) / max(len(np.unique(binned)) - 1, 1)
     return len(rows) * total
 
 
@@ -79,7 +80,7 @@ def plain_median(quasi: Quasi, k: int) -> set[tuple[int, ...]]:
             for j in sorted(range(len(extents)), key=lambda j: (-round(extents[j], 11), j)):
                 if extents[j] <= 0:
                     break
-                codes = quasi.cuts[j].codes[rows].astype(int)
+                codes = quasi.cuts[j].codes(quasi.columns[j].codes)[rows].astype(int)
                 present = np.unique(codes)
                 if quasi.columns[j].is_number or quasi.columns[j].kind == "ordinal":
                     present = present[present < quasi.cuts[j].n_bins]
@@ -121,7 +122,7 @@ def test_loss_takes_the_best_first_cut(people: Table) -> None:
     reached = sum(plain_loss(quasi, np.flatnonzero(leaf == g)) for g in range(2))
     every = []
     for column, cut in zip(quasi.columns, quasi.cuts, strict=True):
-        codes = cut.codes.astype(int)
+        codes = cut.codes(column.codes).astype(int)
         last = cut.n_bins if not column.is_number else cut.n_bins - 1
         for c in range(last):
             left = codes <= c

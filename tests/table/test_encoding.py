@@ -227,7 +227,12 @@ def test_a_column_is_encoded_once():
 
 def test_no_value_shows_in_a_repr():
     table = read(pa.table({"c": ["secret"]}))
-    shown = repr(table) + repr(table.column("c")) + repr(table.column("c").value_counts) + repr(bins_of(table.column("c").value_counts))
+    shown = (
+        repr(table)
+        + repr(table.column("c"))
+        + repr(table.column("c").value_counts)
+        + repr(bins_of(table.column("c").value_counts))
+    )
     assert "secret" not in shown
 
 

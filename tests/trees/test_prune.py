@@ -22,7 +22,9 @@ from .tables import Sensitive, predictors, responses
 from .test_grow import rules
 
 
-def tree(seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool = False) -> tuple[Tree, Sensitive]:
+def tree(
+    seed: int, kinds: str, n: int = 200, min_leaf: int = 3, missing: bool = False
+) -> tuple[Tree, Sensitive]:
     rng = np.random.default_rng(seed)
     given = predictors(rng, n, "ooc", missing=missing)
     made = responses(rng, given, kinds, missing=missing)
@@ -106,9 +108,7 @@ def test_p_values_against_scipy(kinds: str) -> None:
             ratio = np.log(np.linalg.det(whole) / np.linalg.det(part))
             statistic += (len(rows) - 1) * (ratio + np.trace(part @ np.linalg.inv(whole)) - r)
         for j, response in enumerate(made.responses.categorical):
-            shares = np.bincount(
-                classes[:, j], minlength=len(response.classes)
-            ) / len(y)
+            shares = np.bincount(classes[:, j], minlength=len(response.classes)) / len(y)
             seen = np.bincount(classes[rows, j], minlength=len(response.classes))
             there = seen > 0
             statistic += 2 * (seen[there] * np.log(seen[there] / (len(rows) * shares[there]))).sum()

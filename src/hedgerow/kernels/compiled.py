@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from numba import njit
 
-kernel = partial(njit, cache=True, nogil=True, error_model="numpy")()
+kernel = njit(cache=True, nogil=True, error_model="numpy")
 """For functions that Python calls."""
-inner = partial(
-    njit,
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)()
+inner = njit(
+    cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 """For functions that only compiled ones call: nothing is made for Python to call them by."""

@@ -144,7 +144,7 @@ class MART(PartitionMethod):
         if self.alpha is not None or rules.min_leaf < self.k:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
         if cap < 1:
-            tree = kept_promises(tree, self._sensitive(table, schema), cap)
+            tree = kept_promises(tree, sensitive, cap)
         self.tree_: Tree = tree
         return self._plan(table, schema, quasi, tree.grown, self._promises(responses, cap))
 

@@ -102,6 +102,7 @@ class Column:
         place = {name: code for code, name in enumerate(other.values)}
         codes = [*(place.get(name, unknown) for name in self.values), other.n_values]
         return np.array(codes, np.int64)[self.codes]
+
     @cached_property
     def value_counts(self) -> ValueCounts:
         """The values and how often each occurs; counted once, then kept."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from ..kernels.bits import count_ones
+from ..kernels.bits import borrowed, count_ones
 from .expand import (
     COLUMN,
     DEPTH,
@@ -83,11 +83,13 @@ def grow_spread(
 
 
 @njit(cache=True, nogil=True)
-def _summarise(words, fields, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits):  # type: ignore[no-untyped-def]
+def _summarise(  # type: ignore[no-untyped-def]
+    words, fields, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits
+):
     """Per code of column c: records, and for every column the extent or the categories present."""
     p = fields.shape[0]
     for i in range(a, b):
-        v = code_at(words, i, fields[c])
+        v = code_at(words, i, fields, c)
         if count[v] == 0:
             for j in range(p):
                 lo[v, j] = n_codes[j] + 1
@@ -96,7 +98,7 @@ def _summarise(words, fields, a, b, c, offsets, ordered, n_codes, word_at, prese
                 bits[v, w] = 0
         count[v] += 1
         for j in range(p):
-            code = code_at(words, i, fields[j])
+            code = code_at(words, i, fields, j)
             if ordered[j]:
                 if code < n_codes[j]:  # missing values take no place
                     lo[v, j] = min(lo[v, j], code)
@@ -180,6 +182,7 @@ def _grow(  # type: ignore[no-untyped-def]
     objective,
     nodes,
 ):
+    words, fields = borrowed(words), borrowed(fields)
     p = fields.shape[0]
     widest = 1
     for c in range(p):
@@ -395,7 +398,7 @@ def _node_extents(  # type: ignore[no-untyped-def]
     bits[:] = 0
     for i in range(a, b):
         for j in range(p):
-            code = code_at(words, i, fields[j])
+            code = code_at(words, i, fields, j)
             if ordered[j]:
                 if code < n_codes[j]:
                     lo[j] = min(lo[j], code)

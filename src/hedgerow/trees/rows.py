@@ -202,8 +202,8 @@ class Rows:
         given = looked_up if persons is None else (persons, *looked_up)
         for at, numbers in zip(self.format.quantities, given, strict=True):
             there.longs[:, at] = numbers
-        for at, column in zip(self.format.classes, responses.classes, strict=True):
-            there.shorts[:, at] = column.lookup[sensitive[column.source]]
+        for at, told in zip(self.format.classes, responses.classes, strict=True):
+            there.shorts[:, at] = told.lookup[sensitive[told.source]]
         width, at = self.format.number
         numbers = np.arange(start, end, dtype=np.uint64)
         if width == WORD:
@@ -234,7 +234,7 @@ class Rows:
 
 
 @inner
-def code_at(words, i, field):  # type: ignore[no-untyped-def]
-    """The code of record i in one column; `field` is its row of `Format.codes`."""
-    bits = words[i, field[WORD_AT]] >> np.uint64(field[SHIFT])
-    return np.int64(bits & np.uint64(field[MASK]))
+def code_at(words, i, fields, c):  # type: ignore[no-untyped-def]
+    """The code of record i in column c; `fields` are `Format.codes`."""
+    bits = words[i, fields[c, WORD_AT]] >> np.uint64(fields[c, SHIFT])
+    return np.int64(bits & np.uint64(fields[c, MASK]))

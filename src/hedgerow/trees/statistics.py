@@ -161,11 +161,11 @@ class StatisticsLayout:
 
 def _scatter(number: Quantity, known: int) -> float:
     """Sum of squared deviations of a scaled number, in units."""
-    high, low = lambda z: z >> 15, lambda z: z & 0x7FFF  # two limbs keep the squares exact
+    # two limbs keep the sum of squares exact
     square = (
-        (number.total(lambda z: high(z) * high(z)) << 30)
-        + (number.total(lambda z: high(z) * low(z)) << 16)
-        + number.total(lambda z: low(z) * low(z))
+        (number.total(lambda z: (z >> 15) * (z >> 15)) << 30)
+        + (number.total(lambda z: (z >> 15) * (z & 0x7FFF)) << 16)
+        + number.total(lambda z: (z & 0x7FFF) * (z & 0x7FFF))
     )
     return square - number.total() ** 2 / max(known, 1)
 
