@@ -16,6 +16,7 @@ from ..classes import FloatArray, IntArray
 from ..hierarchy import TOP, Hierarchy
 from ..notation import MISSING, Cell, number, parse_dates, parse_range, split_concatenation
 from ..table import Column
+from ..table.cover import Cover
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -109,33 +110,20 @@ class ReleasedColumn:
         return out
 
     @cached_property
-    def _keys(self) -> IntArray:
+    def _cover(self) -> Cover:
         m = self.original.n_values
-        return np.concatenate(
-            [
-                np.zeros(0, np.int64),
-                *(cell * m + members for cell, members in enumerate(self.members)),
-            ]
-        )
+        keys = [cell * m + members for cell, members in enumerate(self.members)]
+        members = np.concatenate([np.zeros(0, np.int64), *keys])
+        return Cover(self.lo, self.hi, self.missing, self.anything, members, m)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
         """Whether each cell could stand for the original value code beside it.
 
         Codes equal to the number of values are missing values.
         """
-        m = self.original.n_values
-        values, cells = np.asarray(values, np.int64), np.asarray(cells, np.int64)
-        gone = values == m
         if self.is_number:
-            y = self.original.by_code[values]
-            inside = (self.lo[cells] <= y) & (y <= self.hi[cells])
-        else:
-            keys = cells * m + np.minimum(values, max(m - 1, 0))
-            at = np.searchsorted(self._keys, keys)
-            inside = np.zeros(len(keys), np.bool_)
-            found = at < len(self._keys)
-            inside[found] = self._keys[at[found]] == keys[found]
-        return np.where(gone, self.missing[cells], inside) | self.anything[cells]
+            return self._cover.numbers(self.original.by_code[values], cells)
+        return self._cover.categories(values, cells)
 
 
 @dataclass

@@ -8,8 +8,9 @@ import pyarrow as pa
 from numba import njit
 
 from ..kernels.threads import side_by_side
-from ..plan import Cell, Partition, Recoded
+from ..plan import Partition, Recoded
 from ..table import Column, Table
+from ..table.cover import Cover
 from .base import Transformed
 
 
@@ -125,24 +126,9 @@ def released_column(recoded: Recoded, cell: npt.NDArray[np.int32]) -> pa.Array:
 
 def count_outside(recoded: Recoded, cell: npt.NDArray[np.int32], column: Column) -> int:
     """Cells whose original value the released cell does not cover."""
-    cells: tuple[Cell, ...] = recoded.cells
-    missing = np.array([c.missing or c.anything for c in cells])
-    absent = column.codes == column.n_values
-    bad = absent & ~missing[cell] if column.has_missing else np.zeros(len(cell), bool)
+    cover = Cover.of(recoded.cells, () if column.is_number else column.values)
     if column.is_number:
-        values = np.asarray(column.values, float)
-        lo = np.array([-np.inf if c.anything else np.inf if c.lo is None else c.lo for c in cells])
-        hi = np.array([np.inf if c.anything else -np.inf if c.hi is None else c.hi for c in cells])
-        first, last = np.searchsorted(values, lo), np.searchsorted(values, hi, side="right")
-        code = column.codes.astype(np.int64)
-        bad |= ~absent & ((code < first[cell]) | (code >= last[cell]))
-        return int(np.count_nonzero(bad))
-    known = {v: i for i, v in enumerate(column.values)}
-    covers = np.zeros((len(cells), column.n_values + 1), bool)
-    for i, c in enumerate(cells):
-        covers[i] = c.anything
-        for category in c.categories:
-            if category in known:
-                covers[i, known[category]] = True
-    bad |= ~absent & ~covers[cell, column.codes]
-    return int(np.count_nonzero(bad))
+        held = cover.numbers(column.by_code[column.codes], cell)
+    else:
+        held = cover.categories(column.codes, cell)
+    return int(np.count_nonzero(~held))
