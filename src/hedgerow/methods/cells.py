@@ -10,7 +10,8 @@ import numpy.typing as npt
 from ..classes import Counts, Groups, group
 from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
-from ..notation import MISSING, Cell, concatenation, interval, moment
+from ..kernels.sets import distinct_sets
+from ..notation import JOIN, MISSING, Cell, concatenation, interval, moment, quote
 from ..table import Column
 
 Ints = npt.NDArray[np.int64]
@@ -49,7 +50,7 @@ def recode(
     if style == "hierarchy":
         assert hierarchy is not None
         return _sets(column, codes, starts, _ancestor(column, hierarchy))
-    return _sets(column, codes, starts, _concatenated)
+    return _sets(column, codes, starts, _concatenated(column))
 
 
 def _numbers(
@@ -115,38 +116,35 @@ def _sets(
     column: Column,
     codes: npt.NDArray[np.unsignedinteger],
     starts: Ints,
-    label: Callable[[list[str], bool], Cell],
+    label: Callable[[list[int]], Cell],
 ) -> tuple[list[Cell], Ints]:
-    """Cells that depend only on which categories a group holds: one bit a category."""
-    words = []
-    for low in range(0, column.n_values + 1, 32):
-        inside = (codes >= low) & (codes < low + 32)
-        shift = np.where(inside, codes.astype(np.int64) - low, 0).astype(np.uint32)
-        bits = np.where(inside, np.left_shift(np.uint32(1), shift), np.uint32(0)).astype(np.uint32)
-        words.append(np.bitwise_or.reduceat(bits, starts))
-    alike = group(words)
-    cells = []
-    for i in alike.first:
-        present = [
-            low * 32 + b
-            for low, word in enumerate(words)
-            for b in range(32)
-            if int(word[i]) >> b & 1
-        ]
-        names = [column.values[c] for c in present if c < column.n_values]
-        cells.append(label(names, present[-1] == column.n_values))
-    return cells, alike.labels.astype(np.int64)
+    """Cells that depend only on which categories a group holds, the missing one among them."""
+    index, members, ends = distinct_sets(codes, starts, column.n_values + 1)
+    cells: list[Cell] = []
+    held, begin = members.tolist(), 0
+    for end in ends.tolist():
+        cells.append(label(held[begin:end]))
+        begin = end
+    return cells, index
 
 
-def _concatenated(names: list[str], missing: bool) -> Cell:
-    if not names:
-        return Cell(None, missing=True)
-    return Cell(
-        concatenation(names, missing=int(missing)), categories=tuple(names), missing=missing
-    )
+def _concatenated(column: Column) -> Callable[[list[int]], Cell]:
+    names, missing = column.values, column.n_values
+    quoted = [*map(quote, names), MISSING]
+
+    def label(codes: list[int]) -> Cell:
+        if codes == [missing]:
+            return Cell(None, missing=True)
+        text = JOIN.join([quoted[c] for c in codes])
+        known = codes[:-1] if codes[-1] == missing else codes
+        return Cell(
+            text, categories=tuple([names[c] for c in known]), missing=len(known) < len(codes)
+        )
+
+    return label
 
 
-def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[str], bool], Cell]:
+def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:
     lacking = sum(v not in hierarchy.paths for v in column.values)
     if lacking:
         raise SchemaError(
@@ -154,10 +152,14 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[str], bool
             hint="add a line for every category",
         )
 
-    def label(names: list[str], missing: bool) -> Cell:
-        if not names:
+    missing = column.n_values
+
+    def label(codes: list[int]) -> Cell:
+        if codes == [missing]:
             return Cell(None, missing=True)
-        common = TOP if missing else hierarchy.common(names)
+        common = (
+            TOP if codes[-1] == missing else hierarchy.common([column.values[c] for c in codes])
+        )
         if common == TOP:
             return Cell(TOP, anything=True)
         below = tuple(v for v, path in hierarchy.paths.items() if common in path)
