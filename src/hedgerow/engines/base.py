@@ -7,7 +7,6 @@ one by name, so that the same method runs wherever its class says it can.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
 
@@ -22,7 +21,6 @@ ENGINES = {"memory": "memory"}
 """Engines by name, and the file of this folder that holds each."""
 
 
-@dataclass(frozen=True)
 class Transformed:
     """Released columns and what fell outside.
 
@@ -30,12 +28,20 @@ class Transformed:
     ----------
     columns : dict of str to pyarrow array
         The released columns, one value per row.
-    outside : int
-        Cells whose original value is not covered by the released cell.
+    outside : int, or callable that counts it
+        Cells whose original value is not covered by the released cell; counted when asked for.
     """
 
-    columns: dict[str, pa.Array]
-    outside: int
+    def __init__(self, columns: dict[str, pa.Array], outside: int | Callable[[], int] = 0) -> None:
+        self.columns = columns
+        self._outside = outside
+
+    @property
+    def outside(self) -> int:
+        """Cells whose original value is not covered by the released cell."""
+        if callable(self._outside):
+            self._outside = self._outside()
+        return self._outside
 
 
 class Engine(Protocol):

@@ -45,23 +45,20 @@ def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
     bar = np.zeros(len(split), np.int64)
     subset_at = np.zeros(len(split), np.int64)
     tables: list[npt.NDArray[np.bool_]] = []
-    placed: dict[tuple[int, int], int] = {}
     length = 0
     for j, column in enumerate(columns):
         here = np.flatnonzero(split == j)
         if column.is_number:
             bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
             continue
-        for node in here:
-            key = (j, int(subset[node]))
-            if key not in placed:
-                chosen = set(recoding.subsets[key[1]])
-                tables.append(
-                    np.array([*(v in chosen for v in column.values), None in chosen], bool)
-                )
-                placed[key] = length
-                length += len(tables[-1])
-            subset_at[node] = placed[key]
+        place = {name: code for code, name in enumerate((*column.values, None))}
+        used, which = np.unique(subset[here], return_inverse=True)
+        inside = np.zeros((len(used), len(place)), np.bool_)
+        for row, chosen in zip(inside, used, strict=True):
+            row[[place[name] for name in recoding.subsets[chosen] if name in place]] = True
+        subset_at[here] = length + which * len(place)
+        tables.append(inside.ravel())
+        length += inside.size
     lut = np.concatenate(tables) if tables else np.zeros(1, bool)
     leaf = np.cumsum(split < 0) - 1
     out = np.empty(n, np.uint32)
@@ -92,17 +89,18 @@ def partition(recoding: Partition, table: Table) -> Transformed:
     """The released cells of the leaf that each row comes to."""
     columns = [encoded(c, table) for c in recoding.columns]
     leaf = route(recoding, columns)
+    places = range(len(columns))
 
-    def one(j: int) -> tuple[pa.Array, int]:
-        recoded = recoding.columns[j]
-        cell = np.array(recoding.leaf_cells[j], np.int32)[leaf]
-        return released_column(recoded, cell), count_outside(recoded, cell, columns[j])
+    def released(j: int) -> pa.Array:
+        return released_column(recoding.columns[j], np.asarray(recoding.leaf_cells[j]), leaf)
 
-    made = side_by_side(one, range(len(columns)), table.n_rows * len(columns))
+    def outside(j: int) -> int:
+        cell = np.asarray(recoding.leaf_cells[j])[leaf]
+        return count_outside(recoding.columns[j], cell, columns[j])
+
+    made = side_by_side(released, places, table.n_rows * len(columns))
     names = [c.name for c in recoding.columns]
-    return Transformed(
-        {n: array for n, (array, _) in zip(names, made, strict=True)}, sum(o for _, o in made)
-    )
+    return Transformed(dict(zip(names, made, strict=True)), lambda: sum(map(outside, places)))
 
 
 def encoded(recoded: Recoded, table: Table) -> Column:
@@ -110,18 +108,29 @@ def encoded(recoded: Recoded, table: Table) -> Column:
     return table.column(recoded.name, kind=recoded.kind, unit=recoded.unit or None)
 
 
-def released_column(recoded: Recoded, cell: npt.NDArray[np.int32]) -> pa.Array:
-    """The released values of the given cells: text as dictionary codes, numbers as doubles."""
+def released_column(
+    recoded: Recoded, cells: npt.NDArray[np.int32], leaf: npt.NDArray[np.uint32]
+) -> pa.Array:
+    """The released values of rows, given the cell of each leaf and the leaf of each row.
+
+    Text comes as dictionary codes, numbers as doubles without a negative zero.
+    """
     labels = [c.label for c in recoded.cells]
     if any(isinstance(x, str) for x in labels):
         words = [None if x is None else str(x) for x in labels]
-        position = {w: i for i, w in enumerate(dict.fromkeys(w for w in words if w is not None))}
-        index = np.array([-1 if w is None else position[w] for w in words], np.int32)[cell]
+        # entries of this very table alone: a file shows its whole dictionary
+        used = np.bincount(leaf, minlength=len(cells)) > 0
+        held = np.flatnonzero(np.bincount(cells[used], minlength=len(words)))
+        kept = dict.fromkeys(w for w in (words[i] for i in held) if w is not None)
+        position = {w: i for i, w in enumerate(kept)}
+        index = np.array([position.get(w, -1) if w is not None else -1 for w in words], np.int32)
+        codes = index[cells][leaf]
+        missing = codes < 0 if any(words[i] is None for i in held) else None
         return pa.DictionaryArray.from_arrays(
-            pa.array(index, mask=index < 0), pa.array(list(position), pa.string())
+            pa.array(codes, mask=missing), pa.array(list(position), pa.string()), safe=False
         )
-    numbers = np.array([np.nan if x is None else float(x) for x in labels])[cell]
-    return pa.array(numbers, mask=np.isnan(numbers))
+    values = np.array([np.nan if x is None else float(x) + 0.0 for x in labels])[cells][leaf]
+    return pa.array(values, mask=np.isnan(values))
 
 
 def count_outside(recoded: Recoded, cell: npt.NDArray[np.int32], column: Column) -> int:

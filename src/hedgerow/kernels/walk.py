@@ -8,14 +8,25 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def descend(  # type: ignore[no-untyped-def]
-    values, numeric, split, threshold, missing_left, right, first, last, members, n_codes, node_of
+    values,
+    numeric,
+    split,
+    threshold,
+    missing_left,
+    right,
+    first,
+    last,
+    members,
+    n_codes,
+    number,
+    leaf_of,
 ):
-    """The leaf node that each row comes to, node by node.
+    """The leaf that each row comes to, node by node; `number` gives the leaves theirs.
 
-    `values[row, column]` is a number (NaN where missing) or a category's code; a category goes
+    `values[column, row]` is a number (NaN where missing) or a category's code; a category goes
     left when ``members[first[node]:last[node]]`` holds its code, which lies below `n_codes`.
     """
-    n_rows, n_nodes = values.shape[0], split.shape[0]
+    n_rows, n_nodes = values.shape[1], split.shape[0]
     rows, others = np.arange(n_rows), np.empty(n_rows, np.int64)
     start, stop = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     inside = np.zeros(n_codes, np.bool_)
@@ -24,7 +35,7 @@ def descend(  # type: ignore[no-untyped-def]
         a, b, column = start[node], stop[node], split[node]
         if column < 0:
             for i in range(a, b):
-                node_of[rows[i]] = node
+                leaf_of[rows[i]] = number[node]
             continue
         if a == b:
             continue
@@ -33,7 +44,7 @@ def descend(  # type: ignore[no-untyped-def]
             bound, missing = threshold[node], missing_left[node]
             for i in range(a, b):
                 row = rows[i]
-                value = values[row, column]
+                value = values[column, row]
                 left = (value < bound) | (missing & (value != value))
                 rows[at] = row
                 others[n_others] = row
@@ -44,7 +55,7 @@ def descend(  # type: ignore[no-untyped-def]
                 inside[members[j]] = True
             for i in range(a, b):
                 row = rows[i]
-                left = inside[np.int64(values[row, column])]
+                left = inside[np.int64(values[column, row])]
                 rows[at] = row
                 others[n_others] = row
                 at += left

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..classes import Classes, group
@@ -17,6 +18,7 @@ from ..plan import Plan, PlanColumn
 from ..plan.records import RANDOM, UNCHANGED
 from ..progress import Tell, telling
 from ..table import Column, Table
+from ..table.memory import filled
 from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
 from .rows import ExpectedRows, compare, none
@@ -151,12 +153,24 @@ def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int6
 
 def classes(plan: Plan, released: Table) -> Classes:
     """The released groups: records that share all released quasi-identifier values."""
-    found = group(
-        [released.column(n, kind="categorical").codes for n in plan.names("quasi")], released.n_rows
-    )
+    found = group([_codes(released, n) for n in plan.names("quasi")], released.n_rows)
     return Classes.of(
         found, [_sensitive(c, released) for c in plan.columns if c.role == "sensitive"]
     )
+
+
+def _codes(released: Table, name: str) -> NDArray[Any]:
+    """Codes of a column that are equal where its cells read alike."""
+    array = released.arrow.column(name)
+    if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
+        coded = array.chunk(0)
+        if (
+            len(coded.dictionary.unique()) == len(coded.dictionary)
+            and not coded.dictionary.null_count
+        ):
+            codes: NDArray[Any] = filled(coded.indices, len(coded.dictionary)).to_numpy()
+            return codes
+    return released.column(name, kind="categorical").codes
 
 
 def _sensitive(column: PlanColumn, released: Table) -> Column:

@@ -1,12 +1,19 @@
-"""Whether two columns are the same cells of memory, so that their values cannot differ."""
+"""Columns as cells of memory."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pyarrow as pa
 
 
+def filled(array: pa.Array, value: Any) -> pa.Array:
+    """The array with a value in place of missing ones; itself where none is missing."""
+    return array.fill_null(value) if array.null_count else array
+
+
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether two columns share type, place and length in memory, chunk by chunk."""
+    """Whether two columns share type, place and length in memory, so that they cannot differ."""
     if one is other:
         return True
     if isinstance(one, pa.ChunkedArray):

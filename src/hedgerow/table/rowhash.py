@@ -26,7 +26,7 @@ from ..kernels.rowhash import add_codes, add_words, hash_texts, hash_words, sum_
 from ..key import Key
 from .dates import DAY
 from .encode import is_text
-from .memory import same_memory
+from .memory import filled, same_memory
 
 Words = NDArray[np.uint64]
 
@@ -171,12 +171,11 @@ class _Column:
         if any(test(array.type) for test in (is_text, pa.types.is_decimal)):
             array = array.dictionary_encode()
         if pa.types.is_boolean(array.type):
-            codes = array.cast(pa.uint8()).fill_null(2).cast(pa.int32())
+            codes = filled(array.cast(pa.uint8()), 2).cast(pa.int32())
             array = pa.DictionaryArray.from_arrays(codes, _BOTH, safe=False)
         if pa.types.is_dictionary(array.type):
             entries, codes = array.dictionary, array.indices.cast(pa.int32())
-            codes = codes.fill_null(len(entries)) if codes.null_count else codes
-            codes, tables = codes.to_numpy(), self._of_entries(entries)
+            codes, tables = filled(codes, len(entries)).to_numpy(), self._of_entries(entries)
         elif array.type in _LEAST:
             codes, tables = self._of_small(array)
         else:
@@ -191,7 +190,7 @@ class _Column:
     def _of_small(self, array: pa.Array) -> tuple[NDArray[np.int32], tuple[Words, Words]]:
         """Integers of up to 16 bits: the value itself tells where its hash stands."""
         low, count = _LEAST[array.type], 1 << array.type.bit_width
-        codes = array.fill_null(0).to_numpy().astype(np.int32) - low
+        codes = filled(array, 0).to_numpy().astype(np.int32) - low
         if array.null_count:
             codes[array.is_null().to_numpy(zero_copy_only=False)] = count
         every = np.arange(low, low + count).astype(array.type.to_pandas_dtype())
@@ -276,14 +275,14 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
     elif found != kind:
         form[:], texts = _STRANGE, _plain_text(array)
     elif pa.types.is_floating(array.type):
-        values = array.cast(pa.float64()).fill_null(0.0).to_numpy() + (-0.0 if signed else 0.0)
+        values = filled(array.cast(pa.float64()), 0.0).to_numpy() + (-0.0 if signed else 0.0)
         words, missing = values.view(np.uint64), missing | np.isnan(values)
     elif pa.types.is_integer(array.type):
-        words, form = _whole(array.fill_null(0).to_numpy())
+        words, form = _whole(filled(array, 0).to_numpy())
     elif found == "number":
         words, form, texts = _decimals(array.to_pylist())
     elif found == "boolean":
-        words = array.cast(pa.uint8()).fill_null(0).to_numpy().astype(np.uint64)
+        words = filled(array.cast(pa.uint8()), 0).to_numpy().astype(np.uint64)
     elif found == "date":
         words, form = _moments(array)
     else:
@@ -337,9 +336,9 @@ def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
     kind = array.type
     form = np.full(len(array), _WORD, np.uint8)
     if pa.types.is_date(kind):
-        days = array.cast(pa.date32()).cast(pa.int32()).fill_null(0).to_numpy()
+        days = filled(array.cast(pa.date32()).cast(pa.int32()), 0).to_numpy()
         return (days.astype(np.int64) * DAY).view(np.uint64), form
-    counts = array.cast(pa.int64()).fill_null(0).to_numpy()
+    counts = filled(array.cast(pa.int64()), 0).to_numpy()
     if kind.unit != "ns":
         steps = {"s": 1_000_000, "ms": 1_000, "us": 1}[kind.unit]
         return (counts * steps).view(np.uint64), form  # years beyond 290,000 wrap, on both sides

@@ -98,7 +98,7 @@ class _Mapped:
             and not column.is_number
             and labels
             == [
-                *self._source.names,  # type: ignore[union-attr]
+                *self._source.names,
                 None,
             ]
         )
@@ -132,7 +132,7 @@ class _Mapped:
             return pc.add(array, 0.0) if pa.types.is_floating(array.type) else array
         if hidden is not None:
             place = np.where(hidden, self._stars, place)
-        return self._labels.of_cells(place)
+        return self._labels.at(place)
 
 
 def _dates(values: pa.Array, unit: str) -> pa.Array:

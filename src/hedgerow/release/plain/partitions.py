@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import PlanError
 from ...kernels.walk import count_outside, descend
-from ...plan import Partition
+from ...plan import Partition, Recoded
 from ...table import Table
 from ...table.cover import Cover
 from ...table.rowhash import value_class
@@ -20,45 +20,30 @@ class PartitionRecipe:
     """A partition: rows go down the tree by their values."""
 
     def __init__(self, tree: Partition, original: Table) -> None:
-        self._tree = tree
-        self._columns: list[Numbers | Categories] = [
-            Numbers(c, original)
-            if c.kind in ("numeric", "date")
-            else Categories(c, original, c.kind)
-            for c in tree.columns
+        self._columns = [
+            _Recoded(column, np.asarray(cells), original)
+            for column, cells in zip(tree.columns, tree.leaf_cells, strict=True)
         ]
         self._nodes = self._arrays(tree)
-        ends = np.asarray(tree.split) < 0
-        self._leaf = np.where(ends, np.cumsum(ends) - 1, -1)
-        self._labels = [Labels.of([cell.label for cell in c.cells]) for c in tree.columns]
-        self._cover = [
-            Cover.of(c.cells, column.names if isinstance(column, Categories) else ())
-            for c, column in zip(tree.columns, self._columns, strict=True)
-        ]
-        self.classes = {
-            c.name: value_class(labels.values.type)
-            for c, labels in zip(tree.columns, self._labels, strict=True)
-        }
+        self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
     def _arrays(self, tree: Partition) -> tuple[Any, ...]:
         """The tree as `descend` takes it, each subset as codes of its column."""
         split, subset = np.asarray(tree.split), np.asarray(tree.subset)
-        numeric = np.array([isinstance(c, Numbers) for c in self._columns])
         first, last = np.zeros(len(split), np.int64), np.zeros(len(split), np.int64)
         members: list[int] = []
         for j, column in enumerate(self._columns):
-            if isinstance(column, Numbers):
+            if isinstance(column.source, Numbers):
                 continue
             here = np.flatnonzero(split == j)
             used, which = np.unique(subset[here], return_inverse=True)
-            ends = [len(members)]
+            ends, place = [len(members)], column.source.place
             for s in used:
-                members += [column.place[n] for n in tree.subsets[s] if n in column.place]
+                members += [place[name] for name in tree.subsets[s] if name in place]
                 ends.append(len(members))
             first[here], last[here] = np.array(ends)[which], np.array(ends)[which + 1]
-        width = max([len(c.names) + 1 for c in self._columns if isinstance(c, Categories)] + [1])
         return (
-            numeric,
+            np.array([isinstance(c.source, Numbers) for c in self._columns]),
             split,
             np.asarray(tree.threshold),
             np.asarray(tree.missing_left),
@@ -66,31 +51,46 @@ class PartitionRecipe:
             first,
             last,
             np.array(members, np.int64),
-            width,
+            1 + max([len(c.source.place) for c in self._columns]),
+            (np.cumsum(split < 0) - 1).astype(np.int32),
         )
 
     def recode(self, rows: Rows) -> Made:
         """The cells of the leaf that each row comes to, held against the row's values."""
-        values = np.stack([column.of(rows) for column in self._columns], axis=1)
-        values = np.ascontiguousarray(values, np.float64)
-        node = np.full(len(values), -1, np.int64)
-        descend(values, *self._nodes, node)
-        if len(node) and node.min() < 0:
+        values = np.stack([column.source.of(rows) for column in self._columns], dtype=np.float64)
+        leaf = np.full(values.shape[1], -1, np.int32)
+        descend(values, *self._nodes, leaf)
+        if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
-        leaf = self._leaf[node]
-        columns, uncovered = {}, {}
-        for j, column in enumerate(self._tree.columns):
-            cell = np.asarray(self._tree.leaf_cells[j])[leaf]
-            columns[column.name] = self._labels[j].of_cells(cell)
-            outside = self._outside(j, values[:, j], cell)
-            if outside:
-                uncovered[column.name] = outside
-        return Made(columns, uncovered)
+        outside = {
+            column.name: column.outside(mine, leaf)
+            for column, mine in zip(self._columns, values, strict=True)
+        }
+        return Made(
+            {column.name: column.labels.at(leaf) for column in self._columns},
+            {name: count for name, count in outside.items() if count},
+        )
 
-    def _outside(self, j: int, values: NDArray[Any], cell: NDArray[Any]) -> int:
-        cover = self._cover[j]
-        if isinstance(self._columns[j], Numbers):
-            low = np.where(cover.anything, -np.inf, cover.low)
-            high = np.where(cover.anything, np.inf, cover.high)
-            return int(count_outside(values, cell, low, high, cover.missing | cover.anything))
-        return int(np.count_nonzero(~cover.categories(values, cell)))
+
+class _Recoded:
+    """One column of a partition: its original, and what each leaf says of it."""
+
+    def __init__(self, column: Recoded, cells: NDArray[np.int32], original: Table) -> None:
+        self.name, self._cells = column.name, cells
+        self.source: Numbers | Categories
+        if column.kind in ("numeric", "date"):
+            self.source = Numbers(column, original)
+        else:
+            self.source = Categories(column, original, column.kind)
+        self.labels = Labels.of([cell.label for cell in column.cells]).of_places(cells)
+        self._cover = Cover.of(column.cells, self.source.names)
+        anything = self._cover.anything
+        self._low = np.where(anything, -np.inf, self._cover.low)[cells]
+        self._high = np.where(anything, np.inf, self._cover.high)[cells]
+        self._missing = (anything | self._cover.missing)[cells]
+
+    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32]) -> int:
+        """How many values the cells of their leaves do not cover."""
+        if isinstance(self.source, Numbers):
+            return int(count_outside(values, leaf, self._low, self._high, self._missing))
+        return int(np.count_nonzero(~self._cover.categories(values, self._cells[leaf])))

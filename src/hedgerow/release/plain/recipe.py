@@ -15,6 +15,7 @@ from ...plan import PlanColumn
 from ...plan.maps import Released
 from ...table import Table
 from ...table.dates import DAY
+from ...table.memory import filled
 from ...table.rowhash import value_class
 
 Rows = slice | NDArray[np.int64]
@@ -52,6 +53,8 @@ class Numbers:
 
     def __init__(self, column: PlanColumn, original: Table) -> None:
         self._array, self._unit = original.arrow.column(column.name), column.unit
+        self.names: tuple[str, ...] = ()
+        self.place: dict[str | None, int] = {}
         # Text that is declared a number or a date is read by the table, as a whole.
         direct = {"numeric": "number", "date": "date"}.get(column.kind)
         self._read = (
@@ -74,7 +77,7 @@ class Numbers:
         elif pa.types.is_timestamp(kind):
             array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
             scale = 1 if self._unit == "us" else DAY
-        values = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        values = filled(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
         return values * scale if pa.types.is_date(kind) else values / scale
 
 
@@ -83,9 +86,11 @@ class Categories:
 
     def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
         known = original.column(column.name, kind=kind)
-        self._name, self.names = column.name, list(known.values)
+        self._name, self.names = column.name, tuple(known.values)
         self._array = original.arrow.column(column.name)
-        self.place = {name: code for code, name in enumerate((*self.names, None))}
+        self.place: dict[str | None, int] = {
+            name: code for code, name in enumerate((*self.names, None))
+        }
         # What is no text is read by the table, as a whole.
         self._read = None if value_class(self._array.type) == "text" else known
 
@@ -98,7 +103,7 @@ class Categories:
         names = [*coded.dictionary.to_pylist(), None]
         # a dictionary may hold entries that no row has
         places = np.array([self.place.get(name, -1) for name in names], np.int64)
-        codes = places[coded.indices.fill_null(len(names) - 1).to_numpy()]
+        codes = places[filled(coded.indices, len(names) - 1).to_numpy()]
         if len(codes) and codes.min() < 0:
             raise PromiseError(f"the column {self._name!r} was read in two ways")
         return codes
@@ -138,6 +143,10 @@ class Labels:
         place = {word: i for i, word in enumerate(dict.fromkeys(words))}
         return cls(pa.array(list(place), kind), np.array([place[w] for w in words], np.int32))
 
-    def of_cells(self, cell: NDArray[Any]) -> pa.Array:
-        """The released values of some rows, given their cells."""
-        return pa.DictionaryArray.from_arrays(pa.array(self.place[cell]), self.values, safe=False)
+    def of_places(self, places: NDArray[Any]) -> Labels:
+        """The labels of what points to these."""
+        return Labels(self.values, self.place[places])
+
+    def at(self, places: NDArray[Any]) -> pa.Array:
+        """The released values of some rows."""
+        return pa.DictionaryArray.from_arrays(pa.array(self.place[places]), self.values, safe=False)
