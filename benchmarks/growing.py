@@ -64,7 +64,7 @@ class People:
 
     def rows(self, predictors: Predictors) -> Rows:
         """The records that one growing uses up."""
-        codes = [cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts)]
+        codes = [cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)]
         return Rows.of(predictors, codes, self.responses, [c.codes for c in self.columns])
 
     def grow(self, predictors: Predictors, cap: float = 1.0) -> tuple[float, int]:
@@ -84,7 +84,7 @@ class People:
 
     def arrays(self) -> tuple[Any, Any]:
         """scikit-learn's own types, so that it need not convert."""
-        codes = [cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts)]
+        codes = [cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)]
         scaled = [q.units[self.columns[q.source].codes] / float(1 << 30) for q in self.responses.numbers]
         return np.stack(codes, axis=1).astype(np.float32), np.stack(scaled, axis=1)
 

@@ -80,7 +80,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("recoding", "leaf_cells", 0, 0, -1), "a cell that is not there"),
         (put("recoding", "leaf_cells", 0, [0, 0, 1]), "do not match the leaves"),
         (put("recoding", "threshold", [0.0]), "differ in length"),
-        (put("recoding", "threshold", 0, float("nan")), "a threshold is no number"),
+        (put("recoding", "threshold", 0, float("nan")), "not valid JSON"),
         (put("recoding", "threshold", 0, "39"), "damaged"),
         (put("recoding", "right", 0, 2**40), "damaged"),
         (put("recoding", "right", 0, 4.0), "damaged"),
@@ -141,3 +141,10 @@ def test_a_large_tree_is_as_small_as_its_arrays() -> None:
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 25 * len(split)
+
+
+@pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_json_is_refused(name: str) -> None:
+    text = '{"hedgerow_plan": 1, "n_rows": ' + name + "}"
+    with pytest.raises(PlanError, match="not valid JSON"):
+        loads(text)

@@ -429,3 +429,19 @@ def test_odd_columns_are_released_as_they_are(tmp_path: Path) -> None:
         release.table = replaced(odd.drop_columns(["name"]), name, swap)
         with pytest.raises(PromiseError):
             release.verify()
+
+
+def test_a_table_in_another_order_keeps_its_promises_but_nobody_knows_whose_rows_they_are() -> None:
+    import hedgerow as hr
+    from hedgerow.errors import PromiseError
+
+    people = hr.datasets.make_people(300, seed=1).to_pandas()
+    schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    release = hr.protect(people, schema, hr.MART(k=5))
+    assert release.rows.tolist() == list(range(300))
+    release.table = release.table.sort_values("income").reset_index(drop=True)
+    release.verify()
+    with pytest.raises(PromiseError, match="another order"):
+        _ = release.rows
+    with pytest.raises(PromiseError, match="another order"):
+        hr.audit(people, release, attacks=False, learning=False)

@@ -121,6 +121,15 @@ class Masking(Method):
         ]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
+    def recipient_lines(self, file: str) -> list[str]:
+        """That the cells were altered, and where it is told how."""
+        return [
+            "",
+            "Cells of the recoded columns were altered and are not the values of the person in their",
+            "row; figures for many records carry over better. `MASKING.md` says what was done: give it",
+            "with the release.",
+        ]
+
 
 def mask_numbers(
     table: Table,

@@ -39,11 +39,16 @@ def dumps(plan: Plan) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def _no_constant(name: str) -> None:
+    """NaN and Infinity are no JSON, and no plan holds them."""
+    raise ValueError(name)
+
+
 def loads(text: str, where: str = "the plan") -> Plan:
     """The plan of JSON text; PlanError when it is not one that this version reads."""
     try:
-        data = json.loads(text)
-    except ValueError:
+        data = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
         raise PlanError(f"{where} is not valid JSON") from None
     if not isinstance(data, dict) or "hedgerow_plan" not in data:
         raise PlanError(
@@ -76,7 +81,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
         raise PlanError(f"{where} is damaged: {error}") from None
     except PlanError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
 
 

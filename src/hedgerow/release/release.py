@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..classes import disclosure, sizes
 from ..classes.disclosure import Disclosed
+from ..errors import PromiseError
 from ..files import write_private
 from ..guarantees import Check
 from ..methods.base import Method
@@ -44,6 +46,20 @@ class Measured(Protocol):
 
 Bound = Callable[["Release"], Check]
 """A check that is measured on the released table with its original."""
+
+
+def _same_rows(a: pa.Table, b: pa.Table) -> bool:
+    """Whether two tables hold the same values in the same places; NaN is missing."""
+    if a.column_names != b.column_names or a.num_rows != b.num_rows:
+        return False
+    for x, y in zip(a.columns, b.columns, strict=True):
+        if not x.equals(y):
+            if not (pa.types.is_floating(x.type) and x.type == y.type):
+                return False
+            x, y = (pc.if_else(pc.is_nan(c), None, c) for c in (x, y))
+            if not x.equals(y):
+                return False
+    return True
 
 
 class Release:
@@ -77,6 +93,7 @@ class Release:
         self.original = original
         self.pseudonyms = pseudonyms
         self.released = read(table)
+        self._made = table, self.released.arrow
         self.bounds = bounds
         self._rows = rows
         self._found = Verified([])
@@ -95,7 +112,21 @@ class Release:
         """For every row of `table` the row of the input that it came from; shape (n_rows,).
 
         Private: it says who stands where.
+
+        Raises
+        ------
+        PromiseError
+            `table` is no longer as `protect` made it, so nobody knows any more.
         """
+        made, arrow = self._made
+        if self.table is not made or not isinstance(made, pa.Table):
+            if not _same_rows(read(self.table).arrow, arrow):
+                raise PromiseError(
+                    "the released table was changed or put in another order since it was made, so "
+                    "which row came from whom is no longer known",
+                    hint="keep `release.table` as it was made; a table in another order can be "
+                    "audited by itself with a key column",
+                )
         if self._rows is None:  # the order of the input was kept
             return np.arange(self.original.n_rows, dtype=np.int64)
         return self._rows
