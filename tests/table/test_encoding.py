@@ -320,3 +320,14 @@ def test_quantiles_of_billions_of_records_come_from_counts():
     assert cut.n_bins == 1_000
     assert cut.lo.tolist() == list(range(0, 4_000, 4))
     assert cut.hi.tolist() == list(range(3, 4_000, 4))
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 65_535, 65_536, 65_537])
+def test_as_many_categories_as_a_type_has_codes(n: int) -> None:
+    names = [f"c{i:06d}" for i in range(n)]
+    column = read(pa.table({"x": names})).column("x")
+    assert column.n_values == n
+    assert column.codes.tolist() == list(range(n))
+    gone = read(pa.table({"x": [*names, None]})).column("x")
+    assert gone.codes.tolist() == list(range(n + 1))
+    assert gone.has_missing

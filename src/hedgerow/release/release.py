@@ -119,14 +119,14 @@ class Release:
             `table` is no longer as `protect` made it, so nobody knows any more.
         """
         made, arrow = self._made
-        if self.table is not made or not isinstance(made, pa.Table):
-            if not _same_rows(read(self.table).arrow, arrow):
-                raise PromiseError(
-                    "the released table was changed or put in another order since it was made, so "
-                    "which row came from whom is no longer known",
-                    hint="keep `release.table` as it was made; a table in another order can be "
-                    "audited by itself with a key column",
-                )
+        kept = self.table is made and isinstance(made, pa.Table)  # which nobody can change
+        if not kept and not _same_rows(read(self.table).arrow, arrow):
+            raise PromiseError(
+                "the released table was changed or put in another order since it was made, so "
+                "which row came from whom is no longer known",
+                hint="keep `release.table` as it was made; a table in another order can be "
+                "audited by itself with a key column",
+            )
         if self._rows is None:  # the order of the input was kept
             return np.arange(self.original.n_rows, dtype=np.int64)
         return self._rows

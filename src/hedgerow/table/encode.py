@@ -350,7 +350,9 @@ def _encode_categories(
         ranks = [place.get(text, len(place)) for text in names]
         order = order[np.argsort(ranks, kind="stable")]
     missing = bool(counts[0])
-    lut = np.full(len(unique) + 1, len(order), dtype=smallest(len(order) + missing))
+    # the missing code has room in the type only where a value is missing
+    gone = len(order) if missing else 0
+    lut = np.full(len(unique) + 1, gone, dtype=smallest(len(order) + missing))
     lut[order] = np.arange(len(order))
     return Column(
         name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing
