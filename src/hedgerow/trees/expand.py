@@ -173,11 +173,11 @@ def _write_split(node, top, size, branch, columns, space):  # type: ignore[no-un
 
 @kernel
 def expand(  # type: ignore[no-untyped-def]
-    views, columns, bundles, stride, t, f, tally, space, branch, max_depth, keep, big
+    views, columns, bundles, stride, t, f, tally, space, branch, max_depth, keep, big, budget
 ):
     """Grow a branch; nodes of at most `keep` rows are left open.
 
-    Returns when it is done, when the branch needs more room, or after a slice of work.
+    Returns when it is done, when the branch needs more room, or when it has counted `budget` codes.
     """
     views, columns, bundles, t = borrowed(views), borrowed(columns), borrowed(bundles), borrowed(t)
     f, tally, space, branch = borrowed(f), borrowed(tally), borrowed(space), borrowed(branch)
@@ -186,7 +186,7 @@ def expand(  # type: ignore[no-untyped-def]
     p, size = columns.shape[0], stats.shape[1]
     room = branch.codes.shape[0] - space.subset.shape[0]
     while state[OPEN_NODES] > 0:
-        if state[NODES] + 2 > nodes.shape[0] or state[CODES] > room or state[SPENT] > SLICE:
+        if state[NODES] + 2 > nodes.shape[0] or state[CODES] > room or state[SPENT] > budget:
             return
         top = state[OPEN_NODES] - 1
         state[OPEN_NODES] = top

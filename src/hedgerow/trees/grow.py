@@ -27,6 +27,7 @@ from .expand import (
     OPEN_NODES,
     PARENT,
     RIGHT,
+    SLICE,
     SPENT,
     START,
     SUBSET_AT,
@@ -124,6 +125,7 @@ class _Grower:
                 self.max_depth,
                 keep,
                 big,
+                SLICE,
             )
             grown.state[SPENT] = 0
             grown = grown.wider(len(space.subset))

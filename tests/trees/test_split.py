@@ -1,0 +1,140 @@
+"""Choosing a split from histograms that somebody else counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.trees.grow import grow
+from hedgerow.trees.split import LEAF, Split, choose_split
+from hedgerow.trees.statistics import ENTROPY, StatisticsLayout, Terms
+
+from .tables import Given, Sensitive, predictors, responses
+from .test_grow import left_codes, rules
+
+
+def vectors(made: Sensitive, layout: StatisticsLayout) -> Any:
+    """What every row adds to the statistics vector, by plain numpy; shape (n, size)."""
+    n = len(made.columns[0].codes)
+    added = np.zeros((n, layout.size), np.int64)
+    added[:, 0] = 1
+    z, classes = made.z.astype(np.int64), made.classes
+    for j in range(z.shape[1]):
+        added[:, layout.sums + j] = z[:, j]
+        if layout.squares >= 0:
+            added[:, layout.squares + j] = (z[:, j] * z[:, j]) >> layout.shift
+    for j in range(classes.shape[1]):
+        added[np.arange(n), layout.starts[j] + classes[:, j]] = 1
+    return added
+
+
+def counted(given: Given, rows: Any, added: Any) -> list[Any]:
+    """The histogram of every column over some rows."""
+    made = []
+    for c, n_codes in enumerate(given.n_codes):
+        hist = np.zeros((n_codes + 1, added.shape[1]), np.int64)
+        np.add.at(hist, given.codes[rows, c], added[rows])
+        made.append(hist)
+    return made
+
+
+@pytest.mark.parametrize("kinds", ["n", "nn", "nnn", "nc", "cc"])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("cap", [1.0, 0.4371])
+def test_the_same_choice_as_the_grower_at_every_node(kinds: str, missing: bool, cap: float) -> None:
+    rng = np.random.default_rng([len(kinds), missing, ord(kinds[-1])])
+    given = predictors(rng, 1_500, "oowcO", n_codes=5, missing=missing)
+    made = responses(rng, given, kinds, missing=missing)
+    asked = rules(made, min_leaf=12, cap=cap)
+    layout = StatisticsLayout.of(made.responses, squares=cap < 1)
+    grown = grow(made.rows(given), made.responses, layout, asked)
+    assert grown.n_nodes > (20 if cap == 1 else 2)
+    added, terms = vectors(made, layout), Terms.of(asked, layout, 1_500)
+    for i in range(grown.n_nodes):
+        rows = grown.rows[grown.start[i] : grown.end[i]]
+        hist = counted(given, rows, added)
+        found = choose_split(hist, grown.stats[i], given.predictors, layout, terms)
+        if grown.column[i] == LEAF:
+            assert found is None
+            continue
+        assert found is not None
+        assert found.column == grown.column[i]
+        assert found.left.tolist() == grown.stats[i + 1].tolist()
+        if given.ordered[found.column]:
+            assert (found.last_left, found.first_right, found.missing_left) == (
+                grown.last_left[i],
+                grown.first_right[i],
+                grown.missing_left[i],
+            )
+        else:
+            assert set(found.left_codes) == left_codes(grown, given, i)
+
+
+@pytest.mark.parametrize("columns", ["oc", "w", "ow"])
+@pytest.mark.parametrize("gain", ["squares", "entropy"])
+def test_persons_and_divisor_are_asked_of_the_layout(columns: str, gain: str) -> None:
+    """Every row counted as half a person and as weight 1: as if groups needed twice the rows."""
+    rng = np.random.default_rng(3)
+    given = predictors(rng, 300, columns, n_codes=5, missing=True)
+    made = responses(rng, given, "nnc" if gain == "squares" else "c")
+    kind = {} if gain == "squares" else {"gain": ENTROPY}
+    shared = StatisticsLayout.of(made.responses, **kind)
+    apart = StatisticsLayout.of(made.responses, own=("persons", "divisor"), **kind)
+    assert {apart.persons, apart.divisor, apart.sums} == {1, 2, 3}
+    rows = np.arange(300)
+
+    def chosen(layout: StatisticsLayout, min_leaf: int, persons: int = 1) -> Split | None:
+        added = vectors(made, layout)
+        if layout.persons:
+            added[:, layout.persons] = layout.person // persons
+            added[:, layout.divisor] = 1
+            added[:, 0] = 1_000_000  # nobody may take the records for either of them
+        terms = Terms.of(rules(made, min_leaf=min_leaf, cap=0.6, **kind), layout, 300)
+        hist = counted(given, rows, added)
+        return choose_split(hist, added.sum(axis=0), given.predictors, layout, terms)
+
+    one, two = chosen(shared, 60), chosen(apart, 30, persons=2)
+    assert one is not None
+    assert two is not None
+    assert replace(two, left=one.left) == replace(one, left=one.left)
+    assert two.left[3:].tolist() == one.left[1:].tolist()
+    assert one.left[0] >= 60
+
+
+def test_histograms_of_billions_of_records_choose_the_same_split() -> None:
+    """Only the counts grow: a cluster's histograms past 4 billion records."""
+    rng = np.random.default_rng(8)
+    given = predictors(rng, 400, "oc", n_codes=6)
+    made = responses(rng, given, "n")
+    layout = StatisticsLayout.of(made.responses, squares=False)
+    added = vectors(made, layout)
+    hist = counted(given, np.arange(400), added)
+    total = added.sum(axis=0)
+    many = 15_000_000
+    small = choose_split(hist, total, given.predictors, layout, Terms.of(rules(made), layout, 400))
+    terms = Terms.of(rules(made, min_leaf=4 * many), layout, 400 * many)
+    large = choose_split([h * many for h in hist], total * many, given.predictors, layout, terms)
+    assert small is not None
+    assert large is not None
+    assert (large.column, large.last_left, large.left_codes) == (
+        small.column,
+        small.last_left,
+        small.left_codes,
+    )
+    assert int(total[0]) * many == 6_000_000_000
+    assert large.left.tolist() == [int(v) * many for v in small.left]
+    assert large.gain == pytest.approx(small.gain * many, rel=1e-12)
+
+
+def test_nothing_to_choose_from_is_a_leaf() -> None:
+    rng = np.random.default_rng(1)
+    given = predictors(rng, 40, "oc", n_codes=1)
+    made = responses(rng, given, "n")
+    layout = StatisticsLayout.of(made.responses, squares=False)
+    added = vectors(made, layout)
+    hist = counted(given, np.arange(40), added)
+    terms = Terms.of(rules(made, min_leaf=2), layout, 40)
+    assert choose_split(hist, added.sum(axis=0), given.predictors, layout, terms) is None
