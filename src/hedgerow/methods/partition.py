@@ -257,6 +257,7 @@ def conditions(
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
     subsets: dict[tuple[str | None, ...], int] = {}
+    codes = grown.subset_codes.tolist()
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
         if column.is_number:
@@ -265,13 +266,20 @@ def conditions(
             threshold[here] = np.where((a < middle) & (middle <= b), middle, b)
             continue
         names = [*column.values, None]
-        for node in map(int, here):
-            if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
-                chosen = tuple(names[: grown.last_left[node] + 1])
-                chosen += (None,) if grown.missing_left[node] else ()
-            else:
-                chosen = tuple(names[c] for c in grown.subset(node))
-            subset[node] = subsets.setdefault(chosen, len(subsets))
+        ends = grown.last_left[here].tolist()
+        if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
+            absent = grown.missing_left[here].tolist()
+            left = [
+                (*names[: end + 1], None) if gap else tuple(names[: end + 1])
+                for end, gap in zip(ends, absent, strict=True)
+            ]
+        else:
+            begins = grown.subset_at[here].tolist()
+            left = [
+                tuple([names[c] for c in codes[begin : begin + end]])
+                for begin, end in zip(begins, ends, strict=True)
+            ]
+        subset[here] = [subsets.setdefault(chosen, len(subsets)) for chosen in left]
     return threshold, subset, list(subsets)
 
 
