@@ -6,47 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_C0, _C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
-_C2, _C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
-_13, _16, _17, _21, _32 = np.uint64(13), np.uint64(16), np.uint64(17), np.uint64(21), np.uint64(32)
-_64, _8, _11, _56 = np.uint64(64), np.uint64(8), np.uint64(11), np.uint64(56)
-_FF = np.uint64(0xFF)
+from .siphash import C0, C1, C2, C3, block, finish
 
-
-@njit(cache=True, nogil=True, inline="always")
-def _rotate(x, b):  # type: ignore[no-untyped-def]
-    return (x << b) | (x >> (_64 - b))
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _round(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
-    v0 += v1
-    v1 = _rotate(v1, _13) ^ v0
-    v0 = _rotate(v0, _32)
-    v2 += v3
-    v3 = _rotate(v3, _16) ^ v2
-    v0 += v3
-    v3 = _rotate(v3, _21) ^ v0
-    v2 += v1
-    v1 = _rotate(v1, _17) ^ v2
-    v2 = _rotate(v2, _32)
-    return v0, v1, v2, v3
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
-    v3 ^= m
-    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-    v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-    return v0 ^ m, v1, v2, v3
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
-    v2 ^= _FF
-    for _ in range(4):
-        v0, v1, v2, v3 = _round(v0, v1, v2, v3)
-    return v0 ^ v1 ^ v2 ^ v3
+_8, _11, _56, _FF = np.uint64(8), np.uint64(11), np.uint64(56), np.uint64(0xFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -58,10 +20,10 @@ def unit_interval(word):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
     """SipHash-2-4 of one 64-bit word: the i-th of a keyed sequence."""
-    v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
-    v0, v1, v2, v3 = _block(v0, v1, v2, v3, i)
-    v0, v1, v2, v3 = _block(v0, v1, v2, v3, _8 << _56)
-    return _finish(v0, v1, v2, v3)
+    v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
+    v0, v1, v2, v3 = block(v0, v1, v2, v3, i)
+    v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
+    return finish(v0, v1, v2, v3)
 
 
 @njit(cache=True, nogil=True)
@@ -80,19 +42,19 @@ def siphash_bytes(data, offsets, k0, k1):  # type: ignore[no-untyped-def]
     out = np.empty(n, np.uint64)
     for i in range(n):
         start, end = offsets[i], offsets[i + 1]
-        v0, v1, v2, v3 = k0 ^ _C0, k1 ^ _C1, k0 ^ _C2, k1 ^ _C3
+        v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
         at = start
         while at + 8 <= end:
             m = np.uint64(0)
             for j in range(8):
                 m |= np.uint64(data[at + j]) << np.uint64(8 * j)
-            v0, v1, v2, v3 = _block(v0, v1, v2, v3, m)
+            v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
             at += 8
         m = (np.uint64(end - start) & _FF) << _56
         for j in range(end - at):
             m |= np.uint64(data[at + j]) << np.uint64(8 * j)
-        v0, v1, v2, v3 = _block(v0, v1, v2, v3, m)
-        out[i] = _finish(v0, v1, v2, v3)
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
+        out[i] = finish(v0, v1, v2, v3)
     return out
 
 
