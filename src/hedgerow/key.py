@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import secrets
 import stat
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from .errors import InputError, OutputError, ParameterError
 
@@ -17,7 +18,91 @@ _LEAST = 16
 _HEAD = "hedgerow-key-1 "
 
 
-class Key:
+class Secret:
+    """Bytes that nobody sees: hidden in text, and never in a pickle.
+
+    Parameters
+    ----------
+    secret : bytes
+        At least 16 of them.
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) < _LEAST:
+            raise ParameterError(
+                f"the pseudonym key has {len(secret)} bytes; at least {_LEAST} are needed",
+                hint="make one with: head -c 32 /dev/urandom > key.bin",
+            )
+        self._secret = secret
+
+    @classmethod
+    def of(cls, given: Any) -> Secret | None:
+        """The secret of pseudonyms: bytes, or a file that holds them; None stays None.
+
+        Raises
+        ------
+        ParameterError
+            It is neither, too short, or cannot be read.
+        """
+        if given is None or isinstance(given, Secret):
+            return given
+        if isinstance(given, bytes):
+            return Secret(given)
+        if not isinstance(given, (str, Path)):
+            raise ParameterError(
+                f"pseudonym_key is a {type(given).__name__}, not bytes or the path of a file",
+                hint="make one with: head -c 32 /dev/urandom > key.bin",
+            )
+        try:
+            return Secret(Path(given).read_bytes())
+        except OSError as error:
+            raise ParameterError(f"cannot read the key file {given}: {error.strerror}") from None
+
+    def hmac(self, message: bytes) -> bytes:
+        """HMAC-SHA256 of a message."""
+        self._check_kept()
+        return hmac.digest(self._secret, message, "sha256")
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether this is what a pickle brings back in place of a key."""
+        return not self._secret
+
+    def _check_kept(self) -> None:
+        if self.forgotten:
+            raise InputError(
+                "this key was not stored when its method was pickled",
+                hint="give it again: set_params(key=...)",
+            )
+
+    @classmethod
+    def _forgotten(cls) -> Self:
+        made = object.__new__(cls)
+        made._secret = b""
+        return made
+
+    def __reduce__(self) -> Any:
+        return type(self)._forgotten, ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'forgotten' if self.forgotten else 'hidden'})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Secret) and secrets.compare_digest(self._secret, other._secret)
+
+    def __hash__(self) -> int:
+        return hash(self._secret)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+class Key(Secret):
     """A secret from which draws and pseudonyms are derived.
 
     The key never enters a plan, a log, a report or a pickle, and its text form hides it.
@@ -36,7 +121,7 @@ class Key:
     Key(hidden)
     """
 
-    __slots__ = ("_secret",)
+    __slots__ = ()
 
     def __init__(self, secret: bytes) -> None:
         if not isinstance(secret, bytes) or len(secret) != _SIZE:
@@ -138,39 +223,6 @@ class Key:
         """A key of its own for one release: it tells nothing of this one or of others."""
         return Key(self._digest(to, _SIZE))
 
-    @property
-    def forgotten(self) -> bool:
-        """Whether this is what a pickle brings back in place of a key."""
-        return not self._secret
-
     def _digest(self, purpose: str, size: int) -> bytes:
-        if self.forgotten:
-            raise InputError(
-                "this key was not stored when its method was pickled",
-                hint="give it again: set_params(key=...)",
-            )
+        self._check_kept()
         return hashlib.blake2b(purpose.encode(), key=self._secret, digest_size=size).digest()
-
-    @classmethod
-    def _forgotten(cls) -> Key:
-        made = object.__new__(cls)
-        made._secret = b""
-        return made
-
-    def __reduce__(self) -> Any:
-        return Key._forgotten, ()
-
-    def __repr__(self) -> str:
-        return "Key(forgotten)" if self.forgotten else "Key(hidden)"
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Key) and secrets.compare_digest(self._secret, other._secret)
-
-    def __hash__(self) -> int:
-        return hash(self._secret)
-
-    def __copy__(self) -> Key:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Key:
-        return self

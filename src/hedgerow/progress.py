@@ -1,9 +1,16 @@
-"""How long work tells where it is, and how it is stopped."""
+"""How long work tells where it is and what it warns of, and how it is stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import Protocol, TypeVar
+
+I = TypeVar("I")
+T = TypeVar("T")
 
 Progress = Callable[[str, float | None], None]
 """Called with what is being done and the share that is done (None where nobody knows).
@@ -26,3 +33,47 @@ def telling(progress: Progress | None) -> Tell:
             progress(step, fraction)
 
     return tell
+
+
+_HEARD: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
+
+
+def caution(text: str) -> None:
+    """Warn whoever collects cautions here; where nobody does, as a Python warning."""
+    heard = _HEARD.get()
+    if heard is not None:
+        heard.append(text)
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _own(frame.f_globals):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level)
+
+
+def _own(names: dict[str, object]) -> bool:
+    return str(names.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
+
+
+@contextmanager
+def cautions() -> Iterator[list[str]]:
+    """Collect what this thread's work warns of, apart from what happens beside it.
+
+    Examples
+    --------
+    >>> with cautions() as heard:
+    ...     caution("few records")
+    >>> heard
+    ['few records']
+    """
+    heard: list[str] = []
+    token = _HEARD.set(heard)
+    try:
+        yield heard
+    finally:
+        _HEARD.reset(token)
+
+
+def carried(work: Callable[[I], T]) -> Callable[[I], T]:
+    """The work for other threads: what it warns of reaches whoever collects it here."""
+    context = copy_context()
+    return lambda item: context.copy().run(work, item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -394,6 +395,20 @@ def test_pseudonyms_stand_for_one_person_each() -> None:
         release.table = replaced(whole, "name", change)
         with pytest.raises(PromiseError, match=r"pseudonyms: .*not replaced one by one: name"):
             release.verify()
+
+
+def test_pseudonyms_swapped_between_two_people_are_seen(tmp_path: Path) -> None:
+    release = protected("ranges", pseudonym_key=b"0123456789abcdef")
+    whole = release.table
+    release.table = replaced(whole, "name", swap)
+    with pytest.raises(PromiseError, match="whole rows"):
+        release.verify()
+    release.table = replaced(whole, "name", lambda cells: [cell[::-1] for cell in cells])
+    with pytest.raises(PromiseError, match="plan does not make: name"):
+        release.verify()
+    release.table = whole
+    release.write(tmp_path / "out")
+    assert b"0123456789abcdef" not in pickle.dumps(release._secret)
 
 
 def test_two_spellings_of_one_value_are_two_texts_to_a_reader(

@@ -131,6 +131,75 @@ def test_another_thread_can_cancel(session: hr.Session) -> None:
     assert session.protect().checks
 
 
+def test_a_cancelled_step_always_ends(session: hr.Session) -> None:
+    session.cancel()  # before the step began
+    with pytest.raises(Cancelled):
+        session.protect()
+    session.protect()
+    told: list[str] = []
+    session.measure(progress=lambda step, share: told.append(step))
+    last = told[-1]
+    seen = [0]
+
+    def at_the_last_call(step: str, share: float | None) -> None:
+        seen[0] += 1
+        if seen[0] == len(told):
+            assert step == last
+            session.cancel()
+
+    session.protect()
+    with pytest.raises(Cancelled):
+        session.measure(progress=at_the_last_call)
+    assert session.done == ("open", "choose", "protect")
+
+    def at_every_call(step: str, share: float | None) -> None:
+        if step == "reading back":
+            session.cancel()
+
+    with pytest.raises(Cancelled):
+        session.write("release", progress=at_every_call)
+    assert not Path("release").exists()
+    assert session.write("release").exists()
+
+
+def test_sessions_in_two_threads_keep_their_own_cautions(here: Path) -> None:
+    quiet, loud, alone = (hr.Session("people.csv") for _ in range(3))
+    quiet.choose(ROLES.replace(quasi=["education"]), hr.MART(k=10))
+    roles = hr.Schema(quasi=["sex", "job"], sensitive=["smoker"])
+    for session in (loud, alone):
+        session.choose(roles, hr.RandomizedResponse(l=1.2, random_state=1))
+    alone.protect()
+    assert alone.cautions
+    inside, done = threading.Event(), threading.Event()
+
+    def hold(step: str, share: float | None) -> None:
+        inside.set()
+        done.wait(60)
+
+    thread = threading.Thread(target=lambda: quiet.protect(progress=hold))
+
+    def after_the_other(step: str, share: float | None) -> None:
+        done.set()  # the other one began before, and ends while this one is at work
+        thread.join(60)
+
+    thread.start()
+    assert inside.wait(60)
+    loud.protect(progress=after_the_other)
+    assert quiet.cautions == []
+    assert loud.cautions == alone.cautions
+
+
+def test_a_pseudonym_key_that_is_too_short_is_refused_when_it_is_chosen(
+    session: hr.Session,
+) -> None:
+    Path("short.bin").write_bytes(b"15 bytes, sadly")
+    for key in (b"short", "short.bin"):
+        with pytest.raises(ParameterError, match="at least 16 are needed"):
+            session.choose(ROLES, hr.MART(), pseudonym_key=key)
+    with pytest.raises(ParameterError, match="pseudonym_key is a int"):
+        session.choose(ROLES, hr.MART(), pseudonym_key=5)
+
+
 def test_warnings_of_a_step_are_kept_and_not_printed(here: Path) -> None:
     session = hr.Session("people.csv")
     roles = hr.Schema(quasi=["sex", "job"], sensitive=["smoker"])

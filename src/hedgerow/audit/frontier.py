@@ -15,7 +15,7 @@ from ..classes.disclosure import Disclosed, of_column
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import SLACK
 from ..methods.masking import fingerprint
-from ..progress import Progress, telling
+from ..progress import Progress, carried, telling
 from ..schema import Schema
 from ..table import Table, read
 from .inference import infer, refitting
@@ -157,7 +157,7 @@ def frontier(
         return made
 
     with ThreadPoolExecutor(threads) as pool:
-        results = list(pool.map(one, settings))
+        results = list(pool.map(carried(one), settings))
     points = [
         Point(name, parameters, **figures, disclosure=figures[disclosure])
         for (name, parameters), figures in zip(settings, results, strict=True)

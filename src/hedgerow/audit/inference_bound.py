@@ -75,7 +75,7 @@ def protect_within(
     method: Any,
     max_inference: float,
     *,
-    pseudonym_key: bytes | None = None,
+    pseudonym_key: Any = None,
     progress: Progress | None = None,
 ) -> Release:
     """The first release on the method's ladder that the bound holds for.

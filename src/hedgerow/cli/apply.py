@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import ParameterError
+from ..progress import cautions
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, command, merged
@@ -64,13 +64,11 @@ def apply(
     )
     made = Plan.load(plan)
     key = Key.file(options["key_file"]) if options.get("key_file") else None
-    with working("recoding"), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with working("recoding"), cautions() as heard:
         people = read(source)
         applied = apply_plan(made, people, key)
-    for caution in caught:
-        if issubclass(caution.category, UserWarning):
-            warn(str(caution.message))
+    for text in heard:
+        warn(text)
     part = out.with_name(f".{out.stem}.part{out.suffix}")
     try:
         write_table(applied.table, part, like=people, escape=options.get("escape", True))

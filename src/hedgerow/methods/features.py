@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError, PlanError
+from ..progress import caution
 from ..table import Table, read
 
 _SHOWN = 5
@@ -94,12 +94,10 @@ class Features:
             )
         if self.named == named:
             return self
-        warnings.warn(
+        caution(
             f"X does not have valid feature names, but {method} was fitted with feature names"
             if named
-            else f"X has feature names, but {method} was fitted without feature names",
-            UserWarning,
-            stacklevel=3,
+            else f"X has feature names, but {method} was fitted without feature names"
         )
         if not self.named:
             return replace(self, names=names)

@@ -6,7 +6,6 @@ Nin, Pont-Tuset, Medrano-Gracia, Larriba-Pey & Muntés-Mulero (2007),
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from ..engines.rows import normal, sequence
 from ..errors import ParameterError
 from ..key import Key
+from ..progress import caution
 from ..schema import Schema
 from ..table import Table
 from .checks import check_clip
@@ -207,16 +207,12 @@ class LiROP(PoROP):
 
 def _warn(facts: dict[str, Any]) -> None:
     if facts["share_unchanged"] > UNCHANGED:
-        warnings.warn(
+        caution(
             f"{facts['share_unchanged']:.1%} of the cells are released unchanged: the values are "
-            "constant, heavily tied or rounded; choose larger blocks",
-            UserWarning,
-            stacklevel=2,
+            "constant, heavily tied or rounded; choose larger blocks"
         )
     if 0 < facts["remainder"] < SHORT * facts["block_size"]:
-        warnings.warn(
+        caution(
             f"the last block holds only {facts['remainder']} of {facts['block_size']} values, which "
-            "the score is sensitive to; choose a block size that leaves none or more",
-            UserWarning,
-            stacklevel=2,
+            "the score is sensitive to; choose a block size that leaves none or more"
         )

@@ -16,6 +16,7 @@ from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import Check
 from ..key import Key
 from ..plan import Plan, PlanColumn, Randomize, Randomized
+from ..progress import caution
 from ..schema import Schema
 from ..table import Table
 from .base import Files, Method, plan_columns
@@ -28,7 +29,6 @@ from .response.request import (
     exempted,
     halfway,
     negations,
-    warn,
     with_caps,
 )
 from .response.risk import Bound, Risk
@@ -261,7 +261,8 @@ class RandomizedResponse(Method):
         ruling = paper if self.bound == "paper" else success
         self.unprotected_ = _share_above(risk.setting, ruling, quasi, sensitive)
         self.cautions_ = cautions(risk, quasi, sensitive, t, cap)
-        warn(self.cautions_)
+        for text in self.cautions_:
+            caution(text)
 
     def _check(self, schema: Schema) -> None:
         l = self.l

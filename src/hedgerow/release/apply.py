@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..engines import transform
 from ..errors import PlanError
 from ..key import Key
 from ..plan import Plan
+from ..progress import caution
 from ..table import Table, read
 
 
@@ -64,15 +64,12 @@ def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
     strangers = [name for name in table.names if name not in known]
     dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]
     if made.outside:
-        warnings.warn(
+        caution(
             f"{made.outside:,} cells fall outside the plan's cells; the plan promises "
-            "nothing about them",
-            stacklevel=2,
+            "nothing about them"
         )
     if strangers:
-        warnings.warn(
-            f"left out columns that the plan does not know: {', '.join(strangers)}", stacklevel=2
-        )
+        caution(f"left out columns that the plan does not know: {', '.join(strangers)}")
     return Applied(
         table.restore(made.columns, drop=dropped), made.outside, table.n_rows, tuple(dropped)
     )

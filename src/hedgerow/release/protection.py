@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
 from ..progress import Progress, telling
@@ -19,7 +21,7 @@ def protect(
     schema: Schema,
     method: Any,
     *,
-    pseudonym_key: bytes | None = None,
+    pseudonym_key: bytes | str | Path | Secret | None = None,
     max_inference: float | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -33,9 +35,9 @@ def protect(
         The roles of the columns; at least one quasi-identifier.
     method : Method
         An unfitted method such as ``MART(k=10)``; it is cloned, not changed.
-    pseudonym_key : bytes, optional
+    pseudonym_key : bytes or path, optional
         Replace the identifiers by pseudonyms under this secret key (at least 16
-        bytes) instead of leaving them out. Pseudonyms link the records of one
+        bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
         person, within this release and with others under the same key.
     max_inference : float, in (0, 1), optional
         Accept a release only where the best of four named learners (`hedgerow.inference`),
@@ -74,7 +76,7 @@ def protect(
         return protect_within(
             people, schema, method, max_inference, pseudonym_key=pseudonym_key, progress=progress
         )
-    step = telling(progress)
+    step, secret = telling(progress), Secret.of(pseudonym_key)
     step("reading")
     table = read(people)
     schema.check(table.names)
@@ -89,10 +91,9 @@ def protect(
     step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)
-    kept: tuple[str, ...] = ()
-    if pseudonym_key is not None:
-        kept = tuple(schema.identifiers)
-        replaced |= {name: pseudonyms(table, name, pseudonym_key) for name in kept}
+    kept = tuple(schema.identifiers) if secret is not None else ()
+    if secret is not None:
+        replaced |= {name: pseudonyms(table, name, secret) for name in kept}
     dropped = [name for name in schema.identifiers if name not in kept]
     release = Release(
         plan=plan,
@@ -101,6 +102,7 @@ def protect(
         original=table,
         table=table.restore(replaced, drop=dropped),
         pseudonyms=kept,
+        secret=secret,
     )
     step("verifying")
     release.verify(progress)

@@ -18,6 +18,7 @@ from ..classes.disclosure import Disclosed
 from ..errors import PromiseError
 from ..files import write_private
 from ..guarantees import Check
+from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
 from ..plan.codec import dumps
@@ -83,6 +84,7 @@ class Release:
         original: Table,
         table: Any,
         pseudonyms: tuple[str, ...] = (),
+        secret: Secret | None = None,
         rows: IntArray | None = None,
         bounds: tuple[Bound, ...] = (),
     ) -> None:
@@ -92,6 +94,7 @@ class Release:
         self.method = method
         self.original = original
         self.pseudonyms = pseudonyms
+        self._secret = secret
         self.released = read(table)
         self._made = table, self.released.arrow
         self.bounds = bounds
@@ -151,12 +154,13 @@ class Release:
         """
         self.released = read(self.table)
         self.released.share(self.original)
-        self._summary = None
+        self._summary, self._verified = None, None
         self._found = verify(
             self.plan,
             self.original,
             self.released,
             pseudonyms=self.pseudonyms,
+            secret=self._secret,
             rows=self._rows,
             tell=telling(progress),
         )

@@ -24,7 +24,7 @@ from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
 from ..table import Table
 from ..table.rowhash import RowHasher, RowSums, value_class
-from .plain import Made, plainly
+from .plain import Recipe, plainly
 from .plain.recipe import taken
 
 WINDOW = 1 << 16
@@ -87,6 +87,7 @@ def compare(
     relations: Mapping[str, str],
     rows: NDArray[np.int64] | None,
     tell: Tell,
+    more: Sequence[Recipe] = (),
 ) -> tuple[ExpectedRows, list[Check]]:
     """Hold a released table against its original and what was done to it.
 
@@ -103,11 +104,15 @@ def compare(
         The original row behind each released one; None where their order is the same.
     tell : callable
         Told how far it is.
+    more : sequence of Recipe
+        What makes other columns than the recoded ones.
     """
-    recipe = plainly(recoding, original)
+    main = plainly(recoding, original)
+    recipes = [*([main] if main else []), *more]
+    recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
     classes = {
-        name: recipe.classes[name]
-        if recipe and name in recipe.classes
+        name: recoded[name]
+        if name in recoded
         else value_class((released if relation == RANDOM else original).arrow.column(name).type)
         for name, relation in relations.items()
     }
@@ -116,19 +121,23 @@ def compare(
 
     def work(part: slice) -> tuple[RowSums, RowSums, Mapping[str, int]]:
         mine = part if rows is None else rows[part]
-        made = recipe.recode(mine) if recipe else Made({}, {})
+        made, outside = dict[str, pa.Array](), dict[str, int]()
+        for recipe in recipes:
+            part_made = recipe.recode(mine)
+            made |= part_made.columns
+            outside |= part_made.uncovered
         before, after = [], []
         for name, relation in relations.items():
             cells = taken(released.arrow.column(name), part)
             after.append(cells)
             if relation == RANDOM:
                 before.append(cells)
-            elif name in made.columns:
-                before.append(made.columns[name])
+            elif name in made:
+                before.append(made[name])
             else:
                 old = taken(original.arrow.column(name), mine)
                 before.append(_emptied(old, cells) if relation == LEFT_OUT else old)
-        return (*hasher.add_both(before, after), made.uncovered)
+        return (*hasher.add_both(before, after), outside)
 
     wanted = found = hasher.zero()
     uncovered: Counter[str] = Counter()

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from ..classes import Classes, group
 from ..errors import PromiseError, SchemaError
 from ..guarantees import Check, from_promise
+from ..key import Secret
 from ..plan import Plan, PlanColumn
-from ..plan.records import RANDOM, UNCHANGED
+from ..plan.records import MAPPED, UNCHANGED
 from ..progress import Tell, telling
 from ..table import Column, Table
 from ..table.memory import filled
 from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
+from .plain.keyed import PseudonymRecipe
 from .rows import ExpectedRows, compare, none
 
 
@@ -48,6 +50,7 @@ def verify(
     released: Table,
     *,
     pseudonyms: Iterable[str] = (),
+    secret: Secret | None = None,
     rows: NDArray[np.int64] | None = None,
     tell: Tell | None = None,
 ) -> Verified:
@@ -61,6 +64,8 @@ def verify(
         Before and after.
     pseudonyms : iterable of str
         Identifiers that were replaced instead of left out.
+    secret : Secret, optional
+        Of the pseudonyms.
     rows : int64 array of shape (n_rows,), optional
         The row of the original behind each released one; by default the same.
     tell : callable, optional
@@ -80,9 +85,14 @@ def verify(
     relations = dict.fromkeys(kept, UNCHANGED) | {
         name: relation for name, relation in plan.recoding.relations().items() if name in kept
     }
-    relations |= {name: RANDOM for name in kept if name in replaced}
+    relations |= {name: MAPPED for name in kept if name in replaced}
+    keyed = [
+        PseudonymRecipe(column, original, secret)
+        for column in plan.columns
+        if column.name in replaced and secret is not None
+    ]
     expected, found = compare(
-        plan.recoding, original, released, relations, rows, tell or telling(None)
+        plan.recoding, original, released, relations, rows, tell or telling(None), keyed
     )
     checks += found
     if replaced:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, ParameterError
-from ..progress import Progress
+from ..key import Secret
+from ..progress import Progress, cautions
 from ..schema import Schema
 from ..table import Table, read
 from . import repeat
@@ -56,16 +56,9 @@ class Choice:
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     max_inference: float | None = None
 
-    def secret(self) -> bytes | None:
+    def secret(self) -> Secret | None:
         """The pseudonyms' key itself."""
-        if self.pseudonym_key is None or isinstance(self.pseudonym_key, bytes):
-            return self.pseudonym_key
-        try:
-            return Path(self.pseudonym_key).read_bytes()
-        except OSError as error:
-            raise ParameterError(
-                f"cannot read the key file {self.pseudonym_key}: {error.strerror}"
-            ) from None
+        return Secret.of(self.pseudonym_key)
 
 
 @dataclass(frozen=True)
@@ -169,25 +162,34 @@ class Session:
         return result
 
     def cancel(self) -> None:
-        """Stop the step that is running, from another thread, as soon as it tells its progress."""
+        """Stop the step that is running, from another thread, as soon as it tells its progress.
+
+        Where none is running yet, the next one is stopped when it begins.
+        """
         self._cancelled.set()
 
+    def _stop_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            self._cancelled.clear()
+            raise Cancelled("stopped; nothing was changed or written")
+
     @contextmanager
-    def _running(self, progress: Progress | None) -> Iterator[Progress]:
-        """What a long step tells its progress to; its warnings become `cautions`."""
-        self._cancelled.clear()
+    def _running(self, progress: Progress | None, final: bool = False) -> Iterator[Progress]:
+        """What a long step tells its progress to; what it warns of becomes `cautions`."""
 
         def tell(step: str, fraction: float | None) -> None:
-            if self._cancelled.is_set():
-                raise Cancelled("stopped; nothing was changed or written")
+            self._stop_if_cancelled()
             if progress is not None:
                 progress(step, fraction)
+                self._stop_if_cancelled()
 
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", UserWarning)
+        self._stop_if_cancelled()
+        with cautions() as heard:
             yield tell
-        told = (str(w.message) for w in caught if w.category is UserWarning)
-        self.cautions = list(dict.fromkeys(told))
+        if not final:
+            self._stop_if_cancelled()
+        self._cancelled.clear()
+        self.cautions = list(dict.fromkeys(heard))
 
     def open(self, source: Any) -> Table:
         """Read another table; every step begins anew.
@@ -200,6 +202,7 @@ class Session:
         table = read(source)
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self.cautions = []
+        self._cancelled.clear()
         return self._finish("open", table)
 
     def inspect(self) -> Inspection:
@@ -235,7 +238,7 @@ class Session:
         SchemaError
             The schema names columns that the table does not have.
         ParameterError
-            There is no quasi-identifier, or the key cannot be read.
+            There is no quasi-identifier, or the key cannot be read or is too short.
         """
         schema.check(self.table.names)
         if not schema.quasi:
@@ -244,7 +247,7 @@ class Session:
                 hint="name what an intruder may know: Schema(quasi=[...])",
             )
         made = Choice(schema, canonical(method), pseudonym_key, max_inference)
-        made.secret()  # an unreadable key is told now, not after the work
+        made.secret()  # a key that is none is told now, not after the work
         tried: Frontier | None = self._results.get("frontier")
         if tried is not None and tried.schema != schema:
             self._results.pop("frontier")
@@ -365,7 +368,7 @@ class Session:
         is no report. See `Release.write`.
         """
         release = self.release
-        with self._running(progress) as tell:
+        with self._running(progress, final=True) as tell:  # a folder that is there stays
             made = release.write(
                 folder,
                 force=force,

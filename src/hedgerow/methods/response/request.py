@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -224,9 +223,3 @@ def cautions(
             "columns with a single category are left as they are: " + ", ".join(map(repr, single))
         )
     return said
-
-
-def warn(said: Sequence[str]) -> None:
-    """Show the cautions as Python warnings."""
-    for text in said:
-        warnings.warn(text, UserWarning, stacklevel=4)
