@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from .base import Files, Method, NoTransform, plan_columns
 from .generalization import check_finite
 
 
+@dataclass(eq=False, repr=False)
 class Anatomy(Method):
     """Put records into groups whose sensitive values differ, and release values per group.
 
@@ -81,18 +83,11 @@ class Anatomy(Method):
 
     draws = True
 
-    def __init__(
-        self,
-        l: int = 2,
-        *,
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        self.l = l
-        self.key = key
-        self.random_state = random_state
-        self.schema = schema
+    l: int = 2
+    _: KW_ONLY
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    schema: Schema | None = None
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         whole = isinstance(self.l, (int, float, np.number)) and not isinstance(self.l, bool)

@@ -12,15 +12,17 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from ..errors import ParameterError
 
 OUTPUTS = ("default", "pandas", "polars")
 
+C = TypeVar("C", bound=type[Any])
 
-def renamed(**names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator of `__init__`: a parameter's old name, which documents showed, still works.
+
+def renamed(**names: str) -> Callable[[C], C]:
+    """Class decorator: a parameter's old name, which documents showed, still works.
 
     Parameters
     ----------
@@ -28,7 +30,9 @@ def renamed(**names: str) -> Callable[[Callable[..., None]], Callable[..., None]
         The new name by the old one.
     """
 
-    def wrap(init: Callable[..., None]) -> Callable[..., None]:
+    def wrap(cls: C) -> C:
+        init: Any = cls.__init__
+
         @functools.wraps(init)
         def start(self: Any, *args: Any, **given: Any) -> None:
             for old, new in names.items():
@@ -38,13 +42,14 @@ def renamed(**names: str) -> Callable[[Callable[..., None]], Callable[..., None]
                     given[new] = given.pop(old)
             init(self, *args, **given)
 
-        return start
+        cls.__init__ = start
+        return cls
 
     return wrap
 
 
 class Estimator:
-    """An estimator whose parameters are the arguments of its `__init__`."""
+    """An estimator whose parameters are the arguments of its `__init__`, made by `dataclass`."""
 
     non_deterministic: ClassVar[bool] = False
     """Whether two fits with the same parameters differ."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
@@ -104,6 +105,7 @@ class _FullDomain(Method):
         return [Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit)]
 
 
+@dataclass(eq=False, repr=False)
 class Datafly(_FullDomain):
     """Datafly: generalise the column with the most values until few enough rows are left over.
 
@@ -140,18 +142,11 @@ class Datafly(_FullDomain):
     {'zip': 1}
     """
 
-    def __init__(
-        self,
-        k: int = 5,
-        *,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        suppression: float = 0.0,
-        schema: Schema | None = None,
-    ) -> None:
-        self.k = k
-        self.hierarchies = hierarchies
-        self.suppression = suppression
-        self.schema = schema
+    k: int = 5
+    _: KW_ONLY
+    hierarchies: Mapping[str, Hierarchy] | None = None
+    suppression: float = 0.0
+    schema: Schema | None = None
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         domain, lattice = self._lattice(table, schema, "loss")
@@ -170,6 +165,8 @@ class Datafly(_FullDomain):
         return self._plan(table, schema, domain, lattice, best)
 
 
+@renamed(loss="objective")
+@dataclass(eq=False, repr=False)
 class Incognito(_FullDomain):
     """Complete search of the full-domain generalisations, with several criteria together.
 
@@ -228,31 +225,17 @@ class Incognito(_FullDomain):
     {'zip': 2}
     """
 
-    @renamed(loss="objective")
-    def __init__(
-        self,
-        k: int = 5,
-        *,
-        l: float | None = None,
-        diversity: Diversity = "entropy",
-        t: float | None = None,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        suppression: float = 0.0,
-        search: Search = "optimal",
-        objective: Objective = "loss",
-        c: float = 3.0,
-        schema: Schema | None = None,
-    ) -> None:
-        self.k = k
-        self.l = l
-        self.diversity = diversity
-        self.t = t
-        self.hierarchies = hierarchies
-        self.suppression = suppression
-        self.search = search
-        self.objective = objective
-        self.c = c
-        self.schema = schema
+    k: int = 5
+    _: KW_ONLY
+    l: float | None = None
+    diversity: Diversity = "entropy"
+    t: float | None = None
+    hierarchies: Mapping[str, Hierarchy] | None = None
+    suppression: float = 0.0
+    search: Search = "optimal"
+    objective: Objective = "loss"
+    c: float = 3.0
+    schema: Schema | None = None
 
     @property
     def title(self) -> str:

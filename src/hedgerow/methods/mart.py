@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..trees.tree import Path, Tree
 from .partition import PartitionMethod, Quasi, full_tree, kept_promises
 
 
+@dataclass(eq=False, repr=False)
 class MART(PartitionMethod):
     """Groups of a regression tree that predict the sensitive columns, but not too well.
 
@@ -82,30 +84,17 @@ class MART(PartitionMethod):
     ['[27-64]', '[27-64]', '[27-64]', '[27-64]', '[27-64]', '[33-62]']
     """
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        max_disclosure: float | None = 0.5,
-        alpha: float | None = None,
-        min_leaf: int | None = None,
-        numeric: str = "range",
-        categorical: str = "concatenate",
-        criteria: Sequence[LDiversity] | None = None,
-        max_depth: int | None = None,
-        max_bins: int = 1024,
-        schema: Schema | None = None,
-    ) -> None:
-        self.k = k
-        self.max_disclosure = max_disclosure
-        self.alpha = alpha
-        self.min_leaf = min_leaf
-        self.numeric = numeric
-        self.categorical = categorical
-        self.criteria = criteria
-        self.max_depth = max_depth
-        self.max_bins = max_bins
-        self.schema = schema
+    k: int = 10
+    _: KW_ONLY
+    max_disclosure: float | None = 0.5
+    alpha: float | None = None
+    min_leaf: int | None = None
+    numeric: str = "range"
+    categorical: str = "concatenate"
+    criteria: Sequence[LDiversity] | None = None
+    max_depth: int | None = None
+    max_bins: int = 1024
+    schema: Schema | None = None
 
     def _check(self, table: Table, schema: Schema) -> None:
         super()._check(table, schema)

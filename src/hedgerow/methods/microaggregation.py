@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ GROUPINGS = ("mdav", "v-mdav", "individual_ranking")
 DISTANCES = ("auto", "euclidean", "gower")
 
 
+@dataclass(eq=False, repr=False)
 class Microaggregation(Masking):
     """Replace records by the average of a group of at least k.
 
@@ -80,26 +82,15 @@ class Microaggregation(Masking):
     """
 
     words: ClassVar[str] = "microaggregation"
-    groups_: Groups
 
-    def __init__(
-        self,
-        k: int = 3,
-        *,
-        grouping: str = "mdav",
-        distance: str = "auto",
-        standardise: bool = True,
-        gain: float = 0.2,
-        integers: bool = False,
-        schema: Schema | None = None,
-    ) -> None:
-        self.k = k
-        self.grouping = grouping
-        self.distance = distance
-        self.standardise = standardise
-        self.gain = gain
-        self.integers = integers
-        self.schema = schema
+    k: int = 3
+    _: KW_ONLY
+    grouping: str = "mdav"
+    distance: str = "auto"
+    standardise: bool = True
+    gain: float = 0.2
+    integers: bool = False
+    schema: Schema | None = None
 
     @property
     def allows_missing(self) -> bool:

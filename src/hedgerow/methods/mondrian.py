@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from .partition import PartitionMethod, Quasi, full_tree
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 
 
+@dataclass(eq=False, repr=False)
 class Mondrian(PartitionMethod):
     """k-anonymity by recursive cuts, with one of four objectives.
 
@@ -65,24 +67,14 @@ class Mondrian(PartitionMethod):
 
     needs_sensitive = False
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        objective: str = "median",
-        numeric: str = "range",
-        categorical: str = "concatenate",
-        criteria: Sequence[LDiversity] | None = None,
-        max_bins: int = 1024,
-        schema: Schema | None = None,
-    ) -> None:
-        self.k = k
-        self.objective = objective
-        self.numeric = numeric
-        self.categorical = categorical
-        self.criteria = criteria
-        self.max_bins = max_bins
-        self.schema = schema
+    k: int = 10
+    _: KW_ONLY
+    objective: str = "median"
+    numeric: str = "range"
+    categorical: str = "concatenate"
+    criteria: Sequence[LDiversity] | None = None
+    max_bins: int = 1024
+    schema: Schema | None = None
 
     @property
     def title(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ from .masking import Masked, Masking, mask_numbers, numbers
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class NoiseAddition(Masking):
     """Add Gaussian noise to numbers.
 
@@ -57,24 +59,14 @@ class NoiseAddition(Masking):
     words: ClassVar[str] = "noise addition"
     draws = True
 
-    def __init__(
-        self,
-        scale: float = 0.1,
-        *,
-        correlated: bool = False,
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        clip: bool | tuple[float, float] = False,
-        integers: bool = False,
-        schema: Schema | None = None,
-    ) -> None:
-        self.scale = scale
-        self.correlated = correlated
-        self.key = key
-        self.random_state = random_state
-        self.clip = clip
-        self.integers = integers
-        self.schema = schema
+    scale: float = 0.1
+    _: KW_ONLY
+    correlated: bool = False
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    clip: bool | tuple[float, float] = False
+    integers: bool = False
+    schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)

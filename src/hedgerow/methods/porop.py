@@ -7,6 +7,7 @@ Nin, Pont-Tuset, Medrano-Gracia, Larriba-Pey & Muntés-Mulero (2007),
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,6 +35,8 @@ UNCHANGED = 0.05
 """So large a share of unchanged cells is worth a warning."""
 
 
+@renamed(k="block_size")
+@dataclass(eq=False, repr=False)
 class PoROP(Masking):
     """Polynomial regression on ordered partitions, PoROP-k.
 
@@ -99,27 +102,15 @@ class PoROP(Masking):
 
     draws = True
 
-    @renamed(k="block_size")
-    def __init__(
-        self,
-        block_size: int | str = "auto",
-        *,
-        degree: int | Sequence[int] | str = "auto",
-        noise: str = "synthetic",
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        clip: bool | tuple[float, float] = False,
-        integers: bool = False,
-        schema: Schema | None = None,
-    ) -> None:
-        self.block_size = block_size
-        self.degree = degree
-        self.noise = noise
-        self.key = key
-        self.random_state = random_state
-        self.clip = clip
-        self.integers = integers
-        self.schema = schema
+    block_size: int | str = "auto"
+    _: KW_ONLY
+    degree: int | Sequence[int] | str = "auto"
+    noise: str = "synthetic"
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    clip: bool | tuple[float, float] = False
+    integers: bool = False
+    schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)
@@ -162,6 +153,8 @@ class PoROP(Masking):
         return Masked(released, columns, facts)
 
 
+@renamed(k="block_size")
+@dataclass(eq=False, repr=False)
 class LiROP(PoROP):
     """Linear regression on ordered partitions, LiROP-k: `PoROP` of degree 1.
 
@@ -181,28 +174,7 @@ class LiROP(PoROP):
 
     words: ClassVar[str] = "linear regression on ordered partitions (LiROP-k)"
 
-    @renamed(k="block_size")
-    def __init__(
-        self,
-        block_size: int | str = "auto",
-        *,
-        noise: str = "synthetic",
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        clip: bool | tuple[float, float] = False,
-        integers: bool = False,
-        schema: Schema | None = None,
-    ) -> None:
-        super().__init__(
-            block_size,
-            degree=1,
-            noise=noise,
-            key=key,
-            random_state=random_state,
-            clip=clip,
-            integers=integers,
-            schema=schema,
-        )
+    degree: ClassVar[int] = 1  # type: ignore[misc]
 
 
 def _warn(facts: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ Floats = NDArray[np.float64]
 CATEGORICAL = ("categorical", "ordinal", "boolean")
 
 
+@dataclass(eq=False, repr=False)
 class PRAM(Masking):
     """Move categories at random, by a given matrix or one that keeps the counts in expectation.
 
@@ -65,24 +67,14 @@ class PRAM(Masking):
 
     words: ClassVar[str] = "post-randomisation (PRAM)"
     draws = True
-    matrices_: dict[str, Floats]
 
-    def __init__(
-        self,
-        stay: float = 0.8,
-        *,
-        matrix: ArrayLike | Mapping[str, ArrayLike] | None = None,
-        invariant: bool = True,
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        self.stay = stay
-        self.matrix = matrix
-        self.invariant = invariant
-        self.key = key
-        self.random_state = random_state
-        self.schema = schema
+    stay: float = 0.8
+    _: KW_ONLY
+    matrix: ArrayLike | Mapping[str, ArrayLike] | None = None
+    invariant: bool = True
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         stay = check_share("stay", self.stay, zero=True)

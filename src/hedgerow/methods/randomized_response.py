@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +34,7 @@ from .response.request import (
 from .response.risk import Bound, Risk
 
 
+@dataclass(eq=False, repr=False)
 class RandomizedResponse(Method):
     """Keep each value with a probability, else replace it; the probabilities lose the least.
 
@@ -128,34 +129,19 @@ class RandomizedResponse(Method):
     draws = True
     yardstick = "linkage"
 
-    def __init__(
-        self,
-        l: float = 2.0,
-        *,
-        target: Target = "quasi",
-        bound: Bound = "paper",
-        bins: Bins = DEFAULT_BINS,
-        caps: Mapping[str, float] | None = None,
-        known_negations: int | Sequence[str] = 0,
-        relax: Literal["halfway"] | None = None,
-        exempt: Sequence[str] = (),
-        row_id: str | None = None,
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        self.l = l
-        self.target = target
-        self.bound = bound
-        self.bins = bins
-        self.caps = caps
-        self.known_negations = known_negations
-        self.relax = relax
-        self.exempt = exempt
-        self.row_id = row_id
-        self.key = key
-        self.random_state = random_state
-        self.schema = schema
+    l: float = 2.0
+    _: KW_ONLY
+    target: Target = "quasi"
+    bound: Bound = "paper"
+    bins: Bins = DEFAULT_BINS
+    caps: Mapping[str, float] | None = None
+    known_negations: int | Sequence[str] = 0
+    relax: Literal["halfway"] | None = None
+    exempt: Sequence[str] = ()
+    row_id: str | None = None
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    schema: Schema | None = None
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(schema)

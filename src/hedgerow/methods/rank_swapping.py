@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from .checks import check_share
 from .masking import Masked, Masking, mask_numbers, numbers
 
 
+@dataclass(eq=False, repr=False)
 class RankSwapping(Masking):
     """Swap the values of every column with others of near rank.
 
@@ -49,18 +51,11 @@ class RankSwapping(Masking):
     words: ClassVar[str] = "rank swapping"
     draws = True
 
-    def __init__(
-        self,
-        proportion: float = 0.05,
-        *,
-        key: Key | str | Path | None = None,
-        random_state: int | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        self.proportion = proportion
-        self.key = key
-        self.random_state = random_state
-        self.schema = schema
+    proportion: float = 0.05
+    _: KW_ONLY
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         proportion = check_share("proportion", self.proportion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Literal
 
@@ -26,6 +27,7 @@ ALL_SUBSETS = 12
 """Up to so many columns every set of columns is tried; beyond, sets of up to three, then all."""
 
 
+@dataclass(eq=False, repr=False)
 class LocalSuppression(Masking):
     """Suppress few cells until every record is like at least k - 1 others.
 
@@ -66,16 +68,10 @@ class LocalSuppression(Masking):
         "classes"  # what is left of a record is true
     )
 
-    def __init__(
-        self,
-        k: int = 3,
-        *,
-        importance: Mapping[str, float] | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        self.k = k
-        self.importance = importance
-        self.schema = schema
+    k: int = 3
+    _: KW_ONLY
+    importance: Mapping[str, float] | None = None
+    schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         k = check_whole("k", self.k, 2)

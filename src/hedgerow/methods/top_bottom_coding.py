@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ FEWEST = 3
 """A mean of fewer values would tell too much of each."""
 
 
+@dataclass(eq=False, repr=False)
 class TopBottomCoding(Masking):
     """Replace the largest and smallest values of numeric columns.
 
@@ -50,24 +52,14 @@ class TopBottomCoding(Masking):
 
     words: ClassVar[str] = "top and bottom coding"
 
-    def __init__(
-        self,
-        top: float | Mapping[str, float] | None = None,
-        *,
-        bottom: float | Mapping[str, float] | None = None,
-        top_share: float = 0.01,
-        bottom_share: float = 0.0,
-        replace: str = "threshold",
-        integers: bool = False,
-        schema: Schema | None = None,
-    ) -> None:
-        self.top = top
-        self.bottom = bottom
-        self.top_share = top_share
-        self.bottom_share = bottom_share
-        self.replace = replace
-        self.integers = integers
-        self.schema = schema
+    top: float | Mapping[str, float] | None = None
+    _: KW_ONLY
+    bottom: float | Mapping[str, float] | None = None
+    top_share: float = 0.01
+    bottom_share: float = 0.0
+    replace: str = "threshold"
+    integers: bool = False
+    schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         if self.replace not in REPLACE:

@@ -63,7 +63,9 @@ def coded(
         if wanted < 2:
             raise ParameterError(f"column {name!r} is cut into at least 2 bins, not {wanted}")
         cut = bins_of(column.value_counts, int(wanted))
-        return _numbers(column, cut.codes(column.codes), cut.lo, cut.hi, tuple(cut.thresholds.tolist()))
+        return _numbers(
+            column, cut.codes(column.codes), cut.lo, cut.hi, tuple(cut.thresholds.tolist())
+        )
     cuts = np.asarray(wanted, dtype=float)
     if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
         raise ParameterError(f"the cuts of column {name!r} are increasing numbers")

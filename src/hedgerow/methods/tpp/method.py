@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _SETTINGS = (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
 
 
+@dataclass(eq=False, repr=False)
 class TreePatternPreserving(Method):
     """Sanitize predictors so that the published trees are rebuilt from them to the bit.
 
@@ -109,22 +111,13 @@ class TreePatternPreserving(Method):
         """Whether X may hold missing numbers: no threshold has a side for them."""
         return False
 
-    def __init__(
-        self,
-        trees: Any = None,
-        *,
-        k: int = 10,
-        l: float | None = None,
-        sensitive: str | Sequence[str] | None = None,
-        response: str | None = None,
-        schema: Schema | None = None,
-    ) -> None:
-        self.trees = trees
-        self.k = k
-        self.l = l
-        self.sensitive = sensitive
-        self.response = response
-        self.schema = schema
+    trees: Any = None
+    _: KW_ONLY
+    k: int = 10
+    l: float | None = None
+    sensitive: str | Sequence[str] | None = None
+    response: str | None = None
+    schema: Schema | None = None
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
         """A copy that is not fitted, but keeps the user's fitted trees."""
