@@ -395,7 +395,7 @@ def _randomize(parameters: Any) -> Randomize:
             hint="public.json of a release made by RandomizedResponse has them",
         )
     try:
-        return Randomize.from_json(recoding)
+        return Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"})
     except (KeyError, TypeError, ValueError):
         raise PlanError("the distortion parameters are damaged") from None
 

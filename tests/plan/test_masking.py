@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import PlanError
 from hedgerow.plan import Mask, MaskedColumn, Plan, PlanColumn
-from hedgerow.plan.codec import dumps, loads, public
+from hedgerow.plan.codec import dumps, loads
 from hedgerow.release.explain import recoding_in_words
 
 MASK = Mask(
@@ -23,7 +23,7 @@ PLAN = Plan("NoiseAddition", {"scale": 0.1}, COLUMNS, MASK, n_rows=4)
 
 def test_it_comes_back_from_json():
     assert loads(dumps(PLAN)) == PLAN
-    assert public(PLAN)["recoding"]["columns"][0]["outside"] == 0.25
+    assert PLAN.public()["recoding"]["columns"][0]["outside"] == 0.25
 
 
 def test_it_is_told_in_words():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels.draws import draw
 from ..key import Key
+from ..plan.fields import plain
 from ..plan.randomized import Randomize, Randomized
 from ..table import Table
 from ..table.encode import smallest
@@ -52,7 +53,7 @@ def randomize(
         table or plan draws independently.
     """
     rows = Rows.of(table, key, plan.row_id)
-    told = [column.to_json() for column in plan.columns]
+    told = [plain(column) for column in plan.columns]
     mine = rows.release_key({"columns": told, "row_id": plan.row_id, "bound": plan.bound})
     made, outside = {}, {}
     for column in plan.columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .codec import register
 from .records import RANDOM, Recoding
@@ -36,12 +36,3 @@ class Anatomize(Recoding):
     def relations(self) -> Mapping[str, str]:
         """A number in place of the sensitive value."""
         return {self.sensitive: RANDOM}
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {"sensitive": self.sensitive, "l": self.l, "groups": self.groups}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Anatomize:
-        """The record of plain JSON data."""
-        return cls(str(data["sensitive"]), float(data["l"]), int(data["groups"]))

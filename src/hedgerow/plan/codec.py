@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..errors import PlanError
+from .fields import plain, read
 from .records import VERSION, Contradiction, Partition, Plan, PlanColumn, Recoding
 
 _KINDS: dict[str, type[Recoding]] = {}
@@ -24,17 +23,16 @@ def register(cls: R) -> R:
 register(Partition)
 
 
-def dumps(plan: Plan) -> str:
-    """The plan as JSON text."""
-    columns = [dataclasses.asdict(c) for c in plan.columns]
+def dumps(plan: Plan, *, public: bool = False) -> str:
+    """The plan as JSON text; without the fields that its records mark private if `public`."""
     data = {
         "hedgerow_plan": plan.version,
         "method": plan.method,
         "parameters": plan.parameters,
         "n_rows": plan.n_rows,
-        "columns": columns,
-        "promises": list(plan.promises),
-        "recoding": {"kind": plan.recoding.kind, **plan.recoding.to_json()},
+        "columns": plain(plan.columns),
+        "promises": plain(plan.promises),
+        "recoding": {"kind": plan.recoding.kind, **plain(plan.recoding, public=public)},
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -68,12 +66,12 @@ def loads(text: str, where: str = "the plan") -> Plan:
                 hint=f"known kinds: {', '.join(sorted(_KINDS))}",
             )
         plan = Plan(
-            method=str(data["method"]),
+            method=read(str, data["method"]),
             parameters=dict(data["parameters"]),
-            columns=tuple(PlanColumn(**c) for c in data["columns"]),
+            columns=tuple(read(PlanColumn, column) for column in data["columns"]),
             recoding=_KINDS[kind].from_json(recoding),
             promises=tuple(dict(p) for p in data["promises"]),
-            n_rows=int(data["n_rows"]),
+            n_rows=read(int, data["n_rows"]),
         )
         plan.check()
         return plan
@@ -94,23 +92,3 @@ def load(path: Path) -> Plan:
     except UnicodeDecodeError:
         raise PlanError(f"{path} is not a text file, so not a plan") from None
     return loads(text, str(path))
-
-
-def public(plan: Plan) -> dict[str, Any]:
-    """The plan without the fields that its records mark private."""
-    data: dict[str, Any] = json.loads(dumps(plan))
-    data["recoding"] = {"kind": plan.recoding.kind, **_strip(plan.recoding, data["recoding"])}
-    return data
-
-
-def _strip(record: Any, data: Mapping[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for entry in dataclasses.fields(record):
-        if entry.metadata.get("private") or entry.name not in data:
-            continue
-        value, plain = getattr(record, entry.name), data[entry.name]
-        if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
-            kept[entry.name] = [_strip(v, p) for v, p in zip(value, plain, strict=True)]
-        else:
-            kept[entry.name] = plain
-    return kept

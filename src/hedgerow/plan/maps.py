@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..hierarchy import TOP
 from ..notation import Cell
 from .codec import register
-from .records import MAPPED, PRIVATE, Contradiction, PlanColumn, Recoding
+from .fields import PRIVATE
+from .records import MAPPED, Contradiction, PlanColumn, Recoding
 
 Released = str | float | None
 
@@ -79,37 +80,6 @@ class ColumnMap(PlanColumn):
         if len(set(self.categories)) != len(self.categories):
             raise Contradiction("a column map holds a category twice")
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "name": self.name,
-            "role": self.role,
-            "kind": self.kind,
-            "unit": self.unit,
-            "cuts": self.cuts,
-            "categories": self.categories,
-            "labels": self.labels,
-            "default": self.default,
-            "missing": self.missing,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ColumnMap:
-        """The record of plain JSON data."""
-        made = cls(
-            data["name"],
-            data["role"],
-            data["kind"],
-            data["unit"],
-            tuple(float(c) for c in data["cuts"]),
-            tuple(data["categories"]),
-            tuple(data["labels"]),
-            data["default"],
-            data["missing"],
-        )
-        made.check()
-        return made
-
 
 @register
 @dataclass(frozen=True)
@@ -132,29 +102,8 @@ class Maps(Recoding):
     suppressed: tuple[tuple[Released, ...], ...] = field(default=(), metadata=PRIVATE)
     suppress_label: str = TOP
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "columns": [c.to_json() for c in self.columns],
-            "suppressed": [list(key) for key in self.suppressed],
-            "suppress_label": self.suppress_label,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Maps:
-        """The record of plain JSON data."""
-        made = cls(
-            tuple(ColumnMap.from_json(c) for c in data["columns"]),
-            tuple(tuple(key) for key in data["suppressed"]),
-            data["suppress_label"],
-        )
-        made.check()
-        return made
-
     def check(self) -> None:
         """Raise Contradiction when the fields contradict each other."""
-        for column in self.columns:
-            column.check()
         if any(len(key) != len(self.columns) for key in self.suppressed):
             raise Contradiction("a suppressed class does not name every column")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import UnsupportedError
@@ -79,25 +79,6 @@ class Mask(Recoding):
         """Cells that were left out are the same or missing; others are anything."""
         relation = LEFT_OUT if self.judged_by == "classes" else RANDOM
         return {column.name: relation for column in self.columns}
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "method": self.method,
-            "columns": [asdict(c) for c in self.columns],
-            "facts": dict(self.facts),
-            "judged_by": self.judged_by,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Mask:
-        """The record of plain JSON data."""
-        return cls(
-            str(data["method"]),
-            tuple(MaskedColumn(**c) for c in data["columns"]),
-            dict(data["facts"]),
-            str(data.get("judged_by", "linkage")),
-        )
 
     def refuse(self) -> UnsupportedError:
         """The error for whoever wants to apply this to a table."""

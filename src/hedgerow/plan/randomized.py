@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .codec import register
-from .records import PRIVATE, RANDOM, Contradiction, PlanColumn, Recoding
+from .fields import PRIVATE
+from .records import RANDOM, Contradiction, PlanColumn, Recoding
 
 
 @dataclass(frozen=True)
@@ -59,33 +59,6 @@ class Randomized(PlanColumn):
         if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):
             raise Contradiction("p lies in (1/d, 1]")
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "name": self.name,
-            "role": self.role,
-            "kind": self.kind,
-            "unit": self.unit,
-            "categories": self.categories,
-            "p": self.p,
-            "cuts": self.cuts,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Randomized:
-        """The record of plain JSON data."""
-        made = cls(
-            data["name"],
-            data["role"],
-            data["kind"],
-            data["unit"],
-            tuple(data["categories"]),
-            float(data["p"]),
-            tuple(float(c) for c in data["cuts"]),
-        )
-        made.check()
-        return made
-
 
 @register
 @dataclass(frozen=True)
@@ -112,7 +85,7 @@ class Randomize(Recoding):
     bound: str = "paper"
     risk: float = field(default=math.nan, metadata=PRIVATE)
     success: float = field(default=math.nan, metadata=PRIVATE)
-    unprotected: float = field(default=0.0, metadata=PRIVATE)
+    unprotected: float = field(default=math.nan, metadata=PRIVATE)
 
     def recoded(self) -> tuple[PlanColumn, ...]:
         """The columns that are recoded, with their kinds in the original table."""
@@ -122,26 +95,3 @@ class Randomize(Recoding):
     def yardstick(self) -> str:
         """A released cell may be false, so classes of equal cells say nothing."""
         return "linkage"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {
-            "columns": [c.to_json() for c in self.columns],
-            "row_id": self.row_id,
-            "bound": self.bound,
-            "risk": self.risk,
-            "success": self.success,
-            "unprotected": self.unprotected,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Randomize:
-        """The record of plain JSON data; the private fields may be absent."""
-        return cls(
-            tuple(Randomized.from_json(c) for c in data["columns"]),
-            data["row_id"],
-            str(data["bound"]),
-            float(data.get("risk", math.nan)),
-            float(data.get("success", math.nan)),
-            float(data.get("unprotected", math.nan)),
-        )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..errors import UnsupportedError
 from ..notation import Cell
 from ..schema import KINDS, ROLES
+from .fields import PRIVATE, plain, read
 from .vector import Vector
 
 VERSION = 1
-PRIVATE = {"private": True}
 
 
 class Contradiction(ValueError):
@@ -94,12 +95,13 @@ class Recoding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
-        raise NotImplementedError
+        made: dict[str, Any] = plain(self)
+        return made
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Recoding:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The record of plain JSON data; KeyError, TypeError or ValueError when malformed."""
-        raise NotImplementedError
+        return read(cls, data)
 
 
 @dataclass(frozen=True)
@@ -161,55 +163,6 @@ class Partition(Recoding):
     def n_leaves(self) -> int:
         """Number of groups."""
         return sum(1 for column in self.split if column < 0)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        columns = [
-            {
-                "name": c.name,
-                "role": c.role,
-                "kind": c.kind,
-                "unit": c.unit,
-                "style": c.style,
-                "cells": [
-                    [x.label, x.lo, x.hi, list(x.categories), x.missing, x.anything]
-                    for x in c.cells
-                ],
-            }
-            for c in self.columns
-        ]
-        return {
-            "columns": columns,
-            **{name: getattr(self, name).tolist() for name in _NODES},
-            "subsets": self.subsets,
-            "leaf_cells": [cells.tolist() for cells in self.leaf_cells],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Partition:
-        """The record of plain JSON data."""
-        columns = tuple(
-            Recoded(
-                c["name"],
-                c["role"],
-                c["kind"],
-                c["unit"],
-                c["style"],
-                tuple(
-                    Cell(label, lo, hi, tuple(categories), bool(missing), bool(anything))
-                    for label, lo, hi, categories, missing, anything in c["cells"]
-                ),
-            )
-            for c in data["columns"]
-        )
-        made = cls(
-            columns,
-            **{name: Vector(kind, data[name]) for name, kind in _NODES.items()},
-            subsets=tuple(tuple(s) for s in data["subsets"]),
-            leaf_cells=tuple(Vector("i", cells) for cells in data["leaf_cells"]),
-        )
-        made.check()
-        return made
 
     def check(self) -> None:
         """Raise Contradiction when the arrays contradict each other."""
@@ -311,9 +264,10 @@ class Plan:
 
     def public(self) -> dict[str, Any]:
         """The plan as JSON data without its private fields."""
-        from .codec import public
+        from .codec import dumps
 
-        return public(self)
+        data: dict[str, Any] = json.loads(dumps(self, public=True))
+        return data
 
     def apply(self, people: Any) -> Any:
         """Recode other people by this plan.

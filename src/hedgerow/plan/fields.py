@@ -1,0 +1,89 @@
+"""Frozen records as plain JSON data and back, by the types that their fields declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache, partial
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from ..notation import Cell
+from .vector import Vector
+
+PRIVATE = {"private": True}
+"""Metadata of fields that hold what was learnt from single people."""
+
+T = TypeVar("T")
+
+
+def plain(value: Any, *, public: bool = False) -> Any:
+    """A record, or what stands in one, as plain JSON data; without private fields if `public`."""
+    if isinstance(value, Vector):
+        return value.tolist()
+    if isinstance(value, Cell):
+        return list(vars(value).values())
+    if is_dataclass(value):
+        return {
+            f.name: plain(getattr(value, f.name), public=public)
+            for f in fields(value)
+            if not (public and f.metadata.get("private"))
+        }
+    if isinstance(value, (tuple, list)):
+        return [plain(each, public=public) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def read(kind: type[T], data: Any) -> T:
+    """A value of a type from plain JSON data, every field of a record held against its type.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If a field is lacking, unknown or of another type, or a record's `check` fails.
+    """
+    made: T = _reader(kind)(data)  # type: ignore[arg-type]
+    return made
+
+
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    origin, inner = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        return _record_reader(kind)
+    if origin is tuple:
+        each = _reader(inner[0])
+        return lambda values: tuple([each(value) for value in _checked(values, (list, tuple))])
+    if kind is Vector:  # the record that holds it knows the kind of its numbers
+        return _reader(tuple[float | bool, ...])
+    if origin is Mapping:
+        return lambda value: dict(_checked(value, (dict,)))
+    if kind is float:
+        return lambda value: float(_checked(value, (float, int)))
+    kinds = inner if origin in (Union, UnionType) else (kind,)
+    return partial(_checked, kinds=(*kinds, *([int] if float in kinds else [])))
+
+
+def _record_reader(kind: Any) -> Callable[[Any], Any]:
+    hints = get_type_hints(kind)
+    readers = {f.name: _reader(hints[f.name]) for f in fields(kind)}
+    in_order, check = list(readers.values()), getattr(kind, "check", None)
+
+    def record(data: Any) -> Any:
+        """A record of its fields in their order, or by name."""
+        if isinstance(data, list):
+            made = kind(*[each(value) for each, value in zip(in_order, data, strict=True)])
+        else:
+            made = kind(**{name: readers[name](value) for name, value in data.items()})
+        if check:
+            check(made)
+        return made
+
+    return record
+
+
+def _checked(value: Any, kinds: tuple[type, ...]) -> Any:
+    found = type(value)
+    if found not in kinds:
+        raise TypeError(f"a field is a {found.__name__}")
+    return value
