@@ -8,28 +8,20 @@ key cannot tell which id a row has.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import PlanError
-from ..kernels.draws import siphash_bytes, siphash_words
-from ..kernels.threads import PARTS, side_by_side
+from ..kernels.draws import siphash_words
 from ..key import Key
 from ..table import Table
-from ..table.encode import as_text, indexed, is_text
-
-Words = NDArray[np.uint64]
-
-_EXACT = 1 << 53
-_MISSING = np.uint64(0x6E6F2076616C7565)
-_WHOLE = np.uint64(0x77686F6C65206E6F)  # tells large whole numbers from the bits of doubles
+from ..table.rowhash import Words, row_hashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +33,14 @@ class Rows:
     key : Key
     ids : uint64 array of shape (n,)
         One id a row.
-    fingerprint : tuple of three int
-        Number of rows, and the sums (modulo 2**64) of their hashes and of hashes of
-        these: it knows the table again in any order, and nobody without the key can make it.
+    fingerprint : pair of int
+        Number of rows, and the sum (modulo 2**128) of their hashes: it knows the table again
+        in any order, and nobody without the key can make it.
     """
 
     key: Key
     ids: Words
-    fingerprint: tuple[int, int, int]
+    fingerprint: tuple[int, int]
 
     @classmethod
     def of(cls, table: Table, key: Key, row_id: str | None = None) -> Rows:
@@ -66,21 +58,16 @@ class Rows:
         PlanError
             There is no such column, or its values are missing or not unique.
         """
-        hashes = row_hashes(table.arrow, key)
-        again = words_of(hashes, key, "fingerprint")
-        sums = (int(hashes.sum(dtype=np.uint64)), int(again.sum(dtype=np.uint64)))
+        first, second, whole = row_hashes(table.arrow, key)
         if row_id is not None:
-            return cls(key, _declared(table, row_id, key), (table.n_rows, *sums))
-
-        def other_half(rows: NDArray[np.intp]) -> Words:
-            return row_hashes(table.arrow.take(pa.array(rows)), key, 1)
-
-        return cls(key, _numbered(hashes, other_half, key), (table.n_rows, *sums))
+            _check_ids(table, row_id)
+            first, second, _ = row_hashes(table.arrow.select([row_id]), key)
+        return cls(key, _numbered(first, second, key), (table.n_rows, whole))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
         """The rows in an order that their content gives."""
-        return np.argsort(self.ids, kind="stable")
+        return np.argsort(self.ids)  # ids are distinct
 
     def sorted(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the rows, in `order`."""
@@ -109,35 +96,6 @@ class Rows:
         return self.key.bound(json.dumps([self.fingerprint, parameters], sort_keys=True))
 
 
-def row_hashes(arrow: pa.Table, key: Key, half: int = 0) -> Words:
-    """A keyed 64-bit hash of every row, whatever the order of the columns.
-
-    Values are hashed, not their types: a whole number hashes alike as integer and as double,
-    a text alike as dictionary entry and by itself. A row's hash is the sum over its columns
-    (modulo 2**64) of what each column's own key makes of the cell.
-
-    Parameters
-    ----------
-    arrow : pyarrow.Table
-    key : Key
-    half : int
-        Hashes of different halves are independent: rows that share one rarely share another.
-    """
-
-    def one(name: str) -> Words:
-        places, entries = _entries(arrow.column(name))
-        hashed = _hashed(entries, key, f"row {half} {name}")
-        return hashed if places is None else hashed[places]
-
-    made = np.zeros(arrow.num_rows, np.uint64)
-    names = arrow.column_names
-    for at in range(0, len(names), PARTS):
-        part = names[at : at + PARTS]
-        for hashed in side_by_side(one, part, arrow.num_rows * len(part)):
-            made += hashed
-    return made
-
-
 def sequence(key: Key, purpose: str, n: int) -> Words:
     """n keyed 64-bit words for one purpose."""
     return siphash_words(np.arange(n, dtype=np.uint64), *_pair(key, purpose))
@@ -162,30 +120,26 @@ def _pair(key: Key, purpose: str) -> tuple[np.uint64, np.uint64]:
     return np.uint64(first), np.uint64(second)
 
 
-def _numbered(first: Words, other_half: Callable[[NDArray[np.intp]], Words], key: Key) -> Words:
-    """Ids from hashes; rows that share one are told apart by the other half, then numbered.
+def _numbered(first: Words, second: Words, key: Key) -> Words:
+    """Ids from both words of hashes; rows that share the first have a number as well.
 
     Rows that share both are alike, so which of them has which number is no matter.
     """
-    order = np.argsort(first, kind="stable")
-    ranked = first[order]
-    again = np.flatnonzero(ranked[1:] == ranked[:-1]) + 1
-    if not len(again):
-        return first
-    shared = np.unique(np.concatenate([again - 1, again]))
-    rows = order[shared]
-    rows = rows[np.lexsort((other_half(rows), first[rows]))]
-    new = np.ones(len(rows), bool)
-    new[1:] = first[rows[1:]] != first[rows[:-1]]
-    start = np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))
+    order = np.argsort(first)
+    same = np.append(False, first[order[1:]] == first[order[:-1]])
+    shared = same | np.append(same[1:], False)
+    rows, same = order[shared], same[shared]
+    if (second[rows[1:]] != second[rows[:-1]])[same[1:]].any():
+        rows = rows[np.lexsort((second[rows], first[rows]))]
+    start = np.maximum.accumulate(np.where(same, 0, np.arange(len(rows))))
     number = (np.arange(len(rows)) - start).astype(np.uint64)
     ids = first.copy()
     ids[rows] = words_of(first[rows] + number, key, "row number")
     return ids
 
 
-def _declared(table: Table, name: str, key: Key) -> Words:
-    """Ids from a column of ids."""
+def _check_ids(table: Table, name: str) -> None:
+    """Whether a column tells every row apart."""
     if name not in table.names:
         raise PlanError(f"the plan draws by the row id {name!r}, and the table has no such column")
     column = table.arrow.column(name)
@@ -196,72 +150,3 @@ def _declared(table: Table, name: str, key: Key) -> Words:
             f"the row id {name!r} has {missing:,} missing and {doubled:,} repeated values",
             hint="row ids are unique: equal ids would get equal draws",
         )
-    places, entries = _entries(column)
-    hashed = _hashed(entries, key, "row id")
-    return hashed if places is None else hashed[places]
-
-
-def _entries(column: pa.ChunkedArray) -> tuple[NDArray[np.int64] | None, pa.Array | Words]:
-    """What is hashed, and where each row's stands (None: row by row).
-
-    Numbers, dates and booleans are hashed as 64-bit words, everything else as text, the
-    last entry being that of missing cells.
-    """
-    kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        column = pa.chunked_array([c.storage for c in column.chunks], kind.storage_type)
-        kind = column.type
-    if not (is_text(kind) or pa.types.is_dictionary(kind) or pa.types.is_null(kind)):
-        words = _numbers(column)
-        if words is not None:
-            return None, words
-    if pa.types.is_nested(kind):
-        column = pa.chunked_array([as_text(chunk) for chunk in column.chunks], pa.string())
-    places, values = indexed(column)
-    words = None if is_text(values.type) else _numbers(values)
-    if words is not None:
-        return places, np.append(words, _MISSING)
-    return places, pa.concat_arrays([_large(as_text(values)), pa.nulls(1, pa.large_string())])
-
-
-def _numbers(array: Any) -> Words | None:
-    """The words of numbers, dates and booleans; None for other types."""
-    kind, missing = array.type, array.is_null().to_numpy(zero_copy_only=False)
-    if pa.types.is_boolean(kind):
-        array = array.cast(pa.uint8())
-    elif pa.types.is_date(kind):
-        array = array.cast(pa.timestamp("us")).cast(pa.int64())
-    elif pa.types.is_timestamp(kind):
-        array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-    if pa.types.is_floating(array.type):
-        values = array.cast(pa.float64()).fill_null(np.nan).to_numpy() + 0.0  # one zero
-        return np.where(np.isnan(values), _MISSING, values.view(np.uint64))
-    if not pa.types.is_integer(array.type):
-        return None
-    whole = array.fill_null(0).to_numpy()
-    words = whole.astype(np.float64).view(np.uint64)
-    if whole.dtype.itemsize == 8:
-        large = whole > _EXACT
-        if whole.dtype.kind == "i":
-            large |= whole < -_EXACT
-        words[large] = whole[large].astype(np.uint64) ^ _WHOLE
-    words[missing] = _MISSING
-    return words
-
-
-def _hashed(entries: pa.Array | Words, key: Key, purpose: str) -> Words:
-    """Keyed hashes of words or of texts; a missing text has one of its own."""
-    first, second = _pair(key, purpose)
-    if isinstance(entries, np.ndarray):
-        return siphash_words(entries, first, second)
-    _, offsets, data = entries.buffers()
-    ends = np.frombuffer(offsets, np.int64)[entries.offset : entries.offset + len(entries) + 1]
-    raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-    made = siphash_bytes(raw, ends, first, second)
-    missing = entries.is_null().to_numpy(zero_copy_only=False)
-    made[missing] = siphash_words(np.full(1, _MISSING), first, second)
-    return made
-
-
-def _large(texts: pa.Array) -> pa.Array:
-    return texts.cast(pa.large_string())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .siphash import C0, C1, C2, C3, block, finish
 
-_8, _11, _56, _FF = np.uint64(8), np.uint64(11), np.uint64(56), np.uint64(0xFF)
+_8, _11, _56 = np.uint64(8), np.uint64(11), np.uint64(56)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -32,29 +32,6 @@ def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
     out = np.empty(words.shape[0], np.uint64)
     for i in range(words.shape[0]):
         out[i] = word_at(words[i], k0, k1)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def siphash_bytes(data, offsets, k0, k1):  # type: ignore[no-untyped-def]
-    """SipHash-2-4 of the byte strings ``data[offsets[i]:offsets[i + 1]]``."""
-    n = offsets.shape[0] - 1
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        start, end = offsets[i], offsets[i + 1]
-        v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
-        at = start
-        while at + 8 <= end:
-            m = np.uint64(0)
-            for j in range(8):
-                m |= np.uint64(data[at + j]) << np.uint64(8 * j)
-            v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
-            at += 8
-        m = (np.uint64(end - start) & _FF) << _56
-        for j in range(end - at):
-            m |= np.uint64(data[at + j]) << np.uint64(8 * j)
-        v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
-        out[i] = finish(v0, v1, v2, v3)
     return out
 
 

@@ -217,18 +217,8 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
 
 def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64]) -> pa.Array:
     """Codes (missing: the number of categories) as a column of the original type."""
-    missing = codes == column.n_values
     original = table.arrow.schema.field(column.name).type
-    texts = pa.array(
-        np.array([*column.values, None], dtype=object)[codes], mask=missing, type=pa.string()
-    )
-    if pa.types.is_boolean(original):
-        return pa.array(
-            [None if m else t == "true" for t, m in zip(texts.to_pylist(), missing, strict=True)],
-            type=pa.bool_(),
-        )
-    if pa.types.is_dictionary(original):
-        return texts.cast(original.value_type).dictionary_encode()
-    if pa.types.is_string(original) or pa.types.is_null(original):
-        return texts
-    return texts.cast(original)
+    kind = original.value_type if pa.types.is_dictionary(original) else original
+    kept = pa.string() if pa.types.is_null(kind) else kind
+    released = pa.array([*column.values, None], pa.string()).cast(kept).take(pa.array(codes))
+    return released if kind is original else released.dictionary_encode()

@@ -12,6 +12,7 @@ from ..classes import Counts, group
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
+from ..kernels.sorting import stable_sort
 from ..plan.masking import MaskedColumn
 from ..schema import Schema
 from ..table import Table
@@ -168,10 +169,10 @@ class Microaggregation(Masking):
                 raise ParameterError(
                     f"column {name!r} has {len(there)} values that are not missing, k is {k}"
                 )
-            ranked = there[np.argsort(before[there, c], kind="stable")]
+            values, ranked = stable_sort(before[there, c])
             groups = np.minimum(np.arange(len(ranked)) // k, len(ranked) // k - 1)
-            means = np.bincount(groups, before[ranked, c]) / np.bincount(groups)
-            after[ranked, c] = means[groups]
+            means = np.bincount(groups, values) / np.bincount(groups)
+            after[there[ranked], c] = means[groups]
         released, columns = mask_numbers(
             table, schema, given, rows.back(after), integers=self.integers
         )

@@ -80,18 +80,15 @@ class NoiseAddition(Masking):
             raise ParameterError("correlated must be True or False")
         before, rows = numbers(table, schema), self._rows(table)
         key, ordered = self._release_key(rows, schema), rows.sorted(before)
-        drawn = np.column_stack([rows.normals(key, name) for name in schema.quasi])[rows.order]
+        drawn = np.column_stack([rows.normals(key, name) for name in schema.quasi])
         if self.correlated:
-            drawn = drawn @ covariance_root(ordered[~np.isnan(ordered).any(axis=1)])
+            root = covariance_root(ordered[~np.isnan(ordered).any(axis=1)])
+            drawn = rows.back(rows.sorted(drawn) @ root)
         else:
             drawn *= np.nanstd(ordered, axis=0)
+        after = before + self.scale * drawn
         released, columns = mask_numbers(
-            table,
-            schema,
-            before,
-            rows.back(ordered + self.scale * drawn),
-            clip=self.clip,
-            integers=self.integers,
+            table, schema, before, after, clip=self.clip, integers=self.integers
         )
         facts = {"scale": float(self.scale), "correlated": bool(self.correlated)}
         return Masked(released, columns, facts)

@@ -91,16 +91,6 @@ class Ordered:
         """Number of blocks, a short last one included."""
         return -(-len(self.z) // self.k)
 
-    def degrees(self, degree: int | Sequence[int]) -> list[int]:
-        """One degree a block; ParameterError when their number or size does not fit."""
-        chosen = [degree] * self.n_blocks if isinstance(degree, int) else list(degree)
-        if len(chosen) != self.n_blocks:
-            raise ParameterError(
-                f"{len(chosen)} degrees are given for {self.n_blocks} blocks",
-                hint="give one degree, or one for every block",
-            )
-        return chosen
-
     def protect(self, degree: int | Sequence[int], noise: Noise, normals: Floats) -> Floats:
         """The protected vector, in the order of the original one.
 
@@ -114,7 +104,7 @@ class Ordered:
             Standard normal numbers, in the second order; zeros give the bare fit.
         """
         n, k, r = len(self.z), self.k, self.remainder
-        degrees = self.degrees(degree)
+        degrees = block_degrees(degree, self.n_blocks)
         fitted, spread = np.empty(n), np.empty(self.n_blocks)
         whole = n - r
         blocks = self.z[:whole].reshape(-1, k)
@@ -175,6 +165,17 @@ def order(values: Floats, k: int) -> Ordered:
     place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
     in_parts(lambda part: trace_back(first, second[part], k, place[part], block[part]), n, n)
     return Ordered(k, z, place, block, lo, span)
+
+
+def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
+    """One degree a block; ParameterError when there are more or fewer than blocks."""
+    chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
+    if len(chosen) != n_blocks:
+        raise ParameterError(
+            f"{len(chosen)} degrees are given for {n_blocks} blocks",
+            hint="give one degree, or one for every block",
+        )
+    return chosen
 
 
 def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:

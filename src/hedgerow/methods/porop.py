@@ -23,7 +23,7 @@ from ..table import Table
 from .checks import check_clip
 from .estimator import renamed
 from .masking import Masked, Masking, mask_numbers, numbers, share
-from .ordered_partitions import check_settings, order
+from .ordered_partitions import block_degrees, check_settings, order
 from .porop_search import search_settings
 
 Floats = NDArray[np.float64]
@@ -117,24 +117,22 @@ class PoROP(Masking):
         if self.noise not in NOISES:
             raise ParameterError(f"noise is {self.noise!r}", hint=f"one of {', '.join(NOISES)}")
         given, rows = numbers(table, schema), self._rows(table)
-        before = rows.sorted(given)
-        there = ~np.isnan(before)
-        values = before[there]
+        n = int(np.count_nonzero(~np.isnan(given)))
         size, degree = self.block_size, self.degree
         if size == "auto" or degree == "auto":
             trials = [np.random.SeedSequence(rows.key.words(use)) for use in ("search", "held out")]
-            self.search_ = search_settings(before, size, degree, self.noise, *trials)
+            self.search_ = search_settings(rows.sorted(given), size, degree, self.noise, *trials)
             best = self.search_[0]
             size, degree = best["block_size"], best["degrees"]
-        size, degree = check_settings(size, degree, len(values))
-        degrees = order(values, size).degrees(degree)
+        size, degree = check_settings(size, degree, n)
+        degrees = block_degrees(degree, -(-n // size))
         key = self._release_key(rows, schema, method="PoROP", block_size=size, degree=degrees)
         rows = rows.under(key)  # the order of equal values decides what each becomes
         before = rows.sorted(given)
         there = ~np.isnan(before)
         ordered = order(before[there], size)
         after = np.full(before.shape, np.nan)
-        normals = normal(sequence(key, "noise", len(values)))
+        normals = normal(sequence(key, "noise", n))
         after[there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         released, columns = mask_numbers(
             table, schema, given, rows.back(after), clip=self.clip, integers=self.integers
@@ -142,7 +140,7 @@ class PoROP(Masking):
         facts = {
             "block_size": size,
             "degrees": sorted(set(degrees)),
-            "values": len(values),
+            "values": n,
             "blocks": ordered.n_blocks,
             "remainder": ordered.remainder,
             "share_unchanged": share(columns, "unchanged"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from .ordered_partitions import Ordered, check_settings, order
+from .ordered_partitions import Ordered, block_degrees, check_settings, order
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +114,7 @@ class _Trial:
         return {
             "block_size": int(k),
             "remainder": self.n_whole % k,
-            "degrees": [int(d) for d in ordered.degrees(degree)],
+            "degrees": [int(d) for d in block_degrees(degree, ordered.n_blocks)],
             "il": made.il,
             "dr": made.dr,
             "score": made.score,

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..kernels.sorting import stable_sort
 from ..kernels.swap import swap_ranks
 from ..key import Key
 from ..schema import Schema
@@ -62,14 +63,14 @@ class RankSwapping(Masking):
         given, rows = numbers(table, schema), self._rows(table)
         key = self._release_key(rows, schema)
         rows = rows.under(key)  # who stands beside whom among equals is drawn as well
-        before = rows.sorted(given)
-        after = np.full(before.shape, np.nan)
+        before = np.asfortranarray(rows.sorted(given))  # column by column in memory
+        after = np.full_like(before, np.nan)
         for c, name in enumerate(schema.quasi):
             there = np.flatnonzero(~np.isnan(before[:, c]))
-            ranked = there[np.argsort(before[there, c], kind="stable")]
+            values, ranked = stable_sort(before[there, c])
             window = max(1, int(proportion * len(ranked)))
             partners = swap_ranks(len(ranked), window, *key.words(f"swap {name}"))
-            after[ranked, c] = before[ranked[partners], c]
+            after[there[ranked], c] = values[partners]
         # Swapped values are values of the column, so integers are integers again.
         released, columns = mask_numbers(table, schema, given, rows.back(after), integers=True)
         return Masked(released, columns, {"proportion": proportion})

@@ -23,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..kernels.rowhash import add_codes, add_words, hash_texts, hash_words, sum_rows
+from ..kernels.threads import side_by_side
 from ..key import Key
 from .dates import DAY
 from .encode import is_text
@@ -35,6 +36,7 @@ FORMS = ("word", "large", "negative", "text", "missing", "strange")
 whole number that no double holds (and its negative), a text; nothing; a cell of another class."""
 _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
 _EXACT = 1 << 53
+_BATCH = 1 << 16
 _DICTIONARIES = 4
 """So many dictionaries of a column are known at a time: two tables, in parts, have some each."""
 _LEAST = {pa.int8(): -(1 << 7), pa.uint8(): 0, pa.int16(): -(1 << 15), pa.uint16(): 0}
@@ -53,11 +55,13 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
             pa.types.is_binary,
             pa.types.is_large_binary,
             pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
         )
     ),
 }
 
 
+_BY_ENTRY = ("text", "bytes", "time")
 _BOTH = pa.array([False, True, None])
 
 
@@ -120,10 +124,7 @@ class RowHasher:
     """
 
     def __init__(self, classes: Mapping[str, str], key: Key, signed: Sequence[str] = ()) -> None:
-        self._columns = [
-            _Column(key, f"{place} {name}", kind, name in signed)
-            for place, (name, kind) in enumerate(classes.items())
-        ]
+        self._columns = [_Column(key, name, kind, name in signed) for name, kind in classes.items()]
         self._key = _words(key, "row")
 
     def zero(self) -> RowSums:
@@ -151,9 +152,42 @@ class RowHasher:
                 known[j] if j in known else self._columns[j].add(array, first, second)
                 for j, array in enumerate(arrays)
             )
-            low, high = sum_rows(first, second, *self._key)
-            made.append(RowSums(n, (int(high) << 64) | int(low), sums))
+            made.append(RowSums(n, self._whole(first, second), sums))
         return made[0], made[-1]
+
+    def hash_into(self, columns: Sequence[pa.Array], first: Words, second: Words) -> int:
+        """Put the hashes of some rows into two arrays of zeros; returns their sum."""
+        for column, array in zip(self._columns, columns, strict=True):
+            column.add(array, first, second)
+        return self._whole(first, second)
+
+    def _whole(self, first: Words, second: Words) -> int:
+        low, high = sum_rows(first, second, *self._key)
+        return (int(high) << 64) | int(low)
+
+
+def row_hashes(table: pa.Table, key: Key) -> tuple[Words, Words, int]:
+    """The hash of every row, each column by the class of its type, whatever their order.
+
+    Returns
+    -------
+    first, second : uint64 array of shape (n,)
+        The low and the high word of each row's hash.
+    whole : int
+        The sum of all hashes modulo 2^128, `RowSums.whole`.
+    """
+    classes = {entry.name: value_class(entry.type) for entry in table.schema}
+    hasher = RowHasher(classes, key)
+    first, second = np.zeros(table.num_rows, np.uint64), np.zeros(table.num_rows, np.uint64)
+    batches = table.to_batches(max_chunksize=_BATCH)
+    starts = np.cumsum([0, *map(len, batches)])
+
+    def one(at: int) -> int:
+        rows = slice(starts[at], starts[at + 1])
+        return hasher.hash_into(batches[at].columns, first[rows], second[rows])
+
+    cost = table.num_rows * table.num_columns
+    return first, second, sum(side_by_side(one, range(len(batches)), cost)) % (1 << 128)
 
 
 class _Column:
@@ -168,7 +202,7 @@ class _Column:
         """Add the cells' hashes to their rows; returns the sums of the column by itself."""
         if isinstance(array.type, pa.BaseExtensionType):
             array = array.storage
-        if any(test(array.type) for test in (is_text, pa.types.is_decimal)):
+        if value_class(array.type) in _BY_ENTRY or pa.types.is_decimal(array.type):
             array = array.dictionary_encode()
         if pa.types.is_boolean(array.type):
             codes = filled(array.cast(pa.uint8()), 2).cast(pa.int32())
