@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import SLACK, Check
 from ..methods.ladder import moved
-from ..progress import Progress, telling
+from ..progress import Progress, caution, cautions, telling
 from ..release import Release, protect
 from ..schema import Schema
 from ..table import Table, read
@@ -94,7 +94,10 @@ def protect_within(
     tried: list[tuple[float, str]] = []
     for n, rung in enumerate(_ladder(method)):
         try:
-            release = protect(table, schema, rung, pseudonym_key=pseudonym_key, progress=progress)
+            with cautions():  # of a release that may not be taken
+                release = protect(
+                    table, schema, rung, pseudonym_key=pseudonym_key, progress=progress
+                )
         except (InfeasibleError, ParameterError):
             if not n:
                 raise  # what was asked cannot be had; a stricter setting that cannot be ends it
@@ -103,6 +106,8 @@ def protect_within(
         check = bound(release, progress)
         if check.holds:
             release.bind(bound, bound.parameters)
+            for text in release.cautions:
+                caution(text)
             return release
         tried.append((check.reached, _settings(method, rung)))
     lowest, where = min(tried)

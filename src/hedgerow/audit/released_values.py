@@ -110,7 +110,8 @@ class ReleasedColumn:
         return out
 
     @cached_property
-    def _cover(self) -> Cover:
+    def cover(self) -> Cover:
+        """The same for whoever asks what covers what."""
         m = self.original.n_values
         keys = [cell * m + members for cell, members in enumerate(self.members)]
         members = np.concatenate([np.zeros(0, np.int64), *keys])
@@ -122,8 +123,8 @@ class ReleasedColumn:
         Codes equal to the number of values are missing values.
         """
         if self.is_number:
-            return self._cover.numbers(self.original.by_code[values], cells)
-        return self._cover.categories(values, cells)
+            return self.cover.numbers(self.original.by_code[values], cells)
+        return self.cover.categories(values, cells)
 
 
 @dataclass

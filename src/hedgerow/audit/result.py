@@ -86,6 +86,7 @@ class Audit:
         plan: Any = None,
         checks: Sequence[Any] = (),
         drawings: Mapping[str, str] | None = None,
+        cautions: Sequence[str] = (),
     ) -> None:
         """Write the audit as one offline HTML file.
 
@@ -101,13 +102,20 @@ class Audit:
             The promises as they were verified.
         drawings : mapping of str to str, optional
             SVG pictures that the method publishes with its release, by file name.
+        cautions : sequence of str
+            What the release warns of (`Release.cautions`).
         """
         from ..report import render
 
-        write_private(
-            path,
-            render(self.to_dict(), audience=audience, plan=plan, checks=checks, drawings=drawings),
+        page = render(
+            self.to_dict(),
+            audience=audience,
+            plan=plan,
+            checks=checks,
+            drawings=drawings,
+            cautions=cautions,
         )
+        write_private(path, page)
 
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
         """What a release does not reach of what is asked of it, a sentence each.

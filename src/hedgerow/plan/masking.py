@@ -38,6 +38,11 @@ class MaskedColumn(PlanColumn):
     clipped: float = 0.0
     suppressed: float = 0.0
 
+    @property
+    def kept(self) -> bool:
+        """Whether every cell was released as it was."""
+        return self.unchanged >= 1
+
 
 @register
 @dataclass(frozen=True)

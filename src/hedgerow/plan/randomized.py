@@ -49,6 +49,11 @@ class Randomized(PlanColumn):
             return math.inf
         return math.log(self.p * (self.d - 1) / (1 - self.p))
 
+    @property
+    def kept(self) -> bool:
+        """Whether every cell is certain to be released as it was."""
+        return self.p >= 1 and self.d > 1
+
     def check(self) -> None:
         """Raise Contradiction when the fields contradict each other."""
         known = [c for c in self.categories if c is not None]

@@ -47,6 +47,11 @@ class PlanColumn:
     unit: str = ""
     """For dates, "day" or "us" (since 1970); empty otherwise."""
 
+    @property
+    def kept(self) -> bool:
+        """Whether every cell is certain to be released as it was."""
+        return self.relation == UNCHANGED
+
 
 @dataclass(frozen=True)
 class Recoding:

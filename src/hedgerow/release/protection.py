@@ -9,7 +9,7 @@ from ..errors import ParameterError
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
-from ..progress import Progress, telling
+from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
 from ..table import read
 from .pseudonyms import pseudonyms
@@ -86,7 +86,8 @@ def protect(
             hint="name what an intruder may know: Schema(quasi=[...])",
         )
     step("fitting")
-    fitted: Method = method.copy().fit_table(table, schema)
+    with cautions() as heard:
+        fitted: Method = method.copy().fit_table(table, schema)
     plan: Plan = fitted.plan_
     step("recoding")
     made = fitted.release_table(table)
@@ -103,7 +104,10 @@ def protect(
         table=table.restore(replaced, drop=dropped),
         pseudonyms=kept,
         secret=secret,
+        warned=tuple(heard),
     )
     step("verifying")
     release.verify(progress)
+    for text in release.cautions:
+        caution(text)
     return release

@@ -26,6 +26,7 @@ from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Table, read
 from ..table.write import write_table
+from .cautions import of_release
 from .explain import recoding_in_words
 from .recipient import recipient
 from .record import record
@@ -41,7 +42,7 @@ class Measured(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
 
-    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any) -> Any:
+    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, cautions: Any) -> Any:
         """Write the report."""
 
 
@@ -85,6 +86,7 @@ class Release:
         table: Any,
         pseudonyms: tuple[str, ...] = (),
         secret: Secret | None = None,
+        warned: tuple[str, ...] = (),
         rows: IntArray | None = None,
         bounds: tuple[Bound, ...] = (),
     ) -> None:
@@ -95,6 +97,7 @@ class Release:
         self.original = original
         self.pseudonyms = pseudonyms
         self._secret = secret
+        self._warned = warned
         self.released = read(table)
         self._made = table, self.released.arrow
         self.bounds = bounds
@@ -207,14 +210,13 @@ class Release:
         dict
             ``rows``, ``groups`` (count, extremes, quartiles), ``disclosure`` (0 nothing, 1
             all: mean over groups, over records, worst; ``columns`` has each sensitive
-            column) and ``checks``; plain data, ready for JSON.
+            column), ``cautions`` and ``checks``; plain data, ready for JSON.
         """
         if self._summary is None:
             made = self._found.classes or classes(self.plan, self.released)
-            told = {
-                name: Disclosed.of(disclosure.of_column(column), made.sizes)
-                for name, column in made.sensitive.items()
-            }
+            by_group = {n: disclosure.of_column(column) for n, column in made.sensitive.items()}
+            told = {name: Disclosed.of(each, made.sizes) for name, each in by_group.items()}
+            cautions = of_release(self.plan, made, by_group, self.original, self.released)
             overall = Disclosed.over_columns(told.values())
             self._summary = {
                 "method": self.plan.method,
@@ -226,9 +228,16 @@ class Release:
                     **overall.to_json(),
                     "columns": {name: each.to_json() for name, each in told.items()},
                 },
+                "cautions": list(dict.fromkeys([*self._warned, *cautions])),
                 "checks": [check_to_json(check) for check in self.checks],
             }
         return self._summary
+
+    @property
+    def cautions(self) -> list[str]:
+        """What it tells although every check holds, and what its method warns of; with counts."""
+        found: list[str] = self.summary()["cautions"]
+        return found
 
     def recoding_in_words(self) -> str:
         """What was done to the columns, in words; `plan.explain()` tells the rest as well."""
@@ -314,6 +323,7 @@ class Release:
                 folder / REPORT,
                 plan=self.plan,
                 checks=self.checks,
+                cautions=self.cautions,
                 drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
             )
         beside = self.method.recipient_lines(file.name)

@@ -22,6 +22,7 @@ def render(
     plan: Plan | None = None,
     checks: Sequence[Any] = (),
     drawings: Mapping[str, str] | None = None,
+    cautions: Sequence[str] = (),
 ) -> str:
     """The report as one HTML document that needs no other file, script or network.
 
@@ -39,6 +40,8 @@ def render(
         The verified promises: name, required, reached, holds.
     drawings : mapping of str to str, optional
         SVG pictures that the method publishes with its release, by file name.
+    cautions : sequence of str
+        What the release warns of; for the steward alone.
 
     Returns
     -------
@@ -60,6 +63,7 @@ def render(
     return environment.get_template("template.html").render(
         **_context(audit, audience, plan, checks),
         drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
+        cautions=cautions if audience == "steward" else [],
     )
 
 

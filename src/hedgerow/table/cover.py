@@ -77,6 +77,33 @@ class Cover:
             len(place),
         )
 
+    def widths(self, ends: tuple[float, float] | None = None) -> NDArray[np.float64]:
+        """The width of each cell as a share of the domain, 0 one value, 1 any.
+
+        (hi - lo) / (max - min) for numbers, (categories - 1) / (domain - 1) for categories.
+
+        Parameters
+        ----------
+        ends : pair of float, optional
+            The ends of the domain, for numbers.
+
+        Examples
+        --------
+        >>> Cover.of([Cell("[20-29]", 20, 29), Cell("*", anything=True)]).widths((20, 38)).tolist()
+        [0.5, 1.0]
+        """
+        if ends is None:
+            wide = self.n_values - 1.0
+            held = np.bincount(self.members // max(self.n_values, 1), minlength=len(self.missing))
+            width = held - 1.0
+        else:
+            wide = ends[1] - ends[0]
+            open_low, open_high = np.isneginf(self.low), np.isposinf(self.high)
+            width = np.where(open_high, ends[1], self.high) - np.where(open_low, ends[0], self.low)
+        if wide <= 0:
+            return np.zeros(len(width))
+        return np.where(self.anything, 1.0, np.clip(np.nan_to_num(width / wide), 0.0, 1.0))
+
     def numbers(self, values: NDArray[np.float64], cells: NDArray[Any]) -> Bools:
         """Whether each number (NaN: missing) is covered by the cell beside it."""
         inside = (self.low[cells] <= values) & (values <= self.high[cells])

@@ -38,17 +38,10 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
 
 def cell_widths(column: ReleasedColumn) -> FloatArray:
     """The width of each released cell as a share of the domain; shape (n_cells,)."""
-    original = column.original
-    if column.is_number:
-        span = float(original.values[-1] - original.values[0]) if original.n_values else 0.0
-        width = (column.hi - column.lo) / span if span > 0 else np.zeros(column.n_cells)
-    else:
-        sizes = np.array([len(m) for m in column.members], np.float64)
-        width = (
-            (sizes - 1) / (original.n_values - 1) if original.n_values > 1 else np.zeros(len(sizes))
-        )
-    width = np.clip(np.nan_to_num(width), 0.0, 1.0)
-    return np.where(column.anything, 1.0 if original.n_values > 1 else 0.0, width)
+    values = column.original.values
+    if not column.is_number:
+        return column.cover.widths()
+    return column.cover.widths((float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0))
 
 
 def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
