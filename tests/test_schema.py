@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ def test_roles():
     schema = Schema(quasi=["age", "job"], sensitive="income", identifiers=("name",))
     assert schema.sensitive == ("income",)
     roles = [schema.role(n) for n in ("age", "income", "name", "height")]
-    assert roles == ["quasi", "sensitive", "identifier", "other"]
+    assert roles == ["quasi", "sensitive", "identifier", "undeclared"]
 
 
 def test_contradictions_come_in_one_error():
@@ -127,3 +129,55 @@ def test_toml_that_is_no_text(tmp_path):
 def test_replace():
     schema = Schema(quasi=["a"]).replace(sensitive=["b"])
     assert (schema.quasi, schema.sensitive) == (("a",), ("b",))
+
+
+def test_a_grid_is_written_out() -> None:
+    schema = Schema(quasi=["age"], grid={"age": (0, 20, 5), "size": [1.5, 2], "zip": "-50:-10:20"})
+    assert schema.grid == {"age": (0, 5, 10, 15, 20), "size": (1.5, 2), "zip": (-50, -30, -10)}
+    assert schema.replace(sensitive=["pay"]).grid == schema.grid
+    three = Schema(grid={"age": [0, 18, 25]})
+    assert three.replace(quasi=["age"]).grid == {"age": (0, 18, 25)}
+    born = Schema(grid={"born": [dt.date(1990, 1, 1), "2000-01-01"]})
+    assert born.grid == {"born": ("1990-01-01", "2000-01-01")}
+
+
+@pytest.mark.parametrize("grid", [(5, 0, 1), (0, 5, 0), [3, 2], [], "0-85", 7, ["1990-01-01", 5], ["x"]])
+def test_a_grid_that_is_none(grid: object) -> None:
+    with pytest.raises(SchemaError, match="grid of column 'age'"):
+        Schema(grid={"age": grid})  # type: ignore[dict-item]
+
+
+def test_a_unit_is_an_identifier_unless_it_is_other() -> None:
+    schema = Schema(quasi=["age"], unit="person")
+    assert schema.role("person") == "identifier"
+    assert Schema(quasi=["age"], other=["person"], unit="person").role("person") == "other"
+    with pytest.raises(SchemaError, match="the unit 'age' is quasi as well"):
+        Schema(quasi=["age"], unit="age")
+    with pytest.raises(SchemaError, match="no column 'person'"):
+        schema.check(["age"])
+
+
+def test_undeclared_columns_have_no_role_unless_the_rest_is_released() -> None:
+    schema = Schema(quasi=["age"], identifiers=["name"], other=["year"])
+    assert schema.undeclared(["age", "name", "year", "height"]) == ["height"]
+    assert schema.role("height") == "undeclared"
+    assert schema.replace(rest="release").role("height") == "other"
+    with pytest.raises(SchemaError, match="rest is 'keep'"):
+        Schema(rest="keep")
+
+
+def test_units_grids_and_events_survive_toml() -> None:
+    for unit in ("person", None):
+        schema = Schema(
+            quasi=["age"],
+            sensitive=["income"],
+            unit=unit,
+            grid={"age": (0, 10, 5)},
+            events={"income": [">200000", "< 0"]},
+            rest="release",
+        )
+        assert schema.events == {"income": ("> 200000", "< 0")}
+        assert Schema.from_toml(schema.to_toml()) == schema
+    assert Schema.from_toml(Schema(quasi=["age"]).to_toml()).unit is Schema().unit
+    with pytest.raises(SchemaError, match="event of column 'income'"):
+        Schema(events={"income": ["rich"]})

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from .errors import SchemaError
 from .hierarchy import Hierarchy
+from .notation import number
 
 Kind = Literal["numeric", "categorical", "ordinal", "date", "boolean"]
-Role = Literal["identifier", "quasi", "sensitive", "other"]
+Role = Literal["identifier", "quasi", "sensitive", "other", "undeclared"]
 KINDS: tuple[str, ...] = get_args(Kind)
 ROLES: tuple[str, ...] = get_args(Role)
+
+
+class _Unsaid(Enum):
+    """A question that the schema leaves open."""
+
+    UNSAID = "unsaid"
+
+    def __repr__(self) -> str:
+        return "UNSAID"
+
+
+UNSAID: Final = _Unsaid.UNSAID
+"""Nobody said who a person is; `None` says that every row is one."""
+
+REST = ("drop", "release")
+EVERY_ROW = "(every row)"
+"""How TOML and the command line say that every row is a person."""
+TABLES = ("kinds", "categories", "grid", "events")
+"""What a schema says column by column, in TOML as tables."""
 
 _ROLE_FIELDS = {
     "quasi": "quasi",
@@ -50,7 +73,8 @@ def _names(value: Iterable[str] | str | None) -> tuple[str, ...]:
 class Schema:
     """The roles and kinds of a table's columns.
 
-    Columns without a role are *other*: released unchanged, and named in every report.
+    Columns that are named in no role are *undeclared*: nobody decided what they
+    reveal, so they are left out and named, unless `rest` says otherwise.
 
     Parameters
     ----------
@@ -61,7 +85,7 @@ class Schema:
     identifiers : sequence of str
         Direct identifiers. Dropped from the release.
     other : sequence of str
-        Columns that are neither; listing them is optional.
+        Columns that are neither and harmless: released unchanged.
     kinds : mapping of str to {"numeric", "categorical", "ordinal", "date", "boolean"}
         Kinds where the column's own type does not tell.
     categories : mapping of str to sequence of str
@@ -69,6 +93,20 @@ class Schema:
         and makes an ordinal column's categories comparable).
     hierarchies : mapping of str to Hierarchy
         Value generalisation hierarchies.
+    unit : str or None, optional
+        The column that tells who is a person (usually an identifier), where
+        people have several records: k then counts people. None says that every
+        row is a person; left out, a table whose identifiers repeat is refused.
+    grid : mapping of str to sequence
+        Public cut points of numbers and dates: ``(first, last, step)`` as a
+        tuple, or a list of increasing points. Groups are cut at them alone,
+        ranges are told between them and the ends are open.
+    events : mapping of str to sequence of str
+        Events of a sensitive number that must not be told either, such as
+        ``{"income": ["> 200000"]}``: each is judged like a flag of its own.
+    rest : {"drop", "release"}
+        What becomes of undeclared columns. "release" treats them as `other`,
+        but refuses those that look like identifiers.
     reasons : mapping of str to str
         Why `Schema.guess` proposed a role; empty for schemas written by hand.
 
@@ -81,7 +119,7 @@ class Schema:
     --------
     >>> schema = Schema(quasi=["age", "job"], sensitive="income", identifiers=["name"])
     >>> schema.role("income"), schema.role("age"), schema.role("height")
-    ('sensitive', 'quasi', 'other')
+    ('sensitive', 'quasi', 'undeclared')
     """
 
     quasi: Sequence[str] = ()
@@ -91,6 +129,10 @@ class Schema:
     kinds: Mapping[str, str] = field(default_factory=dict)
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    unit: str | None | _Unsaid = UNSAID
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    events: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rest: str = "drop"
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +146,7 @@ class Schema:
                     where = f"twice in {role}" if seen[name] == role else f"{seen[name]} and {role}"
                     faults.append(f"column {name!r} is {where}")
                 seen[name] = role
-        for part in ("kinds", "categories", "hierarchies"):
+        for part in ("kinds", "categories", "hierarchies", "grid", "events"):
             if not isinstance(getattr(self, part), Mapping):
                 raise SchemaError(f"{part} must say something for each column it names")
         for name, kind in self.kinds.items():
@@ -120,6 +162,15 @@ class Schema:
         object.__setattr__(self, "categories", categories)
         object.__setattr__(self, "hierarchies", dict(self.hierarchies))
         object.__setattr__(self, "reasons", dict(self.reasons))
+        object.__setattr__(self, "grid", {n: _points(n, given) for n, given in self.grid.items()})
+        events = {n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()}
+        object.__setattr__(self, "events", events)
+        if self.rest not in REST:
+            faults.append(f"rest is {self.rest!r} (one of {', '.join(REST)})")
+        if not isinstance(self.unit, (str, _Unsaid, type(None))):
+            faults.append("unit is not the name of a column")
+        elif isinstance(self.unit, str) and seen.get(self.unit) in ("quasi", "sensitive"):
+            faults.append(f"the unit {self.unit!r} is {seen[self.unit]} as well")
         for name, order in self.categories.items():
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")
@@ -130,12 +181,23 @@ class Schema:
             )
 
     def role(self, name: str) -> Role:
-        """The role of a column; "other" when it has none."""
+        """The role of a column; "undeclared" when the schema names it nowhere.
+
+        A unit without another role is an identifier; with ``rest="release"``
+        undeclared columns are "other".
+        """
         if name in self.quasi:
             return "quasi"
         if name in self.sensitive:
             return "sensitive"
-        return "identifier" if name in self.identifiers else "other"
+        if name in self.identifiers or (name == self.unit and name not in self.other):
+            return "identifier"
+        return "other" if name in self.other or self.rest == "release" else "undeclared"
+
+    def undeclared(self, columns: Sequence[str]) -> list[str]:
+        """The columns of a table that no role names, whatever `rest` says of them."""
+        named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.unit}
+        return [name for name in columns if name not in named]
 
     def check(self, columns: Sequence[str], *, quasi: bool = True, sensitive: bool = True) -> None:
         """Raise one SchemaError that lists every column at fault, with near names.
@@ -152,13 +214,12 @@ class Schema:
             *(self.sensitive if sensitive else ()),
             *self.identifiers,
             *self.other,
+            *((self.unit,) if isinstance(self.unit, str) else ()),
         ]
-        wanted += [
-            n
-            for part in (self.kinds, self.categories, self.hierarchies)
-            for n in part
-            if self.role(n) == "other" and n not in wanted
-        ]
+        # what is said of a quasi-identifier or sensitive column may be said of an absent one
+        optional = {*self.quasi, *self.sensitive}
+        parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.events)
+        wanted += [n for part in parts for n in part if n not in optional and n not in wanted]
         faults = []
         for name in dict.fromkeys(wanted):
             if name not in columns:
@@ -200,7 +261,11 @@ class Schema:
             for key in _ROLE_FIELDS
             if getattr(self, key)
         ]
-        for section in ("kinds", "categories"):
+        if not isinstance(self.unit, _Unsaid):
+            lines.append(f"unit = {_toml(self.unit or EVERY_ROW)}")
+        if self.rest != "drop":
+            lines.append(f"rest = {_toml(self.rest)}")
+        for section in ("kinds", "categories", "grid", "events"):
             entries = getattr(self, section)
             if entries:
                 lines += ["", f"[{section}]"]
@@ -215,7 +280,7 @@ class Schema:
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
-        known = {*_ROLE_FIELDS, "kinds", "categories", "hierarchies"}
+        known = {*_ROLE_FIELDS, *TABLES, "hierarchies", "unit", "rest"}
         unknown = [key for key in data if key not in known]
         if unknown:
             raise SchemaError(
@@ -231,6 +296,8 @@ class Schema:
                     {str(value): tuple(map(str, path)) for value, path in entry.items()}
                 )
         fields = {key: value for key, value in data.items() if key != "hierarchies"}
+        if fields.get("unit") == EVERY_ROW:
+            fields["unit"] = None
         return cls(**fields, hierarchies=hierarchies)
 
     @classmethod
@@ -248,6 +315,90 @@ class Schema:
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"the schema is not valid TOML: {error}") from None
         return cls.from_mapping(data, path.parent if path else None)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that may be true of a number, such as "> 200000".
+
+    Parameters
+    ----------
+    sign : {"<", "<=", ">", ">=", "="}
+    bound : float
+    """
+
+    sign: str
+    bound: float
+
+    @classmethod
+    def parse(cls, column: str, text: str) -> Event:
+        """Read an event; SchemaError when it is none."""
+        found = re.fullmatch(r"\s*(<=|>=|<|>|=)\s*(.+?)\s*", str(text))
+        try:
+            assert found is not None
+            return cls(found[1], float(found[2]))
+        except (AssertionError, ValueError):
+            raise SchemaError(
+                f"an event of column {column!r} is not a sign and a number",
+                hint='write for example events = {"income": ["> 200000"]}',
+            ) from None
+
+    @property
+    def text(self) -> str:
+        """The event as it is written."""
+        return f"{self.sign} {number(self.bound)}"
+
+
+class Points(tuple[Any, ...]):
+    """The cut points of a grid, written out: numbers, or dates as ISO text."""
+
+    __slots__ = ()
+
+
+def _points(name: str, given: Any) -> Points:
+    """The cut points of a grid, ascending; numbers, or dates as ISO text."""
+    hint = 'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}'
+    if isinstance(given, Points):
+        return given
+    if isinstance(given, str) and re.fullmatch(r"[^:]+:[^:]+:[^:]+", given):
+        try:
+            given = tuple(float(part) for part in given.split(":"))
+        except ValueError:
+            given = ""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SchemaError(f"the grid of column {name!r} is not a list of cut points", hint=hint)
+    points = tuple(given)
+    if isinstance(given, tuple) and len(points) == 3 and all(map(_is_number, points)):
+        first, last, step = points
+        if step <= 0 or last < first:
+            raise SchemaError(
+                f"the grid of column {name!r} has no points from first to last", hint=hint
+            )
+        count = math.floor((last - first) / step + 1e-9)
+        points = tuple(first + i * step for i in range(count + 1))
+    texts = all(isinstance(p, (str, dt.date)) for p in points)
+    if not points or not (texts or all(map(_is_number, points))):
+        raise SchemaError(f"the grid of column {name!r} is not a list of cut points", hint=hint)
+    if texts:
+        points = tuple(p if isinstance(p, str) else p.isoformat() for p in points)
+        try:
+            moments = [dt.datetime.fromisoformat(p) for p in points]
+        except ValueError:
+            raise SchemaError(
+                f"the grid of column {name!r} holds text that is no date", hint=hint
+            ) from None
+        increasing = all(a < b for a, b in zip(moments, moments[1:], strict=False))
+    else:
+        increasing = all(a < b for a, b in zip(points, points[1:], strict=False))
+    if not increasing:
+        raise SchemaError(f"the grid of column {name!r} does not increase", hint=hint)
+    return Points(points)
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    )
 
 
 def _toml(value: Any) -> str:
