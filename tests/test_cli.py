@@ -22,6 +22,7 @@ from hedgerow.session.options import split
 
 SECRET = "Zweifelhaft"
 FLAGS = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name", "-k", "5"]
+FLAGS += ["--other", "town"]
 
 
 def people(n: int = 300) -> pa.Table:
@@ -142,25 +143,25 @@ def test_names_with_commas_and_repeated_options() -> None:
     assert split("a, b") == ["a", "b"]
 
 
-def test_an_unnamed_identifier_is_warned_of(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        run(
-            [
-                "protect",
-                "people.csv",
-                "--quasi",
-                "age",
-                "--sensitive",
-                "income",
-                "-k",
-                "5",
-                "--out",
-                "r",
-            ]
-        )
-        == 0
-    )
-    assert "warning: released unchanged, but like an identifier: name" in capsys.readouterr().err
+def test_undeclared_columns_are_left_out_and_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["protect", "people.csv", "--quasi", "age", "--sensitive", "income", "-k", "5"]
+    assert run([*words, "--out", "r"]) == 0
+    assert "does not name: name, job, town" in capsys.readouterr().err
+    assert Path("r/release.csv").read_text().startswith("age,income\n")
+    assert "Left out: name, job, town." in Path("r/RECIPIENT.md").read_text()
+    assert run(["apply", "r/plan.json", "people.csv", "--out", "again.csv", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["dropped"] == ["name", "job", "town"]
+    assert "does not release: name, job, town" in told.err
+    assert run([*words, "--rest", "release", "--out", "all"]) == 2
+    assert "look like identifiers: 'name'" in capsys.readouterr().err
+    assert not Path("all").exists()
+    assert run([*words, "--rest", "release", "--identifiers", "name", "--out", "all"]) == 0
+    assert Path("all/release.csv").read_text().startswith("age,job,income,town\n")
+    assert run([*words, "--rest", "keep", "--out", "r2"]) == 2
+    assert "rest is 'keep' (one of drop, release)" in capsys.readouterr().err
 
 
 def csv(text: str, name: str = "bad.csv") -> Any:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.errors import SchemaError
+import hedgerow as hr
+from hedgerow.errors import SchemaError, UnsupportedError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.schema import KINDS, Schema
 
@@ -141,7 +142,9 @@ def test_a_grid_is_written_out() -> None:
     assert born.grid == {"born": ("1990-01-01", "2000-01-01")}
 
 
-@pytest.mark.parametrize("grid", [(5, 0, 1), (0, 5, 0), [3, 2], [], "0-85", 7, ["1990-01-01", 5], ["x"]])
+@pytest.mark.parametrize(
+    "grid", [(5, 0, 1), (0, 5, 0), [3, 2], [], "0-85", 7, ["1990-01-01", 5], ["x"]]
+)
 def test_a_grid_that_is_none(grid: object) -> None:
     with pytest.raises(SchemaError, match="grid of column 'age'"):
         Schema(grid={"age": grid})  # type: ignore[dict-item]
@@ -181,3 +184,14 @@ def test_units_grids_and_events_survive_toml() -> None:
     assert Schema.from_toml(Schema(quasi=["age"]).to_toml()).unit is Schema().unit
     with pytest.raises(SchemaError, match="event of column 'income'"):
         Schema(events={"income": ["rich"]})
+
+
+@pytest.mark.parametrize(
+    "said", [{"unit": "id"}, {"grid": {"a": (0, 9, 3)}}, {"events": {"b": "> 1"}}]
+)
+def test_a_method_refuses_what_it_does_not_heed(said: dict[str, object]) -> None:
+    table = {"id": [1, 2, 3, 4], "a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}
+    schema = Schema(quasi=["a"], sensitive=["b"], identifiers=["id"], **said)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match=f"MART does not heed {next(iter(said))}"):
+        hr.protect(table, schema, hr.MART(2))
+    assert hr.protect(table, schema.replace(unit=None, grid={}, events={}), hr.MART(2)).checks

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -129,7 +130,7 @@ class Schema:
     kinds: Mapping[str, str] = field(default_factory=dict)
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    unit: str | None | _Unsaid = UNSAID
+    unit: str | _Unsaid | None = UNSAID
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rest: str = "drop"
@@ -163,7 +164,9 @@ class Schema:
         object.__setattr__(self, "hierarchies", dict(self.hierarchies))
         object.__setattr__(self, "reasons", dict(self.reasons))
         object.__setattr__(self, "grid", {n: _points(n, given) for n, given in self.grid.items()})
-        events = {n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()}
+        events = {
+            n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
+        }
         object.__setattr__(self, "events", events)
         if self.rest not in REST:
             faults.append(f"rest is {self.rest!r} (one of {', '.join(REST)})")
@@ -387,18 +390,16 @@ def _points(name: str, given: Any) -> Points:
             raise SchemaError(
                 f"the grid of column {name!r} holds text that is no date", hint=hint
             ) from None
-        increasing = all(a < b for a, b in zip(moments, moments[1:], strict=False))
+        increasing = all(a < b for a, b in pairwise(moments))
     else:
-        increasing = all(a < b for a, b in zip(points, points[1:], strict=False))
+        increasing = all(a < b for a, b in pairwise(points))
     if not increasing:
         raise SchemaError(f"the grid of column {name!r} does not increase", hint=hint)
     return Points(points)
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    )
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _toml(value: Any) -> str:

@@ -211,6 +211,6 @@ TABLES: dict[str, Callable[[], tuple[Any, Schema]]] = {
     ),
     "identifiers and others": lambda: (
         changed(name=[f"{SECRET_TEXT} {i}" for i in range(40)], note="x", **{"pay_sensitive": 1}),
-        PLAIN.replace(identifiers=["name"]),
+        PLAIN.replace(identifiers=["name"], other=["note"]),
     ),
 }

@@ -165,7 +165,7 @@ def test_the_plan_keeps_no_seed_and_masks_no_other_table(tmp_path):
 
 def test_protect_releases_the_masked_columns():
     frame = people().assign(name=[f"n{i}" for i in range(200)], town="here")
-    schema = hr.Schema(quasi=["wage", "rent"], identifiers=["name"])
+    schema = hr.Schema(quasi=["wage", "rent"], identifiers=["name"], other=["age", "town"])
     release = hr.protect(frame, schema, PoROP(150, degree=2, random_state=1))
     assert list(release.table.columns) == ["wage", "rent", "age", "town"]
     assert all(check.holds for check in release.verify())

@@ -27,7 +27,9 @@ from hedgerow.plan import Plan
 from hedgerow.table import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-SCHEMA = hr.Schema(quasi=["sex", "job", "age"], sensitive=["ill"], identifiers=["id"])
+SCHEMA = hr.Schema(
+    quasi=["sex", "job", "age"], sensitive=["ill"], identifiers=["id"], other=["note"]
+)
 
 
 def people(n=2000, seed=0) -> pa.Table:

@@ -29,7 +29,12 @@ from hedgerow.release import apply_plan
 from hedgerow.table import read
 
 N = 400
-SCHEMA = hr.Schema(quasi=["age", "job", "born"], sensitive=["income", "ill"], identifiers=["name"])
+SCHEMA = hr.Schema(
+    quasi=["age", "job", "born"],
+    sensitive=["income", "ill"],
+    identifiers=["name"],
+    other=["note"],
+)
 
 
 def people(n: int = N, seed: int = 0) -> pa.Table:
@@ -372,7 +377,7 @@ def test_apply_recodes_others_and_counts_what_falls_outside(release: Any, tmp_pa
         applied = apply_plan(release.plan, old)
     assert applied.outside >= 50
     assert applied.dropped == ("name",)
-    with pytest.warns(UserWarning, match="does not know: extra"):
+    with pytest.warns(UserWarning, match="does not release: extra"):
         made = apply_plan(release.plan, people().append_column("extra", pa.array(range(N)))).table
     assert made.column_names == release.table.column_names
     with pytest.raises(PlanError, match=r"'age' \(did you mean 'agee'\?\)"):
@@ -417,7 +422,7 @@ def test_the_plan_as_sql_gives_the_release_in_a_database() -> None:
 
     made = hr.datasets.make_people(2_000, seed=1)
     quasi = ["age", "sex", "education", "job", "entry_date", "children", "born_abroad"]
-    schema = hr.Schema(quasi=quasi, sensitive=["income"], identifiers=["postcode"])
+    schema = hr.Schema(quasi=quasi, sensitive=["income"], other=["person_id"])
     release = hr.protect(made, schema, hr.MART(k=10, max_disclosure=0.5))
     with duckdb.connect() as connection:
         connection.register("people", made)

@@ -138,7 +138,10 @@ def people(n: int = 300, seed: int = 0) -> pa.Table:
 
 
 SCHEMA = hr.Schema(
-    quasi=["age", "job"], sensitive=["income", "ill"], identifiers=["name"], other=["note"]
+    quasi=["age", "job"],
+    sensitive=["income", "ill"],
+    identifiers=["name"],
+    other=["born", "member", "note"],
 )
 METHODS: dict[str, Any] = {
     "ranges": lambda: hr.MART(k=5, max_disclosure=None),
@@ -155,7 +158,8 @@ METHODS: dict[str, Any] = {
 def protected(name: str, source: Any = None, **changes: Any) -> Any:
     schema = SCHEMA
     if name in ("masks", "moves away"):
-        schema = SCHEMA.replace(quasi=["age"], sensitive=["job"])
+        others = [*SCHEMA.other, *SCHEMA.sensitive]
+        schema = SCHEMA.replace(quasi=["age"], sensitive=["job"], other=others)
     return hr.protect(people() if source is None else source, schema, METHODS[name](), **changes)
 
 

@@ -164,7 +164,7 @@ def test_a_cancelled_step_always_ends(session: hr.Session) -> None:
 
 def test_sessions_in_two_threads_keep_their_own_cautions(here: Path) -> None:
     quiet, loud, alone = (hr.Session("people.csv") for _ in range(3))
-    quiet.choose(ROLES.replace(quasi=["education"]), hr.MART(k=10))
+    quiet.choose(ROLES.replace(quasi=["education"], rest="release"), hr.MART(k=10))
     roles = hr.Schema(quasi=["sex", "job"], sensitive=["smoker"])
     for session in (loud, alone):
         session.choose(roles, hr.RandomizedResponse(l=1.2, random_state=1))
@@ -208,9 +208,7 @@ def test_warnings_of_a_step_are_kept_and_not_printed(here: Path) -> None:
         warnings.simplefilter("error")
         session.protect()
     assert any("sensitive columns are released as they are" in text for text in session.cautions)
-    assert session.suspects() == ["person_id"]
-    session.choose(roles.replace(other=["person_id"]), hr.MART())
-    assert session.suspects() == []
+    assert any("does not name: person_id, " in text for text in session.cautions)
 
 
 def test_it_shows_no_value_of_a_person(session: hr.Session) -> None:

@@ -366,7 +366,7 @@ def _notes(
     named = [n for n in schema.identifiers if n in after.names]
     if named:
         notes.append("direct identifiers are in the release: " + ", ".join(named))
-    others = [n for n in after.names if schema.role(n) == "other"]
+    others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
         notes.append("columns without a role were released and not measured: " + ", ".join(others))
     changed = [c.name for c, r in zip(sensitive, released, strict=True) if not same(c, r)]

@@ -119,12 +119,6 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         _measure(session, options)
     with working("writing and verifying") as progress:
         session.write(folder, force=force, escape=options.get("escape", True), progress=progress)
-    suspects = session.suspects()
-    if suspects:
-        warn(
-            f"released unchanged, but like an identifier: {', '.join(suspects)}; "
-            "leave it out with --identifiers, or say that it is harmless with --other"
-        )
     _tell(session, folder, bool(options.get("json")))
 
 
@@ -185,6 +179,7 @@ def _tell(session: Session, folder: Path, json: bool) -> None:
             {
                 "files": {name: str(path) for name, path in files.items()},
                 "other": other,
+                "left_out": release.plan.left_out,
                 **release.summary(),
                 "inference": measured.risk["inference"] if measured else None,
             }

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import SchemaError
 from ..hierarchy import Hierarchy
+from ..schema import TABLES as COLUMNWISE
 from ..schema import Schema
 from ..session.options import Option
 
@@ -21,14 +22,19 @@ SCHEMA = (
     ),
     Option("sensitive", list, "Columns that must not be inferred; released unchanged."),
     Option("identifiers", list, "Columns that name a person; left out."),
-    Option("other", list, "Columns that are none of these; released unchanged."),
+    Option("other", list, "Columns that are harmless; released unchanged."),
+    Option(
+        "rest",
+        str,
+        "Columns that are named nowhere: drop (default), or release those unlike an identifier.",
+    ),
     Option(
         "hierarchy",
         list,
         "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'.",
     ),
 )
-TABLES = ("kinds", "categories", "hierarchies")
+TABLES = (*COLUMNWISE, "hierarchies")
 """Keys of a TOML file that say something for each column they name."""
 
 
@@ -50,7 +56,7 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     fields: dict[str, Any] = {
         name: options[name]
-        for name in ("quasi", "sensitive", "identifiers", "other")
+        for name in ("quasi", "sensitive", "identifiers", "other", "rest")
         if name in options
     }
     tables = {name: options[name] for name in TABLES if name in options}

@@ -41,7 +41,7 @@ def double(value: float) -> str:
 def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
     """The SELECT that makes the plan's release of `table`.
 
-    Columns come in their original order, identifiers left out. Rows come in no
+    Columns come in their original order, identifiers and undeclared ones left out. Rows come in no
     particular order, as in any SELECT without ORDER BY. For dialects other than
     DuckDB the statement is translated by sqlglot.
 
@@ -80,7 +80,7 @@ class Request:
     @property
     def kept(self) -> list[str]:
         """The released columns, in order."""
-        return [c.name for c in self.plan.columns if c.role != "identifier"]
+        return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
 
     def columnwise(self, made: dict[str, str]) -> str:
         """The SELECT whose columns in `made` are expressions; the others stay as they are."""

@@ -201,7 +201,7 @@ class Anatomy(Method):
     def release_files(self, release: Any) -> Files:
         """RECIPIENT.md, which explains both tables."""
         name, suffix = self._sensitive, release.original.suffix
-        gone = [n for n in release.plan.names("identifier") if n not in release.pseudonyms]
+        gone = [n for n in release.plan.left_out if n not in release.pseudonyms]
         text = "\n".join(
             [
                 "# About these tables",

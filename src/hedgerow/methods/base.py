@@ -160,6 +160,10 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
+        asked = [name for name in ("grid", "events") if getattr(schema, name)]
+        asked += ["unit"] if isinstance(schema.unit, str) else []
+        if asked:
+            raise UnsupportedError(f"{type(self).__name__} does not heed {', '.join(asked)}")
         if self.draws:
             self._key = Key.of(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)

@@ -237,6 +237,11 @@ class Plan:
         """The columns of one role, in table order."""
         return [c.name for c in self.columns if c.role == role]
 
+    @property
+    def left_out(self) -> list[str]:
+        """The columns that are not released: identifiers, and those that nobody declared."""
+        return [c.name for c in self.columns if c.role in ("identifier", "undeclared")]
+
     def check(self) -> None:
         """Raise Contradiction when the columns contradict each other or the recoding."""
         roles = {column.name: column.role for column in self.columns}

@@ -24,7 +24,7 @@ class Applied:
     outside : int
         Cells whose value lies outside what the released cell says.
     dropped : tuple of str
-        Columns left out: the plan's identifiers, and columns it does not know.
+        Columns left out: identifiers, and columns that nobody declared.
     """
 
     table: Any
@@ -41,7 +41,7 @@ def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
     plan : Plan
         What to do.
     people : path, pandas, Polars or Arrow table, DuckDB relation
-        The people; columns that the plan does not know are left out, for nobody
+        The people; columns that the plan does not release are left out, for nobody
         decided what they reveal.
     key : Key, optional
         For randomized response: the steward's key. By default a fresh one, so that no
@@ -60,16 +60,16 @@ def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
     table = read(people)
     check_columns(plan, table)
     made = transform(plan, table, key=key)
-    known = {column.name: column.role for column in plan.columns}
-    strangers = [name for name in table.names if name not in known]
-    dropped = [name for name in table.names if known.get(name, "identifier") == "identifier"]
+    known = {column.name for column in plan.columns} - set(plan.left_out)
+    dropped = [name for name in table.names if name not in known]
+    strangers = [name for name in dropped if name not in plan.names("identifier")]
     if made.outside:
         caution(
             f"{made.outside:,} cells fall outside the plan's cells; the plan promises "
             "nothing about them"
         )
     if strangers:
-        caution(f"left out columns that the plan does not know: {', '.join(strangers)}")
+        caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
     return Applied(
         table.restore(made.columns, drop=dropped), made.outside, table.n_rows, tuple(dropped)
     )

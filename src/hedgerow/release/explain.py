@@ -16,8 +16,9 @@ _LISTED = 6
 _ROLES = {
     "quasi": "recoded (quasi-identifiers)",
     "sensitive": "released unchanged (sensitive)",
-    "other": "released unchanged (other: nobody checked what they reveal)",
+    "other": "released unchanged (other: declared harmless)",
     "identifier": "left out (identifiers)",
+    "undeclared": "left out (undeclared: nobody said what they are)",
 }
 
 _STYLES = {

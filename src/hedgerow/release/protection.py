@@ -12,6 +12,7 @@ from ..plan import Plan
 from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
 from ..table import read
+from ..table.profile import refuse_identifiers
 from .pseudonyms import pseudonyms
 from .release import Release
 
@@ -57,9 +58,16 @@ def protect(
     ------
     InfeasibleError
         No release within `max_inference` was found; says what was reached.
+    SchemaError
+        ``rest="release"`` would release columns that look like identifiers.
     HedgerowError
         The table cannot be read, the schema does not fit, a parameter is out of
         range, or the released table does not keep a promise.
+
+    Warns
+    -----
+    UserWarning
+        Columns that the schema does not name were left out.
 
     Examples
     --------
@@ -85,23 +93,29 @@ def protect(
             "the schema names no quasi-identifier, so there is nothing to protect",
             hint="name what an intruder may know: Schema(quasi=[...])",
         )
+    if schema.rest == "release":
+        refuse_identifiers(table, schema.undeclared(table.names))
     step("fitting")
     with cautions() as heard:
         fitted: Method = method.copy().fit_table(table, schema)
-    plan: Plan = fitted.plan_
+        plan: Plan = fitted.plan_
+        if undeclared := plan.names("undeclared"):
+            caution(
+                f"left out columns that the schema does not name: {', '.join(undeclared)}; "
+                "what is harmless is released as other=[...] (--other)"
+            )
     step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)
     kept = tuple(schema.identifiers) if secret is not None else ()
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in kept}
-    dropped = [name for name in schema.identifiers if name not in kept]
     release = Release(
         plan=plan,
         schema=schema,
         method=fitted,
         original=table,
-        table=table.restore(replaced, drop=dropped),
+        table=table.restore(replaced, drop=[n for n in plan.left_out if n not in kept]),
         pseudonyms=kept,
         secret=secret,
         warned=tuple(heard),

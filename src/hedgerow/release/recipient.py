@@ -43,6 +43,7 @@ def recipient(
     beside : sequence of str
         What the method adds, as Markdown lines.
     """
+    gone = [n for n in plan.left_out if n not in pseudonyms]
     sizes, told = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
     styles = {c.name: c for c in recoding.columns} if isinstance(recoding, Partition) else {}
@@ -58,12 +59,11 @@ def recipient(
         "|---|---|---|",
     ]
     for column in plan.columns:
-        if column.role == "identifier" and column.name not in pseudonyms:
+        if column.name in gone:
             continue
         lines.append(
             f"| {_cell(column.name)} | {column.role} | {_said(column.name, column.role, styles)} |"
         )
-    gone = [n for n in plan.names("identifier") if n not in pseudonyms]
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     used = {c.style for c in styles.values()}

@@ -340,10 +340,8 @@ class Release:
         made = self.method.second_table()
         if made is None:
             return None
-        layout = self.original.layout
-        named = replace(layout, dialect=replace(layout.dialect, header=True))
         file = folder / f"{self.plan.recoding.beside}{self.original.suffix}"
-        write_table(made, file, like=Table(made, layout=named), escape=escape)
+        write_table(made, file, like=self.original, escape=escape)
         return read(file, unescape_formulas=escape)
 
 

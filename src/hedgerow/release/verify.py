@@ -22,6 +22,7 @@ from ..table import Column, Table
 from ..table.memory import filled
 from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
+from ..table.write import layout_like
 from .plain.keyed import PseudonymRecipe
 from .rows import ExpectedRows, compare, none
 
@@ -72,8 +73,8 @@ def verify(
         Told how far the work is.
     """
     replaced = set(pseudonyms)
-    identifiers = set(plan.names("identifier"))
-    kept = [name for name in original.names if name not in identifiers - replaced]
+    gone = set(plan.left_out) - replaced
+    kept = [name for name in original.names if name not in gone]
     words = "as many records as came in, each once"
     once = rows is None or np.array_equal(np.sort(rows), np.arange(original.n_rows))
     checks = [
@@ -128,7 +129,7 @@ def verify_file(
     """
     found = read_back(
         path,
-        like=like.layout,
+        like=layout_like(like, written.names),
         classes=expected.classes,
         recoded=expected.recoded,
         unescape_formulas=escape,
@@ -217,7 +218,7 @@ def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:
     odd = [n for n in [*required, *reached] if n not in required or n not in reached]
     holds = list(required) == list(reached)
     detail = (
-        "the original columns in order, identifiers left out"
+        "the declared columns in order, identifiers left out"
         if holds
         else f"at fault: {', '.join(dict.fromkeys(odd)) or 'their order'}"
     )

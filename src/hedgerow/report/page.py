@@ -130,7 +130,7 @@ def _done(plan: Plan | None, steward: bool) -> list[str]:
     """What was done, in words; the recipient's without thresholds."""
     if plan is None:
         return ["No plan was at hand: the release was measured as it is, whoever made it."]
-    dropped = plan.names("identifier")
+    dropped = plan.left_out
     lines = [f"Method {plan.method}, fitted on {plan.n_rows} rows."]
     if steward:
         shown = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)

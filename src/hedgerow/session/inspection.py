@@ -33,16 +33,6 @@ class Inspection:
     schema: Schema
     warnings: tuple[str, ...]
 
-    def suspects(self, schema: Schema) -> list[str]:
-        """Columns like an identifier that a schema would release without saying so."""
-        return [
-            c.name
-            for c in self.columns
-            if c.role == "identifier"
-            and schema.role(c.name) == "other"
-            and c.name not in schema.other
-        ]
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
-from ..schema import Schema
+from ..schema import Points, Schema
 from .methods import changed, name_of
 from .methods import words as method_words
 
@@ -99,6 +99,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
         for role in ROLES:
             if getattr(schema, role):
                 words += [f"--{role}", ",".join(getattr(schema, role))]
+        words += ["--rest", schema.rest] if schema.rest != Schema.rest else []
     words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
     if chosen.max_inference is not None:
         words += ["--max-inference", repr(chosen.max_inference)]
@@ -111,7 +112,8 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
 
 def _sayable(schema: Schema) -> bool:
     """Whether flags say all of a schema: plain names, and nothing but roles."""
-    if schema.kinds or schema.categories or schema.hierarchies:
+    flags = {name: getattr(schema, name) for name in (*ROLES, "rest")}
+    if schema != Schema(**flags):
         return False
     return all(_PLAIN_NAME.match(name) for role in ROLES for name in getattr(schema, role))
 
@@ -204,7 +206,7 @@ def _schema(schema: Schema, needed: set[str]) -> str:
     parts = [
         f"    {each.name}={_literal(getattr(schema, each.name), needed)},"
         for each in fields(schema)
-        if each.name != "reasons" and getattr(schema, each.name)
+        if each.compare and getattr(schema, each.name) != getattr(Schema(), each.name)
     ]
     return "\n".join(["hr.Schema(", *parts, ")"])
 
@@ -236,7 +238,7 @@ def _literal(value: Any, needed: set[str]) -> str:
 
 def _sequence(value: Sequence[Any], needed: set[str]) -> str:
     inner = ", ".join(_literal(each, needed) for each in value)
-    if isinstance(value, list):
+    if isinstance(value, (list, Points)):
         return f"[{inner}]"
     return f"({inner},)" if len(value) == 1 else f"({inner})"
 

@@ -253,10 +253,6 @@ class Session:
             self._results.pop("frontier")
         return self._finish("choose", made)
 
-    def suspects(self) -> list[str]:
-        """Columns like an identifier that would be released, and that nobody called harmless."""
-        return self.inspect().suspects(self.choice.schema)
-
     def frontier(
         self,
         methods: Any = None,

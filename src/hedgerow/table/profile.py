@@ -128,6 +128,17 @@ def profile(source: Any) -> list[ColumnProfile]:
     return [_describe(table, name) for name in table.names]
 
 
+def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
+    """Raise SchemaError when columns that nobody declared look like identifiers."""
+    found = [name for name in names if _describe(table, name).role == "identifier"]
+    if found:
+        raise SchemaError(
+            f"undeclared columns look like identifiers: {', '.join(map(repr, found))}",
+            hint="leave them out (identifiers=, --identifiers), or say that they are harmless "
+            "(other=, --other)",
+        )
+
+
 def _describe(table: Table, name: str) -> ColumnProfile:
     kind: str = table.kind(name)
     try:

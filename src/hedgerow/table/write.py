@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,7 +48,7 @@ def write_table(
     from .sources import SUFFIXES
 
     path = Path(path)
-    layout = like.layout if like is not None else FileFormat()
+    layout = layout_like(like, table.column_names) if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
     try:
         with private_file(path) as file:
@@ -63,6 +64,13 @@ def write_table(
             f"cannot write {path}: {type(error).__name__} for one of its column types",
             hint="write Parquet or Arrow, which hold every type",
         ) from None
+
+
+def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
+    """The layout of a table's file for other columns, which a file without a header must name."""
+    dialect = like.layout.dialect
+    named = dialect.header or list(names) != like.names
+    return replace(like.layout, dialect=replace(dialect, header=named))
 
 
 def _written_out(table: pa.Table) -> pa.Table:

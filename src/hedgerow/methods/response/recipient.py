@@ -55,10 +55,10 @@ def recipient(plan: Plan, rows: int, suffix: str) -> str:
             f"{guarantee} |"
         )
     names = {c.name for c in recoding.columns}
-    kept = [c.name for c in plan.columns if c.role != "identifier" and c.name not in names]
+    kept = [c.name for c in plan.columns if c.name not in {*plan.left_out, *names}]
     if kept:
         lines += ["", f"Unchanged: {', '.join(kept)}."]
-    gone = plan.names("identifier")
+    gone = plan.left_out
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     cap = plan.parameters.get("l")

@@ -241,11 +241,14 @@ class TreePatternPreserving(Method):
             column_map(e, p, f, flat)
             for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True))
         )
+        told_apart = [*sensitive, *(n for n in schema.sensitive if n == response)]
+        taken = {*schema.quasi, *told_apart, *schema.identifiers}
+        others = dict.fromkeys((*schema.other, *schema.sensitive, response))
         roles = schema.replace(
             quasi=[m.name for m in maps],
-            sensitive=[*sensitive, *(n for n in schema.sensitive if n == response)],
+            sensitive=told_apart,
             identifiers=[n for n in schema.identifiers if n not in sensitive],
-            other=(),
+            other=[n for n in others if n not in taken],
             kinds={**schema.kinds, **{m.name: m.kind for m in maps}},
         )
         parameters = {
