@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -120,21 +120,114 @@ def split_concatenation(text: str) -> list[tuple[str | None, int]]:
     [('a+b', 4), ('c', 1)]
     """
     parts: list[tuple[str | None, int]] = []
+    for quoted, quoted_weight, bare, bare_weight in _tokens(text):
+        if quoted is not None:
+            parts.append((quoted.replace('""', '"'), int(quoted_weight or 1)))
+        else:
+            parts.append((None if bare == MISSING else bare, int(bare_weight or 1)))
+    return parts
+
+
+def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
+    """The parts of a concatenated cell: quoted text and its weight, or bare text and its."""
     at = 0
     while at <= len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise ValueError("not a concatenated cell")
-        quoted, quoted_weight, bare, bare_weight = match.groups()
-        if quoted is not None:
-            parts.append((quoted.replace('""', '"'), int(quoted_weight or 1)))
-        else:
-            parts.append((None if bare == MISSING else bare, int(bare_weight or 1)))
+        yield match.groups()
         at = match.end()
         if at < len(text) and text[at] != JOIN:
             raise ValueError("not a concatenated cell")
         at += 1
-    return parts
+
+
+SIGNS = {
+    "range": "`[27-39]` says that the value lies between 27 and 39, both included",
+    "dates": "`[2001-05-01/2003-01-31]` says that the date lies between these two, both included",
+    "steps": "`[20, 25)` says that the value is at least 20 and less than 25",
+    "span": "`{low..high}` says that the value lies between low and high, both included, in the "
+    "column's own order (dates: in time)",
+    "alphabetical": "`{baker..cook}` says that the value is one of those from baker to cook in "
+    "alphabetical order, which orders their letters and nothing else",
+    "joined": "`nurse+cook` says that the value is one of these",
+    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are nurses "
+    "and one is a cook",
+    "general": "another text stands for several values: a more general one that covers the "
+    "record's own",
+    "anything": "`*` can be any value",
+    "missing": "`(missing)` beside other values: some records of the group have no value there",
+    "quoted": 'a value that itself holds one of these signs stands in quotes: `"a+b"`',
+    "empty": "an empty cell: none of the group has a value there",
+}
+"""What every sign in a released cell says, for its reader."""
+
+_STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")
+_SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
+
+
+def signs(
+    labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()
+) -> set[str]:
+    """Which of `SIGNS` stand in released cells of one column.
+
+    Parameters
+    ----------
+    labels : iterable of str, float or None
+        The cells.
+    kind : str
+        The kind of the column.
+    values : sequence of str
+        Its own values, which say what they are; their order is that of the column.
+
+    Examples
+    --------
+    >>> sorted(signs(["[1-2]", "*", "5"], kind="numeric"))
+    ['anything', 'range']
+    """
+    found, own = set(), set(values)
+    for label in labels:
+        if isinstance(label, str) and label not in own:
+            found |= _signs(label, kind)
+    if "span" in found and kind in ("categorical", "boolean") and list(values) == sorted(values):
+        found = found - {"span"} | {"alphabetical"}  # nobody declared an order
+    return found
+
+
+def _signs(label: str, kind: str) -> set[str]:
+    if kind in ("numeric", "date"):
+        known = label.removesuffix(JOIN + MISSING)
+        return ({"missing"} if known != label else set()) | ({_extent(known, kind)} - {""})
+    sign = _extent(label, kind)
+    if sign:
+        return {sign}
+    try:
+        parts = list(_tokens(label))
+    except ValueError:
+        return {"general"}
+    found = {"joined"} if len(parts) > 1 else set()
+    for quoted, quoted_weight, bare, bare_weight in parts:
+        if quoted_weight or bare_weight:
+            found.add("weighted")
+        if quoted is not None:
+            found.add("quoted")
+        elif bare == MISSING:
+            found.add("missing")
+    return found or {"general"}
+
+
+def _extent(text: str, kind: str) -> str:
+    if text == TOP:
+        return "anything"
+    if _SPAN.match(text):
+        return "span"
+    if kind == "date":
+        return "dates" if _DATES.match(text) else "" if parse_dates(text) else "general"
+    if kind == "numeric" and parse_range(text):
+        return "range" if _RANGE.match(text) else ""
+    if _STEPS.match(text):
+        return "steps"
+    return "general" if kind == "numeric" else ""
 
 
 def parse_range(text: str) -> tuple[float, float] | None:

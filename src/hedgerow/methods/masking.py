@@ -65,6 +65,12 @@ class Masking(Method):
     """
 
     words: ClassVar[str] = ""
+    reading: ClassVar[tuple[str, ...]] = (
+        "Cells of the recoded columns were altered and are not the values of the person in their",
+        "row; figures for many records carry over better than any single cell. An empty cell: there",
+        "was no value, or it was left out.",
+    )
+    """How the reader of a release takes its cells."""
     needs_sensitive = False
     yardstick: ClassVar[Literal["classes", "linkage"]] = "linkage"
     facts_: dict[str, Any]
@@ -115,20 +121,14 @@ class Masking(Method):
             release.recoding_in_words(),
             "```",
             "",
-            "Cells are altered one by one or in groups: figures for many records carry over better",
-            "than any single cell; do not read a cell as the value of the person in its row.",
+            *self.reading,
             "",
         ]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
     def recipient_lines(self, file: str) -> list[str]:
-        """That the cells were altered, and where it is told how."""
-        return [
-            "",
-            "Cells of the recoded columns were altered and are not the values of the person in their",
-            "row; figures for many records carry over better. `MASKING.md` says what was done: give it",
-            "with the release.",
-        ]
+        """What the recoded cells say, and where it is told how they were made."""
+        return ["", *self.reading, "`MASKING.md` says what was done: give it with the release."]
 
 
 def mask_numbers(

@@ -64,6 +64,10 @@ class LocalSuppression(Masking):
     """
 
     words: ClassVar[str] = "local suppression"
+    reading: ClassVar[tuple[str, ...]] = (
+        "An empty cell of the recoded columns: the value was left out, or there was none. Every",
+        "other cell is the value of the person in its row.",
+    )
     yardstick: ClassVar[Literal["classes", "linkage"]] = (
         "classes"  # what is left of a record is true
     )

@@ -6,19 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..guarantees import from_promise
-from ..plan import Partition, Plan, Recoded
+from ..notation import SIGNS, signs
+from ..plan import ColumnMap, Maps, Partition, Plan, Recoded, Recoding
 
-_NOTATION = {
-    "range": "`[27-39]` says that the value lies between 27 and 39, both included "
-    "(dates: `[2001-05-01/2003-01-31]`); a single value, `16`, is shared by the whole group",
-    "mean": "the mean of the group in place of each value",
-    "median": "the median of the group in place of each value",
-    "concatenate": "`nurse+cook` says that the value is one of these, each of which occurs "
-    "in the group",
-    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are "
-    "nurses and one is a cook",
-    "hierarchy": "a more general value that covers every record of the group; `*` covers any value",
-    "suppress": "`*` can be any value; other values are shared by the whole group",
+_STYLES = {
+    "mean": "*mean*: the mean of the group in place of each value",
+    "median": "*median*: the median of the group in place of each value",
 }
 
 
@@ -66,33 +59,7 @@ def recipient(
         )
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
-    used = {c.style for c in styles.values()}
-    if styles:
-        lines += [
-            "",
-            "## How to read the recoded cells",
-            "",
-            "Records that share all recoded values form a group; within it they cannot be "
-            "told apart "
-            "by these columns.",
-            "",
-        ]
-        lines += [f"- *{style}*: {words}." for style, words in _NOTATION.items() if style in used]
-        lines += [
-            "- `(missing)` beside other values: some records of the group have no value there. "
-            "An empty cell: none has.",
-            '- A value that itself holds one of these signs stands in quotes: `"a+b"`.',
-        ]
-        if used & {"concatenate", "weighted"}:
-            lines += [
-                "",
-                "To use joined values with a learner that takes sample weights:",
-                "",
-                "    import hedgerow as hr",
-                f"    records = hr.explode({file!r})   # one value a cell, and a column `weight`",
-                "",
-                "Every record becomes its combinations, whose weights sum to 1.",
-            ]
+    lines += _reading(recoding, file)
     lines += ["", "## What was promised, and verified on this very file", ""]
     lines += [f"- {from_promise(promise).words()}." for promise in plan.promises] or ["- Nothing."]
     most = plan.parameters.get("max_inference")
@@ -143,6 +110,42 @@ def recipient(
         "",
     ]
     return "\n".join(lines)
+
+
+def _reading(recoding: Recoding, file: str) -> list[str]:
+    """What every sign in the recoded cells says."""
+    if not recoding.meanings():
+        return []
+    styles = {c.style for c in recoding.recoded() if isinstance(c, Recoded)}
+    found = {"empty"}
+    for column in recoding.recoded():
+        cells = recoding.meanings()[column.name]
+        own = [value for cell in cells for value in cell.categories]
+        values = column.categories if isinstance(column, ColumnMap) else own
+        found |= signs([cell.label for cell in cells], kind=column.kind, values=values)
+    if isinstance(recoding, Maps) and recoding.suppressed:
+        found.add("anything")
+    lines = [
+        "",
+        "## How to read the recoded cells",
+        "",
+        "Records that share all recoded values form a group; within it they cannot be told apart by "
+        "these columns. A single value is shared by the whole group, unless it is said otherwise.",
+        "",
+    ]
+    lines += [f"- {words}." for style, words in _STYLES.items() if style in styles]
+    lines += [f"- {words}." for sign, words in SIGNS.items() if sign in found]
+    if styles & {"concatenate", "weighted"}:
+        lines += [
+            "",
+            "To use joined values with a learner that takes sample weights:",
+            "",
+            "    import hedgerow as hr",
+            f"    records = hr.explode({file!r})   # one value a cell, and a column `weight`",
+            "",
+            "Every record becomes its combinations, whose weights sum to 1.",
+        ]
+    return lines
 
 
 def _said(name: str, role: str, styles: dict[str, Recoded]) -> str:

@@ -97,9 +97,9 @@ class Cover:
             held = np.bincount(self.members // max(self.n_values, 1), minlength=len(self.missing))
             width = held - 1.0
         else:
-            wide = ends[1] - ends[0]
-            open_low, open_high = np.isneginf(self.low), np.isposinf(self.high)
-            width = np.where(open_high, ends[1], self.high) - np.where(open_low, ends[0], self.low)
+            wide = ends[1] / 2 - ends[0] / 2  # halves: the difference may be no double
+            low = np.where(np.isneginf(self.low), ends[0], self.low)
+            width = np.where(np.isposinf(self.high), ends[1], self.high) / 2 - low / 2
         if wide <= 0:
             return np.zeros(len(width))
         return np.where(self.anything, 1.0, np.clip(np.nan_to_num(width / wide), 0.0, 1.0))

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from ...notation import SIGNS, signs
 from ...plan import Plan, Randomize
 
 NOT_PROMISED = (
@@ -62,10 +63,16 @@ def recipient(plan: Plan, rows: int, suffix: str) -> str:
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     cap = plan.parameters.get("l")
+    found: set[str] = set()
+    for c in recoding.columns:
+        if c.kind in ("numeric", "date"):
+            found |= signs(c.categories, kind=c.kind)
     lines += [
         "",
         "The categories of every column stand in `public.json`, in the order in which they "
-        "are drawn.",
+        "are drawn. An empty cell is one of them: missing.",
+        "",
+        *(f"- {SIGNS[sign]}." for sign in SIGNS if sign in found),
         "",
         "## How to use it",
         "",

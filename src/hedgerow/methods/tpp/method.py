@@ -337,7 +337,7 @@ class TreePatternPreserving(Method):
         """What the reader of the release must know about the model, as Markdown lines."""
         from .words import recipient_lines
 
-        return recipient_lines(self.model_, file)
+        return recipient_lines(self.model_, file, self.l)
 
 
 def _target(tree: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def recipient_lines(model: Mapping[str, Any], file: str) -> list[str]:
+def recipient_lines(model: Mapping[str, Any], file: str, l: float | None = None) -> list[str]:
     """A section of RECIPIENT.md: what was kept, how to check it, and what not to read into it."""
     response = model["response"]["name"]
     lines = [
@@ -35,11 +35,11 @@ def recipient_lines(model: Mapping[str, Any], file: str) -> list[str]:
             lines.append(
                 "  Its bootstrap rows are counted by position: keep the order of the records."
             )
-    if model["reached"]["l"] is not None:
+    if l is not None:
         lines += [
             "",
-            f"In every group the records are {model['reached']['l']:.3g} times the most frequent "
-            f"value of {', '.join(model['reached']['sensitive'])}, or more.",
+            f"In every group less than {1 / l:.1%} of the records share one value of "
+            f"{' or of '.join(model['reached']['sensitive'])}.",
         ]
     lines += [
         "",

@@ -1,0 +1,120 @@
+"""RECIPIENT.md explains every sign that stands in the table, whatever method made it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import HedgerowError
+from hedgerow.schema import Schema
+from hedgerow.table import Table, read
+
+from .methods import CASES, Case
+from .tables import TABLES
+
+NUMBER = r"-?(?:[\d.]+(?:e[+-]?\d+)?)"
+MOMENT = r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?"
+WORD = r'(?:"(?:[^"]|"")*"|[^"+:{}\[\]*]+)'
+# how a cell looks: what its reader must find in RECIPIENT.md
+SIGNS = {
+    rf"\[{NUMBER}-{NUMBER}\](?:\+\(missing\))?": r"`\[27-39\]` says .* between 27 and 39",
+    rf"\[{MOMENT}/{MOMENT}\](?:\+\(missing\))?": r"`\[2001-05-01/2003-01-31\]` says .* between",
+    r"\*": r"`\*` can be any value",
+    r"\{.*\.\..*\}": r"`\{\w+\.\.\w+\}` says that the value",
+    rf"{WORD}(?:\+{WORD})+": r"`nurse\+cook` says that the value is one of these",
+    rf"{WORD}:\d+(?:\+{WORD}:\d+)*": r"`nurse:4\+cook:1` says that of every five",
+    rf"(?:.*\+)?\(missing\)(?::\d+)?(?:\+{WORD})*": r"`\(missing\)` beside other values",
+    r".*\"[^\"]*[+:*\[]+[^\"]*\".*": r"stands in quotes",
+    "ALL": r"`ALL`",
+    "": r"[Aa]n empty cell",
+}
+
+
+def mixed() -> tuple[Any, Schema]:
+    """Numbers, dates, booleans, texts with signs in them, and missing values."""
+    rng = np.random.default_rng(3)
+    n = 60
+    job = np.array(["baker", "cook", "dentist", "a+b", "x:1", "*", "[1-2]", None], object)
+    day = [dt.date(2001, 5, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 900, n)]
+    age = rng.integers(18, 80, n).astype(float)
+    age[:3] = np.nan
+    frame = {
+        "age": age,
+        "job": job[rng.integers(0, len(job), n)],
+        "born": pd.Series(day, dtype="date32[pyarrow]"),
+        "smokes": rng.integers(0, 2, n) == 1,
+        "pay": rng.lognormal(8, 1, n).round(2),
+    }
+    return pd.DataFrame(frame), Schema(quasi=["age", "job", "born", "smokes"], sensitive=["pay"])
+
+
+def unexplained(folder: Path, before: Table, recoded: list[str]) -> set[str]:
+    """The signs in a written table that its RECIPIENT.md does not explain."""
+    (file,) = folder.glob("release.*")
+    written, text = read(file, unescape_formulas=True), (folder / "RECIPIENT.md").read_text()
+    text = " ".join(text.split())
+    lost = set()
+    for name in recoded:
+        own = set(before.arrow.column(name).to_pylist())
+        for cell in set(written.arrow.column(name).to_pylist()) - own - {None}:
+            if not isinstance(cell, str) or re.fullmatch(NUMBER, cell):
+                continue
+            seen = [words for form, words in SIGNS.items() if re.fullmatch(form, cell, re.DOTALL)]
+            lost |= {words for words in seen if not re.search(words, text)}
+        gained = written.arrow.column(name).null_count and not re.search(SIGNS[""], text)
+        lost |= {SIGNS[""]} if gained else set()
+    return lost
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_sign_in_the_table_is_explained(case: Case, tmp_path: Path) -> None:
+    written = 0
+    for kind, make in {"mixed": mixed, **TABLES}.items():
+        table, schema = make()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                release = hr.protect(table, schema, case.method(schema))
+        except HedgerowError:
+            continue  # a table that this method refuses
+        folder = release.write(tmp_path / re.sub(r"\W", "-", kind))
+        before = release.original
+        lost = unexplained(folder, before, [c.name for c in release.plan.recoding.recoded()])
+        assert not lost, kind
+        written += 1
+    assert written
+
+
+def test_letters_are_not_told_as_an_order(tmp_path: Path) -> None:
+    """Only alphabet stands behind {baker..cook}; a declared order is one."""
+    jobs = ["cook", "nurse", "baker", "driver", "clerk", "tailor", "smith", "joiner"] * 4
+    people = pd.DataFrame({"job": jobs, "pay": range(32)})
+    schema = Schema(quasi=["job"], sensitive=["pay"])
+    told = []
+    for n, roles in enumerate((schema, schema.replace(categories={"job": jobs[:8]}))):
+        release = hr.protect(people, roles, hr.Incognito(k=5))
+        assert any(".." in str(cell) for cell in release.table["job"])
+        text = (release.write(tmp_path / str(n)) / "RECIPIENT.md").read_text()
+        told.append(("alphabetical" in text, "the column's own order" in " ".join(text.split())))
+    assert told == [(True, False), (False, True)]
+
+
+def test_tpp_tells_of_diversity_where_it_was_asked_for_and_in_plain_words(tmp_path: Path) -> None:
+    people = hr.datasets.make_people(400, seed=1)
+    schema = Schema(quasi=["age", "education"], sensitive=["smoker"], other=["region"])
+    tree = "tree criterion=gini n_splits=2"
+    texts = []
+    for l in (None, 1.2):
+        method = hr.TreePatternPreserving(tree, k=5, l=l, response="region", sensitive="smoker")
+        release = hr.protect(people, schema, method)
+        texts.append((release.write(tmp_path / str(l)) / "RECIPIENT.md").read_text())
+    assert "smoker" not in texts[0].split("## The published model")[1]
+    assert "less than 83.3% of the records share one value of smoker" in texts[1]
