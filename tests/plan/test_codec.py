@@ -15,6 +15,7 @@ import pytest
 from hedgerow.errors import PlanError
 from hedgerow.plan import Cell, Partition, PlanColumn, Recoded, Vector
 from hedgerow.plan.codec import dumps, loads
+from hedgerow.plan.records import Contradiction
 
 from .partitions import mixed, plan_of
 
@@ -141,6 +142,22 @@ def test_a_large_tree_is_as_small_as_its_arrays() -> None:
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 25 * len(split)
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 3), (2, 4), (3, 3), (3, 4)])
+def test_nodes_that_share_a_child_are_refused_though_their_number_is_right(
+    first: int, second: int
+) -> None:
+    """Two splits over three leaves stand in pre-order with right children 4 and 3 alone."""
+
+    def tree(*right: int) -> Partition:
+        cells = Recoded("x", "quasi", "numeric", cells=(Cell("all"),))
+        nodes = ((0, 0, -1, -1, -1), (0.5,) * 5, (-1,) * 5, (False,) * 5, (*right, -1, -1, -1))
+        return Partition((cells,), *nodes, subsets=(), leaf_cells=((0, 0, 0),))
+
+    tree(4, 3).check()
+    with pytest.raises(Contradiction, match="pre-order"):
+        tree(first, second).check()
 
 
 @pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])

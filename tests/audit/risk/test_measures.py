@@ -61,3 +61,13 @@ def test_covariance_test_on_the_worked_example_node_9():
     y[labels == 2, 1] = y[labels == 2, 0]
     assert numeric.covariance_test(group([labels]), y)[2] == 0.0
     assert numeric.covariance_test(group([labels]), np.ones((60, 1))) is None
+
+
+def test_the_covariance_test_is_the_same_to_the_last_bit_in_any_row_order():
+    rng = np.random.default_rng(5)
+    y, labels = rng.lognormal(8, 2, (3000, 3)), rng.integers(0, 40, 3000)
+    first = numeric.covariance_test(group([labels]), y)
+    for _ in range(5):
+        order = rng.permutation(3000)
+        again = numeric.covariance_test(group([labels[order]]), y[order])
+        assert again.tolist() == first.tolist()

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from ...classes import Counts, FloatArray, Groups
+from ...kernels.sorting import stable_sort
 from ...kernels.windows import best_windows
 
 TOLERANCES = (0.05, 0.10, 0.20)
@@ -38,6 +39,10 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     scale = np.ptp(responses, axis=0)
     if not (scale > 0).all():
         return None
+    order = np.arange(n)
+    for key in (*responses.T, groups.labels):  # sums run in an order that the values give
+        order = order[stable_sort(key[order])[1]]
+    labels, responses = groups.labels[order], responses[order]
     y = (responses - responses.mean(axis=0)) / scale
     overall = y.T @ y / (n - 1)
     sign, log_overall = np.linalg.slogdet(overall)
@@ -46,7 +51,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     large = np.flatnonzero(groups.sizes > r)
     place = np.full(groups.n_groups, -1)
     place[large] = np.arange(len(large))
-    labels = place[groups.labels]
+    labels = place[labels]
     y, labels = y[labels >= 0], labels[labels >= 0]
     sizes, n_large = groups.sizes[large], len(large)
     mean = np.stack([np.bincount(labels, y[:, j], n_large) / sizes for j in range(r)], axis=1)
