@@ -12,10 +12,14 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from decimal import Decimal
+from math import floor, isfinite
 from typing import Any
 
 from .hierarchy import TOP
+
+Exact = int | Decimal
+"""A number that may be none of the doubles."""
 
 MISSING = "(missing)"
 JOIN = "+"
@@ -35,7 +39,7 @@ class Cell:
     ----------
     label : str, float or None
         The cell as released; None is a missing cell.
-    lo, hi : float, optional
+    lo, hi : float, int or Decimal, optional
         Extent of a numeric column (dates in their unit since 1970), inclusive.
     categories : tuple of str
         The categories that occur, in the column's order.
@@ -46,28 +50,39 @@ class Cell:
     """
 
     label: str | float | None
-    lo: float | None = None
-    hi: float | None = None
+    lo: float | Exact | None = None
+    hi: float | Exact | None = None
     categories: tuple[str, ...] = ()
     missing: bool = False
     anything: bool = False
 
 
-def number(value: float) -> str:
-    """A number as the shortest text that reads back to the same double; whole numbers bare."""
+def number(value: float | Exact) -> str:
+    """A number as the shortest text that reads back to the same; whole numbers bare."""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
     return (
         str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
     )
 
 
-def moment(value: float, unit: str) -> str:
-    """A day or microsecond count since 1970 as an ISO date or time."""
+def moment(value: float | Exact, unit: str) -> str:
+    """A day or microsecond count since 1970 as an ISO date or time, to the nanosecond."""
     if unit == "day":
         return (dt.date(1970, 1, 1) + dt.timedelta(days=round(value))).isoformat()
+    if isinstance(value, Decimal):
+        whole = floor(value)
+        text = (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=whole)).isoformat(
+            "T", "microseconds"
+        )
+        return f"{text}{int((value - whole) * 1_000):03d}"
     return (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=round(value))).isoformat()
 
 
-def interval(lo: float, hi: float, unit: str = "") -> str:
+def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
     """A range as text; bare when both ends are the same.
 
     Examples

@@ -143,7 +143,7 @@ SCALES = {
     "two giants that cancel": [-1e14, -30_000.25, 17.5, 29_999.0, 1e14],
     "far from zero": [1e15, 1e15 + 1, 1e15 + 2, 1e15 + 5, 1e15 + 6],
     "as large as numbers go": [-1.7e308, -1e300, 0.0, 1e290, 1.7e308],
-    "as small as numbers go": [1e-300, 2e-300, 3e-300, 7e-300, 9e-300],
+    "as small as numbers go": [n * 2.0**-1000 for n in (1, 2, 3, 7, 9)],
 }
 
 

@@ -293,11 +293,19 @@ def test_categories_are_not_cut():
     assert not len(cut.thresholds)
 
 
-def test_whole_numbers_that_share_a_double_share_a_code():
-    """Thresholds and ranges are doubles: what they cannot tell apart must not be told apart."""
-    found = column([2**62 + i for i in range(9)] + [2**62 + 1024])
-    assert found.values.tolist() == [float(2**62), float(2**62 + 1024)]
-    assert found.codes.tolist() == [0] * 9 + [1]
+def test_whole_numbers_that_share_a_double_have_codes_of_their_own():
+    """Thresholds are doubles, so a cut leaves them together; what they are is kept."""
+    given = [2**62 + i for i in range(9)] + [2**62 + 1024]
+    found = column(given)
+    assert found.values.tolist() == [float(2**62)] * 9 + [float(2**62 + 1024)]
+    assert found.codes.tolist() == list(range(10))
+    assert found.exact == tuple(given)
+    assert found.value_counts.apart.tolist() == [*range(9), 1024]
+    cut = bins_of(found.value_counts)
+    assert (cut.n_bins, cut.lookup.tolist()) == (2, [0] * 9 + [1, 2])
+    assert bins_of(found.value_counts, max_bins=2).lookup.tolist() == [0] * 9 + [1, 2]
+    with pytest.raises(SchemaError, match="beyond 2\\^53.*'c'"):
+        _ = found.doubles
 
 
 @given(st.lists(floats, min_size=1, max_size=60))

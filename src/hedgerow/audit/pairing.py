@@ -195,15 +195,7 @@ def take(column: Column, rows: IntArray) -> Column:
     """The column for some rows; its dictionary stays."""
     if len(rows) == len(column.codes) and (rows[:-1] < rows[1:]).all():
         return column
-    return Column(
-        column.name,
-        column.kind,
-        column.unit,
-        column.codes[rows],
-        column.values,
-        column.has_missing,
-        column.infinite,
-    )
+    return replace(column, codes=column.codes[rows])
 
 
 def _pair(
@@ -329,7 +321,8 @@ def _middles(own: Column, after: Table) -> Column | None:
     values, place = np.unique(column.middle, return_inverse=True)
     place = np.where(column.missing & ~np.isfinite(column.lo), len(values), place.reshape(-1))
     codes = place[found.codes]
-    return replace(own, codes=codes, values=values, has_missing=bool((codes == len(values)).any()))
+    gone = bool((codes == len(values)).any())
+    return replace(own, codes=codes, values=values, has_missing=gone, exact=())
 
 
 def _outside(

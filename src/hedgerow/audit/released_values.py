@@ -140,7 +140,9 @@ class _Reader:
     @classmethod
     def of(cls, original: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> _Reader:
         names = (
-            [number(v) for v in original.values] if original.is_number else list(original.values)
+            [number(v) for v in original.exact or original.values.tolist()]
+            if original.is_number
+            else list(original.values)
         )
         index = {name: code for code, name in enumerate(names)}
         below: dict[str, list[int]] = {}
@@ -208,7 +210,7 @@ class _Reader:
         values = self.original.values
         ends = [found for c in cell.categories if (found := self._ends(c)) is not None]
         if cell.lo is not None and cell.hi is not None and len(values):
-            ends.append((max(cell.lo, float(values[0])), min(cell.hi, float(values[-1]))))
+            ends.append((max(float(cell.lo), values[0]), min(float(cell.hi), values[-1])))
         if not ends:
             return np.nan, np.nan, cell.missing, True
         return min(e[0] for e in ends), max(e[1] for e in ends), cell.missing, True
@@ -244,7 +246,7 @@ class _Reader:
         return (float(made[1]), float(made[2])) if made else parse_range(text)
 
     def _moment(self, text: str) -> float:
-        moment = np.datetime64(text, "us").astype(np.int64)
+        moment = np.datetime64(text[:26], "us").astype(np.int64)  # a float tells no more
         return float(moment // 86_400_000_000 if self.original.unit == "day" else moment)
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.threads import side_by_side
+from ..notation import Exact
 from ..schema import Kind
 from ..table import Column, Table
+from ..table.counts import apart
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
 
@@ -28,12 +30,15 @@ class SensitiveCounts:
         The distinct values that occur, in their order.
     counts : Counts
         By position in `values`; a missing value has the code ``len(values)``.
+    exact : sequence of int or Decimal
+        The numbers themselves where doubles do not hold them; see `Column`.
     """
 
     name: str
     kind: Kind
     values: Any
     counts: Counts
+    exact: Sequence[Exact] = ()
 
     def __repr__(self) -> str:  # no person's value
         return f"SensitiveCounts({self.name!r}, {self.kind!r}, {len(self.values)} values)"
@@ -43,7 +48,7 @@ class SensitiveCounts:
         """Count a column in every class."""
         n_values = column.n_values + column.has_missing
         counts = Counts.of(groups, column.codes, n_values)
-        return cls(column.name, column.kind, column.values, counts)
+        return cls(column.name, column.kind, column.values, counts, column.exact)
 
     @property
     def is_number(self) -> bool:
@@ -65,6 +70,13 @@ class SensitiveCounts:
         """The number behind each code, NaN for missing; shape (n_values,)."""
         known = np.asarray(self.values, np.float64)
         return np.append(known, np.nan)[: self.counts.n_values]
+
+    @property
+    def apart(self) -> FloatArray:
+        """`by_code` as differences need it: exact numbers less their smallest one."""
+        if not self.exact:
+            return self.by_code
+        return np.append(apart(self.values, self.exact), np.nan)[: self.counts.n_values]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,7 +27,7 @@ def of_column(column: SensitiveCounts) -> FloatArray:
     take no part; a class without a known value tells nothing.
     """
     if column.is_number:
-        return of_numbers(column.counts, column.by_code)
+        return of_numbers(column.counts, column.apart)
     return of_categories(column.counts, column.n_known)
 
 

@@ -71,7 +71,7 @@ def _places(column: ColumnMap, table: Table) -> Ints:
     """For every row the place of its label in `_labels`."""
     if column.is_number:
         coded = table.column(column.name, kind=column.kind, unit=column.unit or None)
-        place = np.searchsorted(np.asarray(column.cuts), coded.values, side="right")
+        place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
     else:
         coded = table.column(column.name, kind="categorical")
         known = {category: i for i, category in enumerate(column.categories)}

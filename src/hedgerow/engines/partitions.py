@@ -135,9 +135,9 @@ def released_column(
 
 def count_outside(recoded: Recoded, cell: npt.NDArray[np.int32], column: Column) -> int:
     """Cells whose original value the released cell does not cover."""
-    cover = Cover.of(recoded.cells, () if column.is_number else column.values)
+    cover = Cover.of(recoded.cells, () if column.is_number else column.values, column.exact)
     if column.is_number:
-        held = cover.numbers(column.by_code[column.codes], cell)
+        held = cover.numbers(column.places[column.codes], cell)
     else:
         held = cover.categories(column.codes, cell)
     return int(np.count_nonzero(~held))

@@ -31,7 +31,7 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
     found = table.column(column.name, kind=column.kind, unit=column.unit or None)
     d = column.d
     if is_number:
-        place = np.searchsorted(np.asarray(column.cuts), found.values, side="right")
+        place = np.searchsorted(np.asarray(column.cuts), found.doubles, side="right")
     else:
         known = {c: i for i, c in enumerate(column.categories) if c is not None}
         place = np.array([known.get(v, d) for v in found.values], dtype=np.int64)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,7 @@ def _numbers(
     column: Column, style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints
 ) -> tuple[list[Cell], Ints]:
     """Ranges of true extent, or means and medians with the extent kept beside them."""
-    values = np.asarray(column.values, float)
+    values: Sequence[Any] = column.exact or column.values.tolist()
     n = np.diff(np.append(starts, len(codes)))
     first = np.minimum.reduceat(codes, starts).astype(np.int64)
     if column.has_missing:
@@ -76,16 +77,16 @@ def _numbers(
                 cells.append(Cell(None, missing=True))
                 continue
             label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
-            cells.append(Cell(label, float(values[a]), float(values[b]), missing=bool(gap)))
+            cells.append(Cell(label, values[a], values[b], missing=bool(gap)))
         return cells, alike.labels.astype(np.int64)
-    centre = _centres(values, style, codes, starts, n - absent)
+    centre = _centres(column.values, style, codes, starts, n - absent)
     cells = []
     for a, b, gap, middle in zip(first, last, absent > 0, centre, strict=True):
         if b < 0:
             cells.append(Cell(None, missing=True))
         else:
             told = moment(middle, column.unit) if column.unit else float(middle)
-            cells.append(Cell(told, float(values[a]), float(values[b]), missing=bool(gap)))
+            cells.append(Cell(told, values[a], values[b], missing=bool(gap)))
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 

@@ -14,6 +14,7 @@ from ..classes import Counts, Groups, SensitiveCounts, group
 from ..errors import ParameterError, SchemaError
 from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
+from ..notation import Exact
 from ..plan import ColumnMap, Maps
 from ..schema import Kind, Schema
 from ..table import Table
@@ -39,6 +40,8 @@ class CountedColumn:
         Where its counts stand.
     whole : int64 array
         Its counts in the whole table.
+    exact : sequence of int or Decimal
+        See `Column`.
     """
 
     name: str
@@ -46,6 +49,7 @@ class CountedColumn:
     values: Any
     columns: slice
     whole: Ints
+    exact: Sequence[Exact] = ()
 
 
 def accept(
@@ -58,7 +62,7 @@ def accept(
         if guarantees:
             for one in sensitive:
                 counts = Counts.dense(hist[:, one.columns], one.whole)
-                column = SensitiveCounts(one.name, one.kind, one.values, counts)
+                column = SensitiveCounts(one.name, one.kind, one.values, counts, one.exact)
                 for guarantee in guarantees:
                     good &= guarantee.keeps(guarantee.reached(column))
         return good
@@ -242,7 +246,10 @@ def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[C
         counts = np.bincount(labels * d + codes, minlength=n * d).reshape(n, d)
         parts.append(counts)
         place = slice(start, start + d)
-        sensitive.append(CountedColumn(name, column.kind, column.values, place, counts.sum(axis=0)))
+        whole = counts.sum(axis=0)
+        sensitive.append(
+            CountedColumn(name, column.kind, column.values, place, whole, column.exact)
+        )
         start += d
     return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
 

@@ -17,6 +17,7 @@ from ..errors import InfeasibleError, ParameterError
 from ..plan.masking import MaskedColumn
 from ..schema import Schema
 from ..table import Table
+from ..table.numbers import one_zero
 from .base import check_columns
 from .checks import check_whole
 from .masking import Masked, Masking, share
@@ -100,7 +101,7 @@ class LocalSuppression(Masking):
             if isinstance(original, pa.ChunkedArray):
                 original = pa.concat_arrays(original.chunks)
             released[name] = pc.if_else(
-                pa.array(hidden[:, c]), pa.scalar(None, original.type), original
+                pa.array(hidden[:, c]), pa.scalar(None, original.type), one_zero(original)
             )
             there = codes[:, c] < absent[c]
             cells = max(int(there.sum()), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -22,7 +23,7 @@ def plain(value: Any, *, public: bool = False) -> Any:
     if isinstance(value, Vector):
         return value.tolist()
     if isinstance(value, Cell):
-        return list(vars(value).values())
+        return [str(v) if isinstance(v, Decimal) else v for v in vars(value).values()]
     if is_dataclass(value):
         return {
             f.name: plain(getattr(value, f.name), public=public)
@@ -61,6 +62,8 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     if kind is float:
         return lambda value: float(_checked(value, (float, int)))
     kinds = inner if origin in (Union, UnionType) else (kind,)
+    if Decimal in kinds:
+        return lambda value: _decimal(value) if type(value) is str else _checked(value, kinds)
     return partial(_checked, kinds=(*kinds, *([int] if float in kinds else [])))
 
 
@@ -80,6 +83,17 @@ def _record_reader(kind: Any) -> Callable[[Any], Any]:
         return made
 
     return record
+
+
+def _decimal(text: str) -> Decimal:
+    """A number that no double holds."""
+    try:
+        made = Decimal(text)
+    except InvalidOperation:
+        raise ValueError("a field is no number") from None
+    if not made.is_finite():
+        raise ValueError("a field is no number")
+    return made
 
 
 def _checked(value: Any, kinds: tuple[type, ...]) -> Any:

@@ -23,6 +23,7 @@ from ..plan import Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
 from ..table import Table
+from ..table.numbers import one_zero
 from ..table.rowhash import RowHasher, RowSums, value_class
 from .plain import Recipe, plainly
 from .plain.recipe import taken
@@ -136,7 +137,7 @@ def compare(
                 before.append(made[name])
             else:
                 old = taken(original.arrow.column(name), mine)
-                before.append(_emptied(old, cells) if relation == LEFT_OUT else old)
+                before.append(_emptied(one_zero(old), cells) if relation == LEFT_OUT else old)
         return (*hasher.add_both(before, after), outside)
 
     wanted = found = hasher.zero()

@@ -70,10 +70,12 @@ def bins_of(counts: ValueCounts, max_bins: int = 1024) -> Bins:
         return Bins(np.arange(n + 1, dtype=smallest(n + 1)), n, empty, empty, empty)
     lo = hi = np.asarray(counts.values, np.float64)
     lookup = np.arange(n + 1, dtype=smallest(n + 1))
+    first = np.flatnonzero(np.diff(lo, prepend=np.nan) != 0)  # numbers that share a double: one bin
     if n > max_bins:
         before = np.cumsum(counts.counts) - counts.counts
         share = before * max_bins // max(counts.known, 1)
-        first = np.flatnonzero(np.diff(share, prepend=-1))
+        first = first[np.flatnonzero(np.diff(share[first], prepend=-1))]
+    if len(first) < n:
         bins = np.repeat(np.arange(len(first)), np.diff(first, append=n))
         lo, hi = lo[first], hi[np.append(first[1:], n) - 1]
         lookup = np.append(bins, len(first)).astype(smallest(len(first) + 1))

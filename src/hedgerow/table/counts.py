@@ -5,13 +5,24 @@ A table in memory counts its columns once; a database or a cluster delivers the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..notation import Exact
 from ..schema import Kind
+
+
+def apart(values: NDArray[np.float64], exact: Sequence[Exact] = ()) -> NDArray[np.float64]:
+    """Numbers less any one of them, for whatever looks at their differences alone.
+
+    Where the numbers themselves are given because doubles do not hold them, their differences
+    from the smallest one are; so neighbours stay apart.
+    """
+    return np.array([float(v - exact[0]) for v in exact]) if exact else values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +42,8 @@ class ValueCounts:
         Records per value.
     missing : int
         Records without a value.
+    exact : sequence of int or Decimal
+        The numbers themselves where doubles do not hold them; see `Column`.
 
     Examples
     --------
@@ -46,6 +59,7 @@ class ValueCounts:
     values: Any
     counts: NDArray[np.int64]
     missing: int = 0
+    exact: Sequence[Exact] = ()
 
     def __repr__(self) -> str:  # no person's value
         return (
@@ -56,6 +70,11 @@ class ValueCounts:
     def n_values(self) -> int:
         """Number of distinct values, missing not counted; also the code of a missing value."""
         return len(self.values)
+
+    @property
+    def apart(self) -> NDArray[np.float64]:
+        """The numbers as their differences need them; see `apart`."""
+        return apart(np.asarray(self.values, np.float64), self.exact)
 
     @property
     def is_number(self) -> bool:

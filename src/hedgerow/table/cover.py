@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..notation import Cell
+from ..notation import Cell, Exact
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -26,7 +27,8 @@ class Cover:
     Parameters
     ----------
     low, high : float64 arrays of shape (n_cells,)
-        Ends of a number or date, both included; NaN where a cell holds no number.
+        Ends of a number or date, both included; NaN where a cell holds no number. Where exact
+        numbers are given, the places among them that lie inside.
     missing, anything : boolean arrays of shape (n_cells,)
         Whether a missing value is covered; whether every value is.
     members : int64 array, ascending
@@ -43,7 +45,9 @@ class Cover:
     n_values: int
 
     @classmethod
-    def of(cls, cells: Sequence[Cell], categories: Sequence[str] = ()) -> Cover:
+    def of(
+        cls, cells: Sequence[Cell], categories: Sequence[str] = (), exact: Sequence[Exact] = ()
+    ) -> Cover:
         """The cells of a plan.
 
         Parameters
@@ -51,6 +55,8 @@ class Cover:
         cells : sequence of Cell
         categories : sequence of str
             The values that codes stand for; none for numbers.
+        exact : sequence of int or Decimal, ascending
+            Numbers that doubles do not hold: they are asked for by their places.
 
         Examples
         --------
@@ -68,9 +74,14 @@ class Cover:
             for name in cell.categories
             if name in place
         ]
+        low: list[Any] = [c.lo for c in cells]
+        high: list[Any] = [c.hi for c in cells]
+        if exact:
+            low = [None if lo is None else bisect_left(exact, lo) for lo in low]
+            high = [None if hi is None else bisect_right(exact, hi) - 1 for hi in high]
         return cls(
-            np.array([np.nan if c.lo is None else c.lo for c in cells], np.float64),
-            np.array([np.nan if c.hi is None else c.hi for c in cells], np.float64),
+            np.array(low, np.float64),
+            np.array(high, np.float64),
             np.array([c.missing for c in cells], np.bool_),
             np.array([c.anything for c in cells], np.bool_),
             np.sort(np.array(members, np.int64)),

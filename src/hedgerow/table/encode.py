@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
-from ..notation import moment, number
+from ..notation import Exact, moment, number
 from ..schema import Kind
 from .counts import ValueCounts
 from .dates import DAY, parse_dates
@@ -21,7 +23,17 @@ from .dates import DAY, parse_dates
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
 _EXACT = 1 << 53
-"""Beyond this, whole numbers share a double, so they must share a code as well."""
+"""Beyond this, whole numbers share a double."""
+_DIGITS = Decimal(10**15)
+"""A decimal of fewer digits is the shortest text of its double."""
+_LONG = r"[1-9](\.?\d){17,}|^[+-]?0*[1-9]\d{15,}(\.0*)?$"
+"""Text of more digits than a double has, or of a whole number that may lie beyond 2^53."""
+_PER_MICROSECOND = {
+    "s": Decimal(10**6),
+    "ms": Decimal(10**3),
+    "us": Decimal(1),
+    "ns": Decimal("0.001"),
+}
 _TRIAL = 4096
 """Fewest values that are looked at to choose between hashing and sorting."""
 
@@ -47,6 +59,10 @@ class Column:
         Whether any value is missing.
     infinite : bool
         Whether a value is infinite.
+    exact : tuple of int or Decimal
+        The numbers themselves where doubles do not hold all of them (whole numbers beyond 2^53,
+        long decimals, parts of microseconds), else empty. Codes tell these apart; `values` are
+        then the doubles nearest to them (dates: whole units), and neighbours may be equal.
     """
 
     name: str
@@ -56,6 +72,7 @@ class Column:
     values: Any
     has_missing: bool
     infinite: bool = False
+    exact: tuple[Exact, ...] = ()
 
     def __repr__(self) -> str:  # no person's value
         return (
@@ -81,6 +98,24 @@ class Column:
     def numbers(self) -> NDArray[np.float64]:
         """The number of each row, NaN where it is missing; shape (n rows,)."""
         return self.by_code[self.codes]
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """What `Cover` knows each code by: its number, or its place among exact ones."""
+        return np.append(np.arange(self.n_values), np.nan) if self.exact else self.by_code
+
+    @property
+    def doubles(self) -> NDArray[np.float64]:
+        """`values`, for whoever takes them for the numbers themselves.
+
+        Raises
+        ------
+        SchemaError
+            They are not.
+        """
+        if self.exact:
+            raise inexact([self.name])
+        return np.asarray(self.values, np.float64)
 
     def codes_in(self, other: Column, *, unknown: int) -> NDArray[np.int64]:
         """Each row's value as a code of another column; missing stays missing.
@@ -108,7 +143,9 @@ class Column:
         """The values and how often each occurs; counted once, then kept."""
         counts = np.bincount(self.codes, minlength=self.n_values + 1)
         missing = int(counts[-1])
-        return ValueCounts(self.name, self.kind, self.unit, self.values, counts[:-1], missing)
+        return ValueCounts(
+            self.name, self.kind, self.unit, self.values, counts[:-1], missing, self.exact
+        )
 
     def counts(self) -> NDArray[np.int64]:
         """Number of rows per value, the missing ones last; shape (n_values + 1,)."""
@@ -179,9 +216,15 @@ def encode(
     if isinstance(array.type, pa.BaseExtensionType):
         array = pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
     if kind == "numeric":
-        return _encode_numbers(name, kind, "", _numbers(name, array))
+        array = _numbers(name, array)
+        if beyond_doubles(array):
+            return _encode_exact(name, kind, "", array)
+        return _encode_numbers(name, kind, "", _doubles(array))
     if kind == "date":
-        numbers, found = _moments(name, array, unit)
+        array = _moments(name, array)
+        if unit != "day" and beyond_doubles(array):
+            return _encode_exact(name, kind, "us", array)
+        numbers, found = _in_unit(array, unit)
         return _encode_numbers(name, kind, found, numbers)
     return _encode_categories(name, array, kind, categories)
 
@@ -220,32 +263,94 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     return np.concatenate(parts), coded.chunk(0).dictionary
 
 
-def _numbers(name: str, array: pa.ChunkedArray) -> NDArray[Any]:
-    """Numbers of a column: int64 when whole and complete, else float64 with NaN where missing."""
+def inexact(names: Sequence[str]) -> SchemaError:
+    """The error for whoever needs doubles, and columns have numbers that no double holds."""
+    return SchemaError(
+        "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of "
+        f"microseconds) in: {', '.join(map(repr, names))}",
+        hint="round them, give them in another unit, or declare the column categorical",
+    )
+
+
+def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether an array holds numbers, or moments in microseconds, that doubles do not hold."""
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        counts = _join(array.drop_null().cast(pa.int64()), np.dtype(np.int64))
+        if kind.unit == "ns":
+            whole = counts // 1_000
+            if (whole * 1_000 != counts).any():
+                return True
+            counts = whole
+        else:
+            counts = counts * int(_PER_MICROSECOND[kind.unit])
+        return bool((counts.astype(np.float64).astype(np.int64) != counts).any())
+    if kind not in (pa.int64(), pa.uint64()) and not pa.types.is_decimal(kind):
+        return False
+    ends = [abs(end) for end in pc.min_max(array).as_py().values() if end is not None]
+    if not pa.types.is_decimal(kind):
+        return max(ends, default=0) > _EXACT
+    if max(ends, default=0) < _DIGITS.scaleb(-kind.scale):
+        return False
+    values = array.unique().drop_null()
+    near = map(Decimal, map(number, floats(values).to_pylist()))
+    return any(a != b for a, b in zip(near, values.to_pylist(), strict=True))
+
+
+def floats(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Numbers as the doubles nearest to them."""
+    if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a bit now and then
+        array = array.cast(pa.string())
+    return array.cast(pa.float64(), safe=False)
+
+
+def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as integers, doubles or decimals."""
     array = decoded(array)
     kind = array.type
-    if pa.types.is_null(kind):
-        return np.full(len(array), np.nan)
     if is_text(kind):
-        array = _text_numbers(name, array)
-    elif pa.types.is_boolean(kind):
-        array = array.cast(pa.uint8())
-    elif pa.types.is_duration(kind):
-        array = array.cast(pa.int64())
-    elif not _is_number(kind):
+        return _text_numbers(name, array)
+    if pa.types.is_boolean(kind):
+        return array.cast(pa.uint8())
+    if pa.types.is_duration(kind):
+        return array.cast(pa.int64())
+    if not (_is_number(kind) or pa.types.is_null(kind)):
         raise SchemaError(
             f"column {name!r} is declared numeric, but its type is {kind}",
             hint="declare another kind for it in the schema",
         )
-    if pa.types.is_integer(array.type) and not array.null_count and array.type != pa.uint64():
+    return array
+
+
+def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
+    """int64 when whole and complete, else float64 with NaN where missing."""
+    if pa.types.is_integer(array.type) and not array.null_count:
         return _join(array.cast(pa.int64()), np.dtype(np.int64))
-    return _join(array.cast(pa.float64(), safe=False), np.dtype(np.float64))
+    return _join(floats(array), np.dtype(np.float64))
 
 
-def _join(array: pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[Any]:
-    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in array.chunks]
+def _join(array: pa.Array | pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[Any]:
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
     joined = np.concatenate(parts) if parts else np.empty(0)
     return joined.astype(dtype, copy=False)
+
+
+def decimals(texts: pa.Array) -> pa.Array | None:
+    """Texts of numbers as decimals where doubles do not hold them all; None where they do.
+
+    A number with a fraction is what its double is, unless it has more than 17 digits.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        Decimals do not hold them either.
+    """
+    texts = pc.utf8_trim_whitespace(texts)
+    long = texts.filter(pc.match_substring_regex(texts, _LONG)).drop_null().to_pylist()
+    if all(Decimal(text) == Decimal(number(float(text))) for text in long):
+        return None
+    return pa.array([Decimal(text) if text else None for text in texts.to_pylist()])
 
 
 def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -262,11 +367,17 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
             f"column {name!r} is declared numeric, but {int(bad[index].sum())} rows are no numbers",
             hint="declare it categorical, or repair those rows",
         )
+    try:
+        exact = decimals(texts)
+    except pa.ArrowInvalid:
+        raise inexact([name]) from None
+    if exact is not None:
+        return pa.chunked_array([exact.take(pa.array(index, mask=index < 0))])
     return pa.chunked_array([pa.array(numbers[index])])
 
 
-def _moments(name: str, array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
-    """Dates as days or microseconds since 1970."""
+def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as dates or time stamps, or as nulls."""
     array = decoded(array)
     if is_text(array.type):
         index, texts = indexed(array)
@@ -277,17 +388,24 @@ def _moments(name: str, array: pa.ChunkedArray, unit: str | None) -> tuple[NDArr
                 hint="write dates as YYYY-MM-DD, or declare the column categorical",
             )
         position = pa.array(index, mask=index < 0)
-        array = pa.chunked_array([parsed.take(position)])
+        return pa.chunked_array([parsed.take(position)])
+    if not any(
+        test(array.type) for test in (pa.types.is_date, pa.types.is_timestamp, pa.types.is_null)
+    ):
+        raise SchemaError(
+            f"column {name!r} is declared a date, but its type is {array.type}",
+            hint="declare another kind for it in the schema",
+        )
+    return array
+
+
+def _in_unit(array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
+    """Dates as days or microseconds since 1970."""
     if pa.types.is_date(array.type):
         days = _whole(array.cast(pa.date32()).cast(pa.int32()))
         return (days, "day") if unit != "us" else (days * DAY, "us")
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan), unit or "day"
-    if not pa.types.is_timestamp(array.type):
-        raise SchemaError(
-            f"column {name!r} is declared a date, but its type is {array.type}",
-            hint="declare another kind for it in the schema",
-        )
     stamp = pa.timestamp("us", tz=array.type.tz)
     moments = _whole(array.cast(stamp, safe=False).cast(pa.int64()))
     known = moments[~np.isnan(moments)] if moments.dtype.kind == "f" else moments
@@ -329,6 +447,29 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
     return Column(name, kind, unit, codes, values, n < len(found), infinite)
 
 
+def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
+    """Numbers or moments that doubles do not hold, by the numbers themselves."""
+    index, entries = indexed(array)
+    if pa.types.is_timestamp(array.type):
+        numbers = _microseconds(entries)
+    else:
+        numbers = entries.to_pylist()
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    exact = tuple(numbers[i] for i in order)
+    values = np.array([float(v if kind == "numeric" else floor(v)) for v in exact])
+    rank = np.full(len(order) + 1, len(order), dtype=smallest(len(order) + 1))
+    rank[order] = np.arange(len(order))
+    missing = bool((index < 0).any())
+    return Column(name, kind, unit, rank[index], values, missing, exact=exact)
+
+
+def _microseconds(stamps: pa.Array) -> list[Any]:
+    """Time stamps in microseconds since 1970, exactly; None where missing."""
+    counts = stamps.cast(pa.int64()).to_pylist()
+    per = _PER_MICROSECOND[stamps.type.unit]
+    return [None if c is None else c * per if c * per % 1 else int(c * per) for c in counts]
+
+
 def _encode_categories(
     name: str, array: pa.ChunkedArray, kind: Kind, categories: Sequence[str]
 ) -> Column:
@@ -365,11 +506,9 @@ def _natural(
     """Order of the present categories: numbers by size, everything else by text."""
     if not _is_number(entries.type):
         return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
-    key = np.full(len(unique) + 1, np.nan)
-    key[merged[:-1]] = entries.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    place = np.empty(len(present), np.int64)  # whole numbers that share a double: by text
-    place[pc.sort_indices(unique.take(pa.array(present))).to_numpy()] = np.arange(len(present))
-    return np.lexsort((place, key[present]))
+    key = np.zeros(len(unique) + 1, np.uint64)
+    key[merged[:-1]] = pc.rank(entries).to_numpy()
+    return np.argsort(key[present])
 
 
 def as_text(values: pa.Array) -> pa.Array:
@@ -379,9 +518,8 @@ def as_text(values: pa.Array) -> pa.Array:
         exact = values.cast(pa.float64()).to_pylist()
         return pa.array([_number(v) for v in exact], pa.string())
     if pa.types.is_timestamp(kind):
-        stamps = values.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
-        texts = [None if v is None else moment(v, "us") for v in stamps.to_pylist()]
-        return pa.array(texts, pa.string())
+        exactly = _microseconds(values)
+        return pa.array([None if v is None else moment(v, "us") for v in exactly], pa.string())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return values
     try:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
+from .encode import beyond_doubles, decoded, floats, inexact
 from .table import Table
 
 Floats = NDArray[np.float64]
@@ -56,9 +58,12 @@ def numeric_matrix(
     values = np.empty((table.n_rows, len(names)))
     for c, name in enumerate(names):
         try:
-            values[:, c] = table.arrow.column(name).cast(pa.float64(), safe=False).to_numpy()
+            values[:, c] = floats(table.arrow.column(name)).to_numpy()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise SchemaError(f"column {name!r} cannot be read as numbers") from None
+    long = [name for name in names if beyond_doubles(decoded(table.arrow.column(name)))]
+    if long:
+        raise inexact(long)
     infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
     if infinite:
         raise InputError(
@@ -74,6 +79,11 @@ def numeric_matrix(
     return values
 
 
+def one_zero(array: pa.Array) -> pa.Array:
+    """An array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
+    return pc.add(array, 0.0).cast(array.type) if pa.types.is_floating(array.type) else array
+
+
 def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:
     """Masked numbers as a column; NaN is missing.
 
@@ -85,6 +95,7 @@ def released_column(values: Floats, original: pa.DataType, integers: bool = Fals
     integers : bool
         Round to whole numbers, in the original type, where the original is an integer.
     """
+    values = values + 0.0  # one zero
     missing = np.isnan(values)
     if integers and pa.types.is_integer(original):
         kept = np.where(missing, 0.0, np.rint(values))

@@ -14,7 +14,7 @@ from ..errors import InputError
 from .csvfile import read_csv_text
 from .dates import parse_iso
 from .dialect import Dialect, FileFormat
-from .encode import as_text, is_text
+from .encode import as_text, decimals, is_text
 from .escape import unescape
 from .rowhash import value_class
 from .sources import check_path, read
@@ -154,7 +154,9 @@ class _Cells:
                 try:
                     return bare.cast(pa.int64())
                 except pa.ArrowInvalid:
-                    return bare.cast(pa.float64())
+                    found = bare.cast(pa.float64())
+                    exact = decimals(bare)
+                    return found if exact is None else exact
             if wanted == "date":
                 parsed = parse_iso(texts)
                 return texts if parsed is None else parsed

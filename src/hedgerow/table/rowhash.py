@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..kernels.rowhash import add_codes, add_words, hash_texts, hash_words, sum_rows
 from ..kernels.threads import side_by_side
 from ..key import Key
+from ..notation import number
 from .dates import DAY
 from .encode import is_text
 from .memory import filled, same_memory
@@ -361,7 +362,7 @@ def _decimals(values: Sequence[Decimal | None]) -> tuple[Words, NDArray[np.uint8
         elif value == value.to_integral_value() and abs(value) < 1 << 64:
             words[i], form[i] = _number(int(value))
         else:
-            form[i], texts[i] = _TEXT, str(value.normalize()).encode()
+            form[i], texts[i] = _TEXT, number(value).encode()
     return words, form, pa.array(texts, pa.large_binary())
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .dates import all_match, parse_iso
-from .encode import indexed, mostly_distinct, trial
+from .encode import decimals, indexed, mostly_distinct, trial
 
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -68,11 +68,20 @@ def _parse(values: pa.Array, delimiter: str) -> tuple[pa.Array | None, dict[str,
         if all_match(values, _INTEGER):
             return values.cast(pa.int64()), {}
         if all_match(values, _FLOATS):
-            return values.cast(pa.float64()), {}
+            return _floats(values), {}
         if delimiter != "," and all_match(values, _COMMA):
             points = pc.replace_substring(values, ",", ".")
-            return points.cast(pa.float64()), {"decimal": ","}
+            return _floats(points), {"decimal": ","}
     for false, true in _BOOLEANS:
         if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
             return pc.equal(values, true), {"booleans": (false, true)}
     return parse_iso(values), {}
+
+
+def _floats(texts: pa.Array) -> pa.Array | None:
+    """Numbers as doubles, or as decimals where doubles do not hold them; None where neither do."""
+    try:
+        exact = decimals(texts)
+    except pa.ArrowInvalid:
+        return None
+    return texts.cast(pa.float64()) if exact is None else exact

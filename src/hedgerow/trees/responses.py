@@ -150,7 +150,7 @@ class Responses:
             counts = np.append(column.counts, absent)
             if column.is_number:
                 check_rows(n)
-                scaled = scale(np.asarray(column.values, np.float64), column.counts)
+                scaled = scale(column.apart, column.counts)
                 numbers.append(Quantity(source, scaled.units, counts))
                 center.append(scaled.middle)
                 made.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))

@@ -58,6 +58,7 @@ def coded(
     if not column.is_number:
         labels: tuple[str | float | None, ...] = tuple(column.values)
         return _with_missing(column, column.codes, labels, ())
+    values = column.doubles
     wanted = bins.get(name, DEFAULT_BINS) if isinstance(bins, Mapping) else bins
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if wanted < 2:
@@ -69,7 +70,7 @@ def coded(
     cuts = np.asarray(wanted, dtype=float)
     if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
         raise ParameterError(f"the cuts of column {name!r} are increasing numbers")
-    place = np.searchsorted(cuts, column.values, side="right")
+    place = np.searchsorted(cuts, values, side="right")
     used, part = np.unique(place, return_inverse=True)
     first = np.searchsorted(place, used)
     last = np.searchsorted(place, used, side="right") - 1
@@ -77,8 +78,8 @@ def coded(
     return _numbers(
         column,
         lut[column.codes],
-        column.values[first],
-        column.values[last],
+        values[first],
+        values[last],
         tuple(cuts[used[1:] - 1].tolist()),
     )
 

@@ -69,7 +69,7 @@ def encode_predictor(
             missing=column.has_missing,
         )
         return EncodedPredictor(column, predictor, np.arange(len(labels)))
-    values = np.asarray(column.values, dtype=np.float64)
+    values = column.doubles
     rank = np.arange(len(values))
     if single:
         with np.errstate(over="ignore"):
@@ -145,7 +145,7 @@ def encode_response(
                 hint='use criterion "variance"',
             )
         return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))
-    return PredictedColumn.of_numbers(np.asarray(column.values)[column.codes])
+    return PredictedColumn.of_numbers(column.doubles[column.codes])
 
 
 def column_map(

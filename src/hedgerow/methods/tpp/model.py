@@ -218,7 +218,7 @@ class _Found:
                 self.strange = (
                     self.strange or f"column {p['name']!r} has missing or infinite numbers"
                 )
-            return Predictor(p["name"], column.codes.astype(np.int32), np.asarray(column.values))
+            return Predictor(p["name"], column.codes.astype(np.int32), column.doubles)
         column = table.column(p["name"], kind="categorical")
         rank = {label: i for i, label in enumerate(p["labels"])}
         texts = [*column.values, MISSING]
@@ -249,7 +249,7 @@ class _Found:
         column = self.response_table.column(self.response_name, kind="numeric")
         if column.has_missing:
             raise SchemaError(f"the response {self.response_name!r} has missing values")
-        return PredictedColumn.of_numbers(np.asarray(column.values)[column.codes])
+        return PredictedColumn.of_numbers(column.doubles[column.codes])
 
     def compare(self) -> Verification:
         """Rebuild every model; stop at the first node that differs."""

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...notation import moment, number
 from ...plan import ColumnMap, Maps
 from ...plan.maps import Released
 from ...table import Table
+from ...table.encode import inexact
+from ...table.numbers import one_zero
 from ...table.rowhash import value_class
 from .recipe import Categories, Labels, Made, Numbers, Rows, taken
 
@@ -86,6 +87,8 @@ class _Mapped:
         self._source: Numbers | Categories
         if column.is_number:
             self._source = Numbers(column, original)
+            if self._source.exact:
+                raise inexact([column.name])
             labels: list[Released] = [*column.labels, column.missing]
         else:
             self._source = Categories(column, original, "categorical")
@@ -128,8 +131,7 @@ class _Mapped:
     ) -> pa.Array:
         """The released values of some rows."""
         if self._same:
-            array = taken(self._array, rows)
-            return pc.add(array, 0.0) if pa.types.is_floating(array.type) else array
+            return one_zero(taken(self._array, rows))
         if hidden is not None:
             place = np.where(hidden, self._stars, place)
         return self._labels.at(place)

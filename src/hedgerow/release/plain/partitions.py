@@ -63,7 +63,7 @@ class PartitionRecipe:
         if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
         outside = {
-            column.name: column.outside(mine, leaf)
+            column.name: column.outside(mine, leaf, rows)
             for column, mine in zip(self._columns, values, strict=True)
         }
         return Made(
@@ -83,14 +83,17 @@ class _Recoded:
         else:
             self.source = Categories(column, original, column.kind)
         self.labels = Labels.of([cell.label for cell in column.cells]).of_places(cells)
-        self._cover = Cover.of(column.cells, self.source.names)
+        exact = self.source.exact if isinstance(self.source, Numbers) else ()
+        self._cover = Cover.of(column.cells, self.source.names, exact)
         anything = self._cover.anything
         self._low = np.where(anything, -np.inf, self._cover.low)[cells]
         self._high = np.where(anything, np.inf, self._cover.high)[cells]
         self._missing = (anything | self._cover.missing)[cells]
 
-    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32]) -> int:
+    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], rows: Rows) -> int:
         """How many values the cells of their leaves do not cover."""
         if isinstance(self.source, Numbers):
+            if self.source.exact:
+                values = self.source.places(rows)
             return int(count_outside(values, leaf, self._low, self._high, self._missing))
         return int(np.count_nonzero(~self._cover.categories(values, self._cells[leaf])))

@@ -11,10 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...errors import PromiseError
+from ...notation import Exact
 from ...plan import PlanColumn
 from ...plan.maps import Released
 from ...table import Table
 from ...table.dates import DAY
+from ...table.encode import beyond_doubles, floats
 from ...table.memory import filled
 from ...table.rowhash import value_class
 
@@ -55,18 +57,20 @@ class Numbers:
         self._array, self._unit = original.arrow.column(column.name), column.unit
         self.names: tuple[str, ...] = ()
         self.place: dict[str | None, int] = {}
-        # Text that is declared a number or a date is read by the table, as a whole.
+        # Text that is declared a number or a date is read by the table, as a whole; so are
+        # numbers that doubles do not hold.
         direct = {"numeric": "number", "date": "date"}.get(column.kind)
         self._read = (
             None
-            if value_class(self._array.type) == direct
+            if value_class(self._array.type) == direct and not beyond_doubles(self._array)
             else original.column(column.name, kind=column.kind, unit=column.unit or None)
         )
+        self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
 
     def of(self, rows: Rows) -> NDArray[np.float64]:
-        """The values of some rows."""
+        """The values of some rows; what doubles do not hold as the doubles nearest to it."""
         if self._read is not None:
-            return np.append(self._read.values, np.nan)[self._read.codes[rows]]
+            return self._read.by_code[self._read.codes[rows]]
         array = taken(self._array, rows)
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
@@ -77,8 +81,13 @@ class Numbers:
         elif pa.types.is_timestamp(kind):
             array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
             scale = 1 if self._unit == "us" else DAY
-        values = filled(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
+        values = filled(floats(array), np.nan).to_numpy()
         return values * scale if pa.types.is_date(kind) else values / scale
+
+    def places(self, rows: Rows) -> NDArray[np.float64]:
+        """The places of the values among `exact`, where doubles do not hold them."""
+        assert self._read is not None
+        return self._read.places[self._read.codes[rows]]
 
 
 class Categories:
