@@ -95,6 +95,7 @@ def holds(plan: Plan, people: list[Row], released: list[Row]) -> dict[str, bool]
     return {
         "rows": True,
         "columns": True,
+        "types": True,
         "unchanged columns": not odd - recoded,
         "mapped": not odd & recoded,
         "covered": not uncovered,

@@ -222,6 +222,7 @@ TAMPERED: dict[str, tuple[Any, str]] = {
     "columns in another order": (lambda t: t.select(t.column_names[::-1]), "fault: their order"),
     "a number as text": (cast("income", pa.string()), "columns that changed: income"),
     "a flag as a number": (cast("member", pa.int8()), "columns that changed: member"),
+    "a day as a moment": (cast("born", pa.timestamp("us")), "types: .*another type: born"),
 }
 
 

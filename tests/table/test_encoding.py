@@ -304,7 +304,7 @@ def test_whole_numbers_that_share_a_double_have_codes_of_their_own():
     cut = bins_of(found.value_counts)
     assert (cut.n_bins, cut.lookup.tolist()) == (2, [0] * 9 + [1, 2])
     assert bins_of(found.value_counts, max_bins=2).lookup.tolist() == [0] * 9 + [1, 2]
-    with pytest.raises(SchemaError, match="beyond 2\\^53.*'c'"):
+    with pytest.raises(SchemaError, match=r"beyond 2\^53.*'c'"):
         _ = found.doubles
 
 

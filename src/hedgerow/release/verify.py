@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,9 @@ def verify(
         for column in plan.columns
         if column.name in replaced and secret is not None
     ]
+    before, after = (plain_types(table.arrow.schema) for table in (original, released))
+    same = {name: before[name] for name in kept if relations[name] == UNCHANGED}
+    checks.append(_types(same, after))
     expected, found = compare(
         plan.recoding, original, released, relations, rows, tell or telling(None), keyed
     )
@@ -141,9 +144,7 @@ def verify_file(
     if not all(check.holds for check in checks):
         return checks
     if found.types is not None:
-        wanted = plain_types(written.arrow.schema)
-        odd = [name for name in wanted if wanted[name] != found.types[name]]
-        checks.append(none("types", len(odd), f"columns of another type: {', '.join(odd)}"))
+        checks.append(_types(plain_types(written.arrow.schema), found.types))
     hasher: RowHasher = expected.hasher()
     sums = hasher.zero()
     for batch in found.batches:
@@ -211,6 +212,11 @@ def require(checks: Iterable[Check], where: str = "the released table") -> list[
 
 def _equal(name: str, required: Any, reached: Any, words: str) -> Check:
     return Check(name, required, reached, required == reached, words)
+
+
+def _types(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Check:
+    odd = [name for name in wanted if wanted[name] != found[name]]
+    return none("types", len(odd), f"columns of another type: {', '.join(odd)}")
 
 
 def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:
