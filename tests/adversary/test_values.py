@@ -165,7 +165,7 @@ def released(case: Case, world: str, suffix: str, categories: bool, folder: Path
     path = people(world, suffix, folder)
     kinds = {"v": "categorical", "w": "categorical"} if categories else {}
     sensitive = ["ill"] if case.table == "categories" else ["pay"]
-    schema = hr.Schema(quasi=["v", "w"], sensitive=sensitive, kinds=kinds)
+    schema = hr.Schema(quasi=["v", "w"], sensitive=sensitive, other=["kept"], kinds=kinds)
     try:
         made = hr.protect(path, schema, case.method(schema))
     except HedgerowError as error:
