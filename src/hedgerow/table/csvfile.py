@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .dialect import Dialect, find_encoding, read_sample, sniff
+from .duck import connected, in_batches, whole
 from .table import check_names
 from .types import typed
 
@@ -28,17 +29,35 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
     InputError
         The file is empty, has no rows, is ragged, or its encoding or header cannot be used.
     """
-    text, dialect = read_csv_text(path)
+    encoding, names, dialect = _layout(path)
+    with _opened(path, encoding, len(names), dialect) as relation:
+        text = whole(relation).rename_columns(names)
+    if text.num_rows == 0:
+        raise InputError(
+            f"{path.name} has a header but no rows", hint="give a table with at least one record"
+        )
     columns, notes = [], {}
     for column in text.columns:
         made, found = typed(column, dialect.delimiter)
         notes.update(found)
         columns.append(made)
-    return pa.Table.from_arrays(columns, names=text.column_names), replace(dialect, **notes)
+    return pa.Table.from_arrays(columns, names=names), replace(dialect, **notes)
 
 
-def read_csv_text(path: Path) -> tuple[pa.Table, Dialect]:
-    """A CSV file with every cell as the text that stands there, and its dialect."""
+def read_csv_batches(path: Path, size: int) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+    """The columns of a CSV file, and so many rows of its text at a time."""
+    encoding, names, dialect = _layout(path)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _opened(path, encoding, len(names), dialect) as relation:
+            for batch in in_batches(relation, size):
+                yield pa.RecordBatch.from_arrays(batch.columns, names=names)
+
+    return names, batches()
+
+
+def _layout(path: Path) -> tuple[str, list[str], Dialect]:
+    """The encoding, the columns and the dialect of a CSV file."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     encoding = find_encoding(path)
@@ -47,48 +66,38 @@ def read_csv_text(path: Path) -> tuple[pa.Table, Dialect]:
     first = next(row for row in dialect.reader(sample.splitlines(keepends=True)) if row)
     names = first if dialect.header else [f"x{i}" for i in range(len(first))]
     check_names(names, path.name)
-    with _utf8(path, encoding) as readable:
-        text = _through_duckdb(readable, path, names, dialect)
-    if text.num_rows == 0:
-        raise InputError(
-            f"{path.name} has a header but no rows", hint="give a table with at least one record"
-        )
-    return text, dialect
+    return encoding, names, dialect
 
 
-def _through_duckdb(readable: Path, path: Path, names: list[str], dialect: Dialect) -> pa.Table:
+@contextmanager
+def _opened(path: Path, encoding: str, width: int, dialect: Dialect) -> Iterator[Any]:
     """Every cell as text; cells that are empty and not quoted are missing."""
-    import duckdb
-
     # Positions stand for names, so that odd names need no quoting.
-    columns = {f"c{i}": "VARCHAR" for i in range(len(names))}
-    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
-        try:
-            relation = connection.read_csv(
-                str(readable),
-                sep=dialect.delimiter + " " * dialect.spaced,
-                quotechar=dialect.quote,
-                escapechar=dialect.escape,
-                header=dialect.header,
-                skiprows=0,
-                columns=columns,
-                auto_detect=False,
-                sample_size=-1,
-                ignore_errors=False,
-                null_padding=False,
-                strict_mode=True,
-                na_values="",
-                allow_quoted_nulls=dialect.quote_all,
-                comment="",
-                max_line_size=1 << 24,
-                encoding="utf-8",
-            )
-            make: Any = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-            table = make()
-        except duckdb.Error:
-            # Its message quotes the record, so the fault is looked up again here.
-            raise _fault(readable, path, len(names), dialect) from None
-    return table.rename_columns(names)
+    columns = {f"c{i}": "VARCHAR" for i in range(width)}
+    with (
+        _utf8(path, encoding) as readable,
+        connected(lambda: _fault(readable, path, width, dialect)) as connection,
+    ):
+        yield connection.read_csv(
+            str(readable),
+            sep=dialect.delimiter + " " * dialect.spaced,
+            quotechar=dialect.quote,
+            escapechar=dialect.escape,
+            header=dialect.header,
+            skiprows=0,
+            columns=columns,
+            auto_detect=False,
+            sample_size=-1,
+            ignore_errors=False,
+            null_padding=False,
+            strict_mode=True,
+            na_values="",
+            allow_quoted_nulls=dialect.quote_all,
+            comment="",
+            max_line_size=1 << 24,
+            buffer_size=1 << 25,  # by default sixteen of the longest lines at a time
+            encoding="utf-8",
+        )
 
 
 def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from .dates import all_match, parse_iso
 from .dialect import find_encoding
+from .duck import connected, in_batches, whole
 from .encode import indexed
 
 _WHOLE = r"^-?\d+$"
@@ -28,32 +30,51 @@ def read_json_lines(path: Path) -> pa.Table:
     InputError
         The file is not UTF-8, or a line is not a JSON object.
     """
-    import duckdb
-
-    if find_encoding(path) not in ("utf-8", "utf-8-sig"):
-        raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
-    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
-        try:
-            found = connection.execute(
-                "SELECT keys FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS line "
-                "FROM read_ndjson_objects(?)) GROUP BY keys ORDER BY min(line)",
-                [str(path)],
-            ).fetchall()
-            names = list(dict.fromkeys(name for (keys,) in found for name in keys))
-            if not names or any(len(set(keys)) < len(keys) for (keys,) in found):
-                raise _fault(path)
-            relation = connection.read_json(
-                str(path), format="newline_delimited", columns=dict.fromkeys(names, "JSON")
-            )
-            make: Any = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
-            texts = make()
-        except duckdb.Error:
-            # Its message quotes the record, so the fault is looked up again here.
-            raise _fault(path) from None
+    names, _ = _keys(path)
+    with connected(lambda: _fault(path)) as connection:
+        texts = whole(_relation(connection, path, names))
     return pa.Table.from_arrays([_typed(column) for column in texts.columns], names=names)
 
 
-def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[pa.RecordBatch]]:
+    """The keys of a file, its rows, and so many of them at a time, each part typed by itself.
+
+    Dates stay text: a part may hold nothing else where the whole column does not.
+    """
+    names, n_rows = _keys(path)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with connected(lambda: _fault(path)) as connection:
+            for batch in in_batches(_relation(connection, path, names), size):
+                cells = [_typed(pa.chunked_array([c]), dates=False) for c in batch.columns]
+                columns = [column.combine_chunks() for column in cells]
+                yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    return names, n_rows, batches()
+
+
+def _keys(path: Path) -> tuple[list[str], int]:
+    """The keys of all records in the order of their first use, and how many records there are."""
+    if find_encoding(path) not in ("utf-8", "utf-8-sig"):
+        raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
+    with connected(lambda: _fault(path)) as connection:
+        found = connection.execute(
+            "SELECT keys, count(*) FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS "
+            "line FROM read_ndjson_objects(?)) GROUP BY keys ORDER BY min(line)",
+            [str(path)],
+        ).fetchall()
+    names = list(dict.fromkeys(name for keys, _ in found for name in keys))
+    if not names or any(len(set(keys)) < len(keys) for keys, _ in found):
+        raise _fault(path)
+    return names, sum(count for _, count in found)
+
+
+def _relation(connection: Any, path: Path, names: list[str]) -> Any:
+    columns = dict.fromkeys(names, "JSON")
+    return connection.read_json(str(path), format="newline_delimited", columns=columns)
+
+
+def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
     """A column of JSON values as one type."""
     if isinstance(texts.type, pa.BaseExtensionType):
         texts = pa.chunked_array([c.storage for c in texts.chunks], texts.type.storage_type)
@@ -61,15 +82,16 @@ def _typed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     if not len(entries):
         return pa.chunked_array([pa.nulls(len(texts))])
     place = pa.array(index, mask=index < 0)
-    return pa.chunked_array([_values(entries).take(place)])
+    return pa.chunked_array([_values(entries, dates).take(place)])
 
 
-def _values(entries: pa.Array) -> pa.Array:
+def _values(entries: pa.Array, dates: bool) -> pa.Array:
     """Distinct JSON values as the narrowest type that holds them all."""
     starts = set(pc.utf8_slice_codeunits(entries, 0, 1).unique().to_pylist())
     if starts == {'"'}:
         texts = _unquoted(entries)
-        return parsed if (parsed := parse_iso(texts)) is not None else texts
+        parsed = parse_iso(texts) if dates else None
+        return texts if parsed is None else parsed
     if starts <= {"t", "f"}:
         return pc.equal(entries, "true")
     if starts <= {"{", "["}:

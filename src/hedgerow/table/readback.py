@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
-from .csvfile import read_csv_text
+from .csvfile import read_csv_batches
 from .dates import parse_iso
 from .dialect import Dialect, FileFormat
 from .encode import as_text, decimals, is_text
-from .escape import unescape
+from .escape import unescape_cells
+from .jsonlines import read_json_batches
 from .rowhash import value_class
-from .sources import check_path, read
+from .sources import check_path
 
 BATCH = 1 << 17
 
@@ -32,14 +33,15 @@ class Written:
         Its columns, in order.
     types : mapping of str to pyarrow type, or None
         Their types, a dictionary's being that of its values; None where a file holds text alone.
-    n_rows : int
+    n_rows : int, or None
+        None where only reading tells.
     batches : iterator of pyarrow.RecordBatch
         Its rows; to be read once.
     """
 
     names: list[str]
     types: Mapping[str, pa.DataType] | None
-    n_rows: int
+    n_rows: int | None
     batches: Iterator[pa.RecordBatch]
 
 
@@ -75,15 +77,17 @@ def read_back(
     suffix = check_path(path)
     if suffix == ".parquet":
         return _parquet(path)
-    if suffix == ".csv":
-        table, _ = read_csv_text(path)
-        table = unescape(table) if unescape_formulas else table
-    else:
-        table = read(path).arrow
     if suffix == ".feather":
-        return Written(table.column_names, plain_types(table.schema), table.num_rows, _rows(table))
-    cells = _Cells(like.dialect, classes, frozenset(recoded))
-    return Written(table.column_names, None, table.num_rows, map(cells.read, _rows(table)))
+        return _feather(path)
+    if suffix == ".csv":
+        names, batches = read_csv_batches(path, BATCH)
+        names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names
+        cells = _Cells(like.dialect, classes, frozenset(recoded), unescape_formulas)
+        return Written(names, None, None, cells.read(names, batches))
+    names, n_rows, batches = read_json_batches(path, BATCH)
+    # JSON has one way to write numbers and booleans
+    cells = _Cells(Dialect(), classes, frozenset(recoded), False)
+    return Written(names, None, n_rows, cells.read(names, batches))
 
 
 def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
@@ -92,10 +96,6 @@ def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
         entry.name: entry.type.value_type if pa.types.is_dictionary(entry.type) else entry.type
         for entry in schema
     }
-
-
-def _rows(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    return iter(table.to_batches(max_chunksize=BATCH))
 
 
 def _parquet(path: Path) -> Written:
@@ -116,6 +116,20 @@ def _parquet(path: Path) -> Written:
     return Written(schema.names, plain_types(schema), n_rows, batches())
 
 
+def _feather(path: Path) -> Written:
+    def batches() -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(str(path)) as file:
+            reader = pa.ipc.open_file(file)
+            yield from map(reader.get_batch, range(reader.num_record_batches))
+
+    try:
+        with pa.OSFile(str(path)) as file:
+            schema = pa.ipc.open_file(file).schema
+    except pa.ArrowException:
+        raise InputError(f"{path.name} is not an Arrow file, or it is damaged") from None
+    return Written(schema.names, plain_types(schema), None, batches())
+
+
 @dataclass
 class _Cells:
     """Reads the cells of a format without types as values of the class that is expected."""
@@ -123,22 +137,22 @@ class _Cells:
     dialect: Dialect
     classes: Mapping[str, str]
     recoded: frozenset[str]
+    escaped: bool
     _spelled: dict[str, dict[Any, str]] = field(default_factory=dict)
 
-    def read(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch with the values of each column."""
-        columns = [
-            self._column(name, column)
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    def read(self, names: list[str], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows with the values of each column."""
+        for batch in rows:
+            columns = map(self._column, names, batch.columns)
+            yield pa.RecordBatch.from_arrays(list(columns), names=names)
 
     def _column(self, name: str, array: pa.Array) -> pa.Array:
         wanted, found = self.classes.get(name, "text"), value_class(array.type)
-        if found in (wanted, "missing"):
+        if found == "missing" or (found == wanted and not self.escaped):
             return array
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         texts = as_text(coded.dictionary)
+        texts = unescape_cells(texts) if self.escaped else texts
         values = texts if wanted == "text" else self._values(texts, wanted)
         if values is not texts and name in self.recoded and self._twice(name, texts, values):
             values = texts

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from ..errors import OutputError
 from ..files import private_file
 from .dialect import Dialect, FileFormat
+from .duck import whole
 from .encode import is_text
 from .escape import concat, escape_cells
 from .table import Table
@@ -136,8 +137,7 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
             connection.register("batch", batch)
             # Named by an alias, since a column may be called "batch" as well.
             rows = connection.sql("SELECT to_json(record)::VARCHAR AS line FROM batch AS record")
-            lines = getattr(rows, "to_arrow_table", None) or rows.fetch_arrow_table
-            _write_lines(file, [lines().column(0).combine_chunks()], "", "\n")
+            _write_lines(file, [whole(rows).column(0).combine_chunks()], "", "\n")
 
 
 def _batches(table: pa.Table) -> Iterator[pa.Table]:

@@ -1,0 +1,36 @@
+"""DuckDB as the reader of text files: whole, or a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+
+@contextmanager
+def connected(fault: Callable[[], Exception]) -> Iterator[Any]:
+    """A connection that keeps the order of rows.
+
+    DuckDB's own messages quote the record, so the fault is looked up again by `fault`.
+    """
+    import duckdb
+
+    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
+        try:
+            yield connection
+        except (duckdb.Error, OSError):  # the latter from a reader of batches
+            raise fault() from None
+
+
+def whole(relation: Any) -> pa.Table:
+    """All rows of a relation."""
+    make: Any = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
+    return make()
+
+
+def in_batches(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a relation, so many at a time."""
+    make: Any = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    return iter(make(size))
