@@ -91,43 +91,7 @@ _HOMES = {
 }
 _MODULES = ("datasets", "errors")
 
-__all__ = [
-    "MART",
-    "PRAM",
-    "Anatomy",
-    "Audit",
-    "Datafly",
-    "HedgerowError",
-    "Hierarchy",
-    "Incognito",
-    "Key",
-    "LiROP",
-    "LocalSuppression",
-    "Microaggregation",
-    "Mondrian",
-    "NoiseAddition",
-    "Plan",
-    "PoROP",
-    "RandomizedResponse",
-    "RankSwapping",
-    "Release",
-    "Schema",
-    "Session",
-    "TopBottomCoding",
-    "TreePatternPreserving",
-    "__version__",
-    "audit",
-    "datasets",
-    "errors",
-    "explode",
-    "frontier",
-    "inference",
-    "inspect",
-    "protect",
-    "reconstruct",
-    "score",
-    "verify_model",
-]
+__all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.classes import Classes, ClassesCounter, Counts, Groups, group
+from hedgerow.classes import Classes, Counts, Groups, group
 from hedgerow.errors import UnsupportedError
 from hedgerow.table import Table
 
@@ -68,31 +68,6 @@ def test_counts_under_other_numbers() -> None:
     assert cells(merged) == {(0, 0): 3, (0, 1): 4, (1, 0): 1, (1, 1): 7}
     turned = counts.placed(values=np.array([2, 0]), n_values=3)
     assert cells(turned) == {(0, 0): 2, (0, 2): 1, (1, 0): 4, (1, 2): 3, (2, 0): 5}
-
-
-@given(rows, st.lists(st.integers(0, 60), max_size=4))
-def test_classes_counted_batch_by_batch(made: list[tuple[int, int, int]], cuts: list[int]) -> None:
-    table = np.array(made, np.int64).reshape(-1, 3)
-    counter = ClassesCounter()
-    for part in np.split(table, sorted(min(c, len(table)) for c in cuts)):
-        counter.add([part[:, 0], part[:, 1]], [part[:, 2]])
-    found = counter.finish([("y", "numeric", np.arange(6.0))])
-    groups = group([table[:, 0], table[:, 1]])
-    assert found.sizes.tolist() == groups.sizes.tolist()
-    missing = bool((table[:, 2] == 6).any())
-    assert found.sensitive["y"].counts.n_values == 6 + missing
-    assert cells(found.sensitive["y"].counts) == cells(Counts.of(groups, table[:, 2], 7))
-
-
-def test_batches_without_rows_or_quasi_identifiers() -> None:
-    counter = ClassesCounter()
-    assert counter.finish([("y", "categorical", [])]).n_groups == 0
-    counter = ClassesCounter()
-    counter.add([], [np.array([0, 1])], 2)
-    counter.add([], [np.array([1])], 1)
-    found = counter.finish([("y", "categorical", ["a", "b"])])
-    assert found.sizes.tolist() == [3]
-    assert found.sensitive["y"].counts.counts.tolist() == [1, 2]
 
 
 def test_classes_of_a_table_show_no_value() -> None:

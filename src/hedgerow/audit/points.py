@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +65,7 @@ class Point:
     advantage: float | None = None
 
 
-FIGURES = (
-    "k",
-    "classes",
-    "worst",
-    "mean_groups",
-    "mean_records",
-    "linkage",
-    "ncp",
-    "disclosure",
-    "utility",
-    "dominated",
-    "inferred",
-    "advantage",
-)
+FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
 """Equivalence classes: what they are, and what each of them tells. One file per measure."""
 
-from .classes import Classes, ClassesCounter, SensitiveCounts
+from .classes import Classes, SensitiveCounts
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
 
 __all__ = [
     "Classes",
-    "ClassesCounter",
     "Counts",
     "FloatArray",
     "Groups",

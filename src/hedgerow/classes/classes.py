@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..kernels.threads import side_by_side
 from ..notation import Exact
@@ -142,98 +141,3 @@ class Classes:
     def people(self) -> IntArray:
         """What k counts: different people where they are known, else records."""
         return self.sizes if self.persons is None else self.persons
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The classes of some batches: the codes of each, its size and its sensitive values."""
-
-    keys: tuple[IntArray, ...]
-    sizes: IntArray
-    counts: tuple[Counts, ...]
-
-    @property
-    def cells(self) -> int:
-        return len(self.sizes) + sum(len(c.counts) for c in self.counts)
-
-    def __add__(self, other: _Part) -> _Part:
-        n = len(self.sizes)
-        keys = [np.concatenate(pair) for pair in zip(self.keys, other.keys, strict=True)]
-        both = group(keys, n + len(other.sizes))
-        labels = both.labels.astype(np.int64)
-        sizes = np.zeros(both.n_groups, np.int64)
-        sizes[labels[:n]] += self.sizes
-        sizes[labels[n:]] += other.sizes
-        counts = []
-        for a, b in zip(self.counts, other.counts, strict=True):
-            m = max(a.n_values, b.n_values)
-            counts.append(
-                a.placed(groups=labels[:n], n_groups=both.n_groups, n_values=m)
-                + b.placed(groups=labels[n:], n_groups=both.n_groups, n_values=m)
-            )
-        return _Part(tuple(k[both.first] for k in keys), sizes, tuple(counts))
-
-
-class ClassesCounter:
-    """Classes counted batch by batch, in any order of the rows.
-
-    All batches use the same codes; a dictionary may grow while they come.
-
-    Examples
-    --------
-    >>> counter = ClassesCounter()
-    >>> counter.add([np.array([0, 1])], [np.array([0, 0])])
-    >>> counter.add([np.array([1, 1])], [np.array([1, 0])])
-    >>> made = counter.finish([("ill", "categorical", ["flu", "none"])])
-    >>> made.sizes.tolist(), made.sensitive["ill"].counts.counts.tolist()
-    ([1, 3], [1, 2, 1])
-    """
-
-    def __init__(self) -> None:
-        self._parts: list[_Part] = []
-
-    def add(
-        self,
-        quasi: Sequence[npt.NDArray[Any]],
-        sensitive: Sequence[npt.NDArray[Any]],
-        n_rows: int | None = None,
-    ) -> None:
-        """Count a batch.
-
-        Parameters
-        ----------
-        quasi, sensitive : sequences of integer arrays, each of shape (n_rows,)
-            Codes of the columns that make the classes, and of the sensitive ones.
-        n_rows : int, optional
-            Rows of the batch, needed where it has no quasi-identifier.
-        """
-        groups = group(quasi, n_rows)
-        part = _Part(
-            tuple(codes[groups.first].astype(np.int64) for codes in quasi),
-            groups.sizes,
-            tuple(Counts.of(groups, codes, int(codes.max(initial=-1)) + 1) for codes in sensitive),
-        )
-        # parts of like size are added, so that no cell is moved more than a few times
-        while self._parts and self._parts[-1].cells <= 2 * part.cells:
-            part = self._parts.pop() + part
-        self._parts.append(part)
-
-    def finish(self, columns: Sequence[tuple[str, Kind, Any]]) -> Classes:
-        """The classes of all batches.
-
-        Parameters
-        ----------
-        columns : sequence of (name, kind, values)
-            The sensitive columns' dictionaries, in the order of their codes.
-        """
-        if not self._parts:
-            self.add([], [np.zeros(0, np.int64) for _ in columns])
-        while len(self._parts) > 1:
-            last = self._parts.pop()
-            self._parts[-1] = self._parts[-1] + last
-        part = self._parts[0]
-        made = {}
-        for (name, kind, values), counts in zip(columns, part.counts, strict=True):
-            n_values = max(len(values), counts.n_values)
-            made[name] = SensitiveCounts(name, kind, values, counts.placed(n_values=n_values))
-        return Classes(part.sizes, made)

@@ -264,14 +264,9 @@ class _Found:
             return differs(self.strange)
         for m, model in enumerate(models, 1):
             trees = [tree_to_json(t, self.columns) for t in self._rebuild(model)]
-            for t, (old, new) in enumerate(zip(model["trees"], trees, strict=False), 1):
-                found = _first(old["nodes"], new["nodes"])
-                if found:
-                    return differs(f"model {m}, tree {t}, {found}")
-            if len(trees) != len(model["trees"]):
-                return differs(
-                    f"model {m}: {len(trees)} trees rebuilt, {len(model['trees'])} published"
-                )
+            found = first_difference(model["trees"], trees)
+            if found:
+                return differs(f"model {m}, {found}")
         return Verification(True, len(models), n_trees, n_splits)
 
     def _rebuild(self, model: Mapping[str, Any]) -> Sequence[BuiltTree]:
@@ -289,6 +284,18 @@ class _Found:
         target.fit(self.columns, self.response(target.settings.classes))
         trees: Sequence[BuiltTree] = target.state(target.n_steps)
         return trees
+
+
+def first_difference(
+    published: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]]
+) -> str:
+    """Where the trees of a model first differ, in words; empty when nowhere."""
+    for t, (old, new) in enumerate(zip(published, rebuilt, strict=False), 1):
+        found = _first(old["nodes"], new["nodes"])
+        if found:
+            return f"tree {t}, {found}"
+    many = len(rebuilt) != len(published)
+    return f"{len(rebuilt)} trees rebuilt, {len(published)} published" if many else ""
 
 
 def _first(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> str:

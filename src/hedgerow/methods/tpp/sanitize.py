@@ -15,6 +15,7 @@ from ...errors import InfeasibleError
 from ...notation import concatenation
 from .builder import BuiltTree, Node
 from .columns import PredictedColumn, Predictor
+from .model import first_difference, tree_to_json
 from .representatives import Boundary, plan_blocks, unused_value
 from .signatures import groups_of
 
@@ -47,20 +48,6 @@ class Step:
     plans: tuple[ColumnPlan, ...]
     k: int
     l: float | None
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """The first node that differs between a model and its rebuilding."""
-
-    model: int
-    tree: int
-    path: str
-    what: str
-
-    def __str__(self) -> str:
-        place = f"node {self.path}" if self.path else "the root"
-        return f"model {self.model + 1}, tree {self.tree + 1}, {place}: {self.what}"
 
 
 class Sanitizer:
@@ -163,17 +150,18 @@ class Sanitizer:
         """The sanitized columns, encoded as a recipient would encode them."""
         return [release_column(c, p) for c, p in zip(self.columns, plans, strict=True)]
 
-    def compare(self, state: Step) -> Mismatch | None:
+    def compare(self, state: Step) -> str | None:
         """Rebuild every target from the sanitized columns; the first difference, or None."""
-        columns = self.released(state.plans)
+        columns, groups = self.released(state.plans), [plan.group for plan in state.plans]
         for m, (target, response) in enumerate(zip(self.targets, self.responses, strict=True)):
             rebuilt = target.rebuild(columns, response, min(state.step, target.n_steps))
-            found = first_difference(state.trees[m], rebuilt, m)
-            if found is not None:
-                return found
-            for t, (old, new) in enumerate(zip(state.trees[m], rebuilt, strict=True)):
-                if not np.array_equal(old.leaf, new.leaf):
-                    return Mismatch(m, t, "", "the records of the leaves differ")
+            old = [tree_to_json(tree, columns, groups) for tree in state.trees[m]]
+            found = first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt])
+            if found:
+                return f"model {m + 1}, {found}"
+            pairs = zip(state.trees[m], rebuilt, strict=True)
+            if not all(np.array_equal(one.leaf, other.leaf) for one, other in pairs):
+                return f"model {m + 1}: the records of the leaves differ"
         return None
 
     def search(self, k: int, l_above: float | None = None) -> tuple[Step, list[Step]]:
@@ -244,38 +232,3 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
         names = [column.labels[m] for m in members if m < known]
         labels.append(concatenation(names, missing=len(members) - len(names)))
     return tuple(labels)
-
-
-def first_difference(
-    old: Sequence[BuiltTree], new: Sequence[BuiltTree], model: int = 0
-) -> Mismatch | None:
-    """The first node in which attribute, threshold, size or prediction differ, bit for bit."""
-    if len(old) != len(new):
-        return Mismatch(
-            model, min(len(old), len(new)), "", f"{len(new)} trees rebuilt, {len(old)} published"
-        )
-    for t, (a, b) in enumerate(zip(old, new, strict=True)):
-        for x, y in zip(a.nodes, b.nodes, strict=False):
-            what = node_difference(x, y)
-            if what:
-                return Mismatch(model, t, x.path, what)
-        if len(a.nodes) != len(b.nodes):
-            return Mismatch(model, t, "", f"{len(b.nodes)} nodes rebuilt, {len(a.nodes)} published")
-    return None
-
-
-def node_difference(x: Node, y: Node) -> str:
-    """What differs between two nodes; empty when nothing does."""
-    if x.path != y.path:
-        return "the node stands elsewhere"
-    if x.feature != y.feature:
-        if min(x.feature, y.feature) < 0:
-            return "a leaf in one tree, a split in the other"
-        return "another attribute is tested"
-    if x.threshold.hex() != y.threshold.hex():
-        return "the threshold differs"
-    if x.n != y.n:
-        return f"{y.n} records, {x.n} published"
-    if tuple(map(float, x.value)) != tuple(map(float, y.value)):
-        return "the prediction differs"
-    return ""
