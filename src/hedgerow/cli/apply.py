@@ -16,15 +16,15 @@ from .outputs import new_file
 
 OPTIONS = (
     Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
-    Option("force", bool, "Replace an existing file.", switch="--force"),
+    Option("force", bool, "Replace an existing file."),
     Option(
         "escape",
         bool,
         "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
-        switch="--escape/--no-escape",
+        off=True,
     ),
     Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
-    Option("json", bool, "Print the result as JSON.", switch="--json"),
+    Option("json", bool, "Print the result as JSON."),
 )
 
 

@@ -44,7 +44,7 @@ OWN = (
     ),
     Option("picture", str, "Write the picture to this SVG file."),
     Option("out", str, "Write the picked release to this folder; it must not exist."),
-    Option("json", bool, "Print the points as JSON.", switch="--json"),
+    Option("json", bool, "Print the points as JSON."),
 )
 AXES = ("utility", "disclosure", "max_inference", "random_state")
 _SHARED = {option.name for option in OWN}

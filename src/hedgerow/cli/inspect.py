@@ -17,7 +17,7 @@ OPTIONS = (
     Option(
         "save", str, "Write the proposed schema to this TOML file, to correct and use by --schema."
     ),
-    Option("json", bool, "Print the result as JSON.", switch="--json"),
+    Option("json", bool, "Print the result as JSON."),
 )
 
 

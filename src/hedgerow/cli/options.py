@@ -36,9 +36,8 @@ TableFile = Annotated[
 
 def parameter(option: Option) -> inspect.Parameter:
     """The option as typer wants it; its default is None, for "not given"."""
-    flag = option.switch or option.long
     kind: Any = list[str] if option.type is list else option.type
-    show = typer.Option(*option.flags, flag, help=option.help, show_default=False)
+    show = typer.Option(*option.flags, option.switch, help=option.help, show_default=False)
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,

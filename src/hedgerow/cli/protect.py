@@ -20,18 +20,15 @@ if TYPE_CHECKING:
 
 OUTPUT = (
     Option("out", str, "Folder to write; it must not exist."),
-    Option("force", bool, "Replace an earlier release of that name.", switch="--force"),
+    Option("force", bool, "Replace an earlier release of that name."),
     Option(
         "escape",
         bool,
         "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
-        switch="--escape/--no-escape",
+        off=True,
     ),
     Option(
-        "pseudonyms",
-        bool,
-        "Replace identifiers by keyed pseudonyms instead of leaving them out.",
-        switch="--pseudonyms",
+        "pseudonyms", bool, "Replace identifiers by keyed pseudonyms instead of leaving them out."
     ),
     Option(
         "key_file",
@@ -45,30 +42,27 @@ OUTPUT = (
         "column, in (0, 1); a measured bound.",
     ),
     Option(
-        "report",
-        bool,
-        "Measure risk and utility and write report.html. Default: yes.",
-        switch="--report/--no-report",
+        "report", bool, "Measure risk and utility and write report.html. Default: yes.", off=True
     ),
     Option(
         "attacks",
         bool,
         "Try attacks and learning as well for the report; takes longer. Default: no.",
-        switch="--attacks/--no-attacks",
+        off=True,
     ),
     Option(
         "learning",
         bool,
         "Compare learning from the release for the report. Default: as for the attacks.",
-        switch="--learning/--no-learning",
+        off=True,
     ),
     Option(
         "inference",
         bool,
         "Measure what learners infer about members and strangers. Default: as for the attacks.",
-        switch="--inference/--no-inference",
+        off=True,
     ),
-    Option("json", bool, "Print the result as JSON.", switch="--json"),
+    Option("json", bool, "Print the result as JSON."),
 )
 METHOD = (
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),

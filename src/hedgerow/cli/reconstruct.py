@@ -16,11 +16,11 @@ from .outputs import new_file
 OPTIONS = (
     Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
     Option("by", list, "Columns to count by; by default every randomized and sensitive column."),
-    Option("cube", bool, "Count by every combination of the columns.", switch="--cube"),
+    Option("cube", bool, "Count by every combination of the columns."),
     Option("estimator", str, "For the full table: em, projection or inversion."),
     Option("level", float, "Level of the intervals. Default: 0.95."),
     Option("out", str, "File to write, .csv or .parquet; it must not exist."),
-    Option("json", bool, "Print the result as JSON.", switch="--json"),
+    Option("json", bool, "Print the result as JSON."),
 )
 _SHOWN = 40
 

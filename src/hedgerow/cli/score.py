@@ -15,7 +15,7 @@ OPTIONS = (
     Option("known", int, "How many of them the intruder knows; half, rounded up, by default."),
     Option("records", int, "Link at most this many records, drawn at random; 20000 by default."),
     Option("random_state", int, "Draws the records to link; 0 by default."),
-    Option("json", bool, "Print the result as JSON.", switch="--json"),
+    Option("json", bool, "Print the result as JSON."),
 )
 
 

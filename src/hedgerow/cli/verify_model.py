@@ -11,7 +11,7 @@ from ..session.options import Option
 from .console import as_json, say, working
 from .options import command, merged
 
-OPTIONS = (Option("json", bool, "Print the result as JSON.", switch="--json"),)
+OPTIONS = (Option("json", bool, "Print the result as JSON."),)
 
 
 def add(app: typer.Typer) -> None:

@@ -226,10 +226,9 @@ def words(method: Any) -> list[str]:
 
 
 def _switched(option: Option, value: bool) -> str:
-    on, _, off = option.switch.partition("/")
-    if not value and not off:
+    if not value and not option.off:
         raise UnsupportedError(f"the command line cannot switch {option.name} off")
-    return on if value else off
+    return option.switch.split("/")[not value]
 
 
 def _listed(value: Any) -> Any:

@@ -22,20 +22,25 @@ class Option:
     help : str
     flags : tuple of str
         Further flags, such as ``-k``.
-    switch : str
-        For bool: the flags in full, such as ``--escape/--no-escape``.
+    off : bool
+        Whether a bool can be switched off, by ``--no-name``.
     """
 
     name: str
     type: type
     help: str
     flags: tuple[str, ...] = ()
-    switch: str = ""
+    off: bool = False
 
     @property
     def long(self) -> str:
         """The flag that spells its name."""
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def switch(self) -> str:
+        """The flags that spell it, the one that switches it off as well."""
+        return f"{self.long}/--no-{self.long[2:]}" if self.off else self.long
 
     @property
     def flag(self) -> str:
