@@ -188,7 +188,7 @@ def pair_up(
 
 
 def _column(table: Table, name: str, schema: Schema) -> Column:
-    return table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
+    return table.declared_column(schema, name)
 
 
 def take(column: Column, rows: IntArray) -> Column:

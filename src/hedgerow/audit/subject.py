@@ -9,6 +9,7 @@ from typing import Any
 
 from ..classes import IntArray
 from ..errors import InputError, SchemaError
+from ..guarantees import KAnonymity
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
@@ -58,7 +59,7 @@ class Subject:
     def k(self) -> int | None:
         """The k that its plan promises."""
         promises = self.plan.promises if self.plan else ()
-        return next((p["k"] for p in promises if p["kind"] == "k_anonymity"), None)
+        return next((p["k"] for p in promises if p["kind"] == KAnonymity.kind), None)
 
     @property
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:

@@ -20,7 +20,7 @@ from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..table import Column, Table
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
-from .base import Files, Method, NoTransform, plan_columns
+from .base import Files, Method, NoTransform
 from .generalization import check_finite
 
 
@@ -105,12 +105,10 @@ class Anatomy(Method):
                 hint="give the sensitive column another name",
             )
         for each in (*schema.quasi, name):
-            kind = schema.kinds.get(each) or table.kind(each)
+            kind = table.declared_kind(schema, each)
             check_finite(table, each, kind)
             table.column(each, kind=kind, categories=schema.categories.get(each))  # no nested ones
-        column = table.column(
-            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-        )
+        column = table.declared_column(schema, name)
         codes = column.codes.astype(np.int64)
         counts = np.bincount(codes)
         if counts.max() * self.l > table.n_rows:
@@ -128,14 +126,8 @@ class Anatomy(Method):
         self.group_ = group + 1
         self.st_ = sensitive_table(self.group_, codes, values_of(table, column), name)
         self._sensitive = name
-        return Plan(
-            "Anatomy",
-            self.plan_parameters(),
-            plan_columns(table, schema),
-            Anatomize(name, float(self.l), int(group.max()) + 1),
-            (),
-            table.n_rows,
-        )
+        recoding = Anatomize(name, float(self.l), int(group.max()) + 1)
+        return self._planned(table, schema, recoding)
 
     def release_table(self, table: Table) -> Transformed:
         """The group numbers in place of the sensitive column of the table that was fitted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from ..engines import Transformed, transform
 from ..errors import InputError, ParameterError, UnsupportedError
-from ..guarantees import Check
+from ..guarantees import Check, Guarantee
 from ..kernels.threads import side_by_side
 from ..key import Key
 from ..notation import plain
-from ..plan import Plan, PlanColumn
+from ..plan import Plan, PlanColumn, Recoding
 from ..schema import Schema
 from ..table import Table, read
 from .estimator import Estimator
@@ -261,6 +261,19 @@ class Method(Estimator):
             raise ParameterError("input_features is not equal to feature_names_in_")
         return np.array(given, dtype=object)
 
+    def _planned(
+        self, table: Table, schema: Schema, recoding: Recoding, promises: Iterable[Guarantee] = ()
+    ) -> Plan:
+        """The plan of what was fitted."""
+        return Plan(
+            type(self).__name__,
+            self.plan_parameters(),
+            plan_columns(table, schema),
+            recoding,
+            tuple(promise.promise() for promise in promises),
+            table.n_rows,
+        )
+
     def plan_parameters(self) -> dict[str, Any]:
         """The parameters as plain JSON values for the plan, what hides something left out."""
         given = self.get_params(deep=False)
@@ -286,7 +299,7 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
     """
     faults = []
     encoded = side_by_side(  # the table keeps them, for whoever asks next
-        lambda n: table.column(n, kind=schema.kinds.get(n), categories=schema.categories.get(n)),
+        lambda n: table.declared_column(schema, n),
         (*schema.quasi, *schema.sensitive),
         table.n_rows * (len(schema.quasi) + len(schema.sensitive)),
     )
@@ -306,7 +319,7 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
     """Every column of a table with its role and kind, as the plan keeps it."""
     made = []
     for name in table.names:
-        kind = str(schema.kinds.get(name) or table.kind(name))
+        kind = table.declared_kind(schema, name)
         unit = ""
         if kind == "date" and schema.role(name) == "quasi":
             unit = table.column(name, kind=kind).unit

@@ -15,7 +15,7 @@ from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
-from .base import Method, check_columns, plan_columns
+from .base import Method, check_columns
 from .estimator import renamed
 from .generalization import Domain, accept, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
@@ -90,14 +90,8 @@ class _FullDomain(Method):
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
         promises = [KAnonymity(int(self.k)), *self._guarantees()]
-        return Plan(
-            type(self).__name__,
-            self.plan_parameters(),
-            plan_columns(table, schema),
-            domain.recoding(best.node, lattice, classes, out),
-            tuple(promise.promise() for promise in promises),
-            table.n_rows,
-        )
+        recoding = domain.recoding(best.node, lattice, classes, out)
+        return self._planned(table, schema, recoding, promises)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """That no more rows are suppressed than was allowed."""

@@ -150,7 +150,7 @@ def build(
     """
     columns, kinds, axes, labels = [], [], [], []
     for name in schema.quasi:
-        kind = schema.kinds.get(name) or table.kind(name)
+        kind = table.declared_kind(schema, name)
         check_finite(table, name, kind)
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
         if kind == "numeric":
@@ -169,7 +169,7 @@ def build(
         axes.append(axis)
         labels.append(names)
     for name in schema.sensitive:
-        check_finite(table, name, schema.kinds.get(name) or table.kind(name))
+        check_finite(table, name, table.declared_kind(schema, name))
     groups = group([c.codes for c in columns], table.n_rows)
     codes = np.stack([c.codes[groups.first].astype(np.uint32) for c in columns], axis=1)
     hist, sensitive = (
@@ -231,9 +231,7 @@ def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str |
 def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[CountedColumn, ...]]:
     parts, sensitive, start, n = [], [], 0, groups.n_groups
     for name in schema.sensitive:
-        column = table.column(
-            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-        )
+        column = table.declared_column(schema, name)
         codes, d = column.codes.astype(np.int64), column.n_values
         d += int(column.has_missing)
         if n * d > _MOST_COUNTS:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..engines import Transformed
 from ..engines.rows import Rows
+from ..guarantees import Guarantee
 from ..key import Key
 from ..notation import plain
 from ..plan.masking import Mask, MaskedColumn
@@ -21,7 +22,7 @@ from ..schema import Schema
 from ..table import Column as EncodedColumn
 from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
-from .base import Files, Method, check_columns, plan_columns
+from .base import Files, Method, check_columns
 
 Floats = NDArray[np.float64]
 _PUBLIC = Key(bytes(32))
@@ -46,7 +47,7 @@ class Masked:
     released: Mapping[str, pa.Array]
     columns: tuple[MaskedColumn, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    promises: tuple[Mapping[str, Any], ...] = ()
+    promises: tuple[Guarantee, ...] = ()
 
 
 class Masking(Method):
@@ -85,14 +86,7 @@ class Masking(Method):
         self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
         self.facts_, self.columns_ = dict(made.facts), made.columns
         recoding = Mask(self.words, made.columns, plain(made.facts), self.yardstick)
-        return Plan(
-            type(self).__name__,
-            self.plan_parameters(),
-            plan_columns(table, schema),
-            recoding,
-            made.promises,
-            table.n_rows,
-        )
+        return self._planned(table, schema, recoding, made.promises)
 
     def _rows(self, table: Table) -> Rows:
         """The rows in an order that their content gives: what is done depends on no other."""
@@ -170,22 +164,29 @@ def mask_numbers(
         released[name] = released_column(new, kind, integers)
         if integers and pa.types.is_integer(kind):
             new = np.rint(new)
-        n, cells = len(old), max(int(there.sum()), 1)
-        suppressed = int((np.isnan(new) & there).sum())
-        columns.append(
-            MaskedColumn(
-                name,
-                schema.role(name),
-                "numeric",
-                released=str(released[name].type),
-                missing=float((n - there.sum()) / n),
-                unchanged=float((new == old).sum() / cells),
-                outside=float(outside.sum() / cells),
-                clipped=float(clipped.sum() / cells),
-                suppressed=suppressed / cells,
-            )
-        )
+        masks = {"unchanged": new == old, "outside": outside, "clipped": clipped}
+        masks["suppressed"] = np.isnan(new)
+        columns.append(masked_column(schema, name, "numeric", released[name], there, **masks))
     return released, tuple(columns)
+
+
+def masked_column(
+    schema: Schema,
+    name: str,
+    kind: str,
+    released: pa.Array,
+    there: NDArray[np.bool_],
+    **masks: NDArray[np.bool_],
+) -> MaskedColumn:
+    """What became of one column: each mask as its share of the cells that were there."""
+    n, cells = len(there), int(there.sum())
+    shares: dict[str, Any] = {
+        what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
+    }
+    told = str(released.type)
+    return MaskedColumn(
+        name, schema.role(name), kind, released=told, missing=float((n - cells) / n), **shares
+    )
 
 
 def fingerprint(table: Table, names: Sequence[str]) -> str:

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ..classes import Counts, group
 from ..errors import ParameterError, SchemaError, UnsupportedError
+from ..guarantees import KAnonymity
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
 from ..kernels.sorting import stable_sort
-from ..plan.masking import MaskedColumn
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix
 from .checks import check_whole
-from .masking import Masked, Masking, category_column, mask_numbers
+from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
@@ -112,7 +112,7 @@ class Microaggregation(Masking):
             raise ParameterError("gain must be a number of at least 0")
         if k > table.n_rows:
             raise ParameterError(f"k is {k}, but there are only {table.n_rows} rows")
-        kinds = {name: schema.kinds.get(name) or table.kind(name) for name in schema.quasi}
+        kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
         words = [
             name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")
         ]
@@ -135,7 +135,7 @@ class Microaggregation(Masking):
         after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
         facts = self._facts(values, groups)
-        return Masked(released, columns, facts, ({"kind": "k_anonymity", "k": k},))
+        return Masked(released, columns, facts, (KAnonymity(k),))
 
     def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
         values = numeric_matrix(table, names, schema.kinds)
@@ -187,7 +187,7 @@ class Microaggregation(Masking):
         dates = [
             n
             for n in schema.quasi
-            if n not in words and (schema.kinds.get(n) or table.kind(n)) != "numeric"
+            if n not in words and table.declared_kind(schema, n) != "numeric"
         ]
         if dates:
             raise SchemaError(
@@ -196,10 +196,7 @@ class Microaggregation(Masking):
             )
         figures = [n for n in schema.quasi if n not in words]
         values = self._complete(table, schema, figures) if figures else np.empty((table.n_rows, 0))
-        encoded = [
-            table.column(n, kind=schema.kinds.get(n), categories=schema.categories.get(n))
-            for n in words
-        ]
+        encoded = [table.declared_column(schema, n) for n in words]
         codes = np.empty((table.n_rows, len(words)), np.int64)
         for c, column in enumerate(encoded):
             codes[:, c] = column.codes
@@ -226,23 +223,20 @@ class Microaggregation(Masking):
         for column, code in zip(encoded, codes.T, strict=True):
             modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
             released[column.name] = category_column(table, column, modes)
-            missing = code == column.n_values
-            by_name[column.name] = MaskedColumn(
+            by_name[column.name] = masked_column(
+                schema,
                 column.name,
-                schema.role(column.name),
                 column.kind,
-                released=str(released[column.name].type),
-                missing=float(missing.mean()),
-                unchanged=float((modes == code)[~missing].mean()) if not missing.all() else 0.0,
-                suppressed=float((modes == column.n_values)[~missing].mean())
-                if not missing.all()
-                else 0.0,
+                released[column.name],
+                code < column.n_values,
+                unchanged=modes == code,
+                suppressed=modes == column.n_values,
             )
         return Masked(
             released,
             tuple(by_name[n] for n in schema.quasi),
             self._facts(values, groups),
-            ({"kind": "k_anonymity", "k": k},),
+            (KAnonymity(k),),
         )
 
 

@@ -23,7 +23,7 @@ from ..trees.rows import Predictors, Rows
 from ..trees.split import LEAF
 from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
-from .base import Method, check_columns, plan_columns
+from .base import Method, check_columns
 from .cells import recode
 
 NUMERIC = ("range", "mean", "median")
@@ -48,10 +48,7 @@ class Quasi:
         """
         if not table.n_rows:
             raise ParameterError("the table has no rows")
-        columns = tuple(
-            table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
-            for name in schema.quasi
-        )
+        columns = tuple(table.declared_column(schema, name) for name in schema.quasi)
         return cls(columns, tuple(bins_of(c.value_counts, max_bins) for c in columns))
 
     @property
@@ -115,7 +112,7 @@ class PartitionMethod(Method):
                 n
                 for n in schema.quasi
                 if n not in schema.hierarchies
-                and (schema.kinds.get(n) or table.kind(n)) not in ("numeric", "date")
+                and table.declared_kind(schema, n) not in ("numeric", "date")
             ]
             if lacking:
                 raise ParameterError(
@@ -124,10 +121,7 @@ class PartitionMethod(Method):
                 )
 
     def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
-        return [
-            table.column(name, kind=schema.kinds.get(name), categories=schema.categories.get(name))
-            for name in schema.sensitive
-        ]
+        return [table.declared_column(schema, name) for name in schema.sensitive]
 
     def _rules(self, responses: Responses, min_leaf: int, cap: float, gain: int) -> Rules:
         classes = responses.categorical
@@ -185,14 +179,7 @@ class PartitionMethod(Method):
             tuple(subsets),
             tuple(leaf_cells),
         )
-        return Plan(
-            type(self).__name__,
-            self.plan_parameters(),
-            plan_columns(table, schema),
-            recoding,
-            tuple(p.promise() for p in promises),
-            table.n_rows,
-        )
+        return self._planned(table, schema, recoding, promises)
 
 
 def _check_diversity(criterion: LDiversity, responses: Responses) -> None:

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..engines.rows import words_of
 from ..errors import ParameterError, SchemaError
 from ..key import Key
-from ..plan.masking import MaskedColumn
 from ..schema import Schema
 from ..table import Column, Table
 from .checks import check_share
-from .masking import Masked, Masking, category_column
+from .masking import Masked, Masking, category_column, masked_column
 
 Floats = NDArray[np.float64]
 
@@ -78,9 +77,7 @@ class PRAM(Masking):
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         stay = check_share("stay", self.stay, zero=True)
-        other = [
-            n for n in schema.quasi if (schema.kinds.get(n) or table.kind(n)) not in CATEGORICAL
-        ]
+        other = [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]
         if other:
             raise SchemaError(
                 f"PRAM moves categories, not {', '.join(map(repr, other))}",
@@ -96,9 +93,7 @@ class PRAM(Masking):
         key = self._release_key(rows, schema)
         released, columns, self.matrices_ = {}, [], {}
         for name in schema.quasi:
-            column = table.column(
-                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-            )
+            column = table.declared_column(schema, name)
             given = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
             base = (
                 default_matrix(column.n_values, stay) if given is None else _checked(given, column)
@@ -109,15 +104,9 @@ class PRAM(Masking):
             moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), used)
             released[name] = category_column(table, column, moved)
             there = column.codes < column.n_values
+            kept = moved == column.codes
             columns.append(
-                MaskedColumn(
-                    name,
-                    schema.role(name),
-                    column.kind,
-                    released=str(released[name].type),
-                    missing=float(1 - there.mean()),
-                    unchanged=float((moved == column.codes)[there].mean()) if there.any() else 0.0,
-                )
+                masked_column(schema, name, column.kind, released[name], there, unchanged=kept)
             )
         facts = {
             "invariant": self.invariant,

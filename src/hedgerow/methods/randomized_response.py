@@ -19,7 +19,7 @@ from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..table import Table
-from .base import Files, Method, plan_columns
+from .base import Files, Method
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, check_size
 from .response.optimum import optimize
@@ -184,14 +184,8 @@ class RandomizedResponse(Method):
             columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_
         )
         self._asked = risk
-        return Plan(
-            "RandomizedResponse",
-            self.plan_parameters(),
-            tuple(_as_released(c, columns) for c in plan_columns(table, schema)),
-            recoding,
-            (),
-            table.n_rows,
-        )
+        plan = self._planned(table, schema, recoding)
+        return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
     def release_table(self, table: Table) -> Transformed:
         """The plan applied under this object's key: the same key and table, the same draws."""

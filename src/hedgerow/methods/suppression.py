@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ..classes import group as by_codes
 from ..errors import InfeasibleError, ParameterError
-from ..plan.masking import MaskedColumn
+from ..guarantees import KAnonymity
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import one_zero
 from .base import check_columns
 from .checks import check_whole
-from .masking import Masked, Masking, share
+from .masking import Masked, Masking, masked_column, share
 
 Codes = NDArray[np.int64]
 
@@ -88,9 +88,7 @@ class LocalSuppression(Masking):
         absent = np.empty(len(schema.quasi), np.int64)
         kinds = []
         for c, name in enumerate(schema.quasi):
-            column = table.column(
-                name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
-            )
+            column = table.declared_column(schema, name)
             codes[:, c], absent[c] = column.codes, column.n_values
             kinds.append(column.kind)
         rows = self._rows(table)
@@ -103,27 +101,16 @@ class LocalSuppression(Masking):
             released[name] = pc.if_else(
                 pa.array(hidden[:, c]), pa.scalar(None, original.type), one_zero(original)
             )
+            masks = {"unchanged": ~hidden[:, c], "suppressed": hidden[:, c]}
             there = codes[:, c] < absent[c]
-            cells = max(int(there.sum()), 1)
-            lost = int((hidden[:, c] & there).sum())
-            columns.append(
-                MaskedColumn(
-                    name,
-                    schema.role(name),
-                    kinds[c],
-                    released=str(original.type),
-                    missing=float(1 - there.mean()),
-                    unchanged=(int(there.sum()) - lost) / cells,
-                    suppressed=lost / cells,
-                )
-            )
+            columns.append(masked_column(schema, name, kinds[c], released[name], there, **masks))
         facts: dict[str, Any] = {
             "k": k,
             "cells_suppressed": int(hidden.sum()),
             "records_touched": int(hidden.any(axis=1).sum()),
             "share_suppressed": share(columns, "suppressed"),
         }
-        return Masked(released, tuple(columns), facts, ({"kind": "k_anonymity", "k": k},))
+        return Masked(released, tuple(columns), facts, (KAnonymity(k),))
 
     def _costs(self, schema: Schema) -> list[float]:
         given = dict(self.importance or {})

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from ..errors import InputError, SchemaError
-from ..schema import KINDS, Kind
+from ..schema import KINDS, Kind, Schema
 from .dialect import FileFormat
 from .encode import Column, encode, kind_of
 from .frames import ArrowSource, Source
@@ -131,6 +131,16 @@ class Table:
         order = tuple(categories) if categories else self.declared(name)
         return self._kept(
             (name, found, order), lambda: ordered(self._categories(name), cast(Kind, found), order)
+        )
+
+    def declared_kind(self, schema: Schema, name: str) -> str:
+        """The kind of a column as a schema declares it, else as its own type tells."""
+        return schema.kinds.get(name) or self.kind(name)
+
+    def declared_column(self, schema: Schema, name: str) -> Column:
+        """A column under the kind and the order of categories that a schema declares."""
+        return self.column(
+            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
         )
 
     def share(self, other: Table) -> None:

@@ -47,7 +47,7 @@ def encode_predictor(
     most_subsets : int
         Most categories for which all subsets are tried.
     """
-    kind = schema.kinds.get(name, table.kind(name))
+    kind = table.declared_kind(schema, name)
     if single and kind == "boolean":
         kind = "numeric"
     categories = schema.categories.get(name)
@@ -85,7 +85,7 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
     """Refuse missing, infinite and huge numbers, all columns at fault in one error."""
     faults = []
     for name in names:
-        kind = schema.kinds.get(name, table.kind(name))
+        kind = table.declared_kind(schema, name)
         if kind not in ("numeric", "date") or schema.categories.get(name):
             continue
         column = table.column(name, kind=kind)

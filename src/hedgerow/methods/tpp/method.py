@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
 from ...classes import Classes, group
 from ...classes.diversity import frequency
 from ...errors import ParameterError, SchemaError
+from ...guarantees import Check, KAnonymity
 from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
-from ..base import Files, Method, plan_columns
+from ..base import Files, Method
 from ..features import as_array
 from .encoding import (
     check_numbers,
@@ -28,9 +29,6 @@ from .model import dumps, model_to_json, verify_model
 from .sanitize import Sanitizer, Step, release_column
 from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, parse
 from .targets import own_target
-
-if TYPE_CHECKING:
-    from ...guarantees import Check
 
 _SETTINGS = (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
 
@@ -260,14 +258,8 @@ class TreePatternPreserving(Method):
             "steps": best.step,
             "trade_off": self.trade_off_,
         }
-        return Plan(
-            method="TreePatternPreserving",
-            parameters=parameters,
-            columns=plan_columns(table, roles),
-            recoding=Maps(maps),
-            promises=({"kind": "k_anonymity", "k": self.k},),
-            n_rows=table.n_rows,
-        )
+        plan = self._planned(table, roles, Maps(maps), [KAnonymity(self.k)])
+        return replace(plan, parameters=parameters)
 
     def _check_parameters(self, table: Table) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
@@ -281,7 +273,7 @@ class TreePatternPreserving(Method):
         if self.trees is None:
             if response not in table.names:
                 raise SchemaError(f"no column {response!r} for the response")
-            numeric = schema.kinds.get(response, table.kind(response)) == "numeric"
+            numeric = table.declared_kind(schema, response) == "numeric"
             few = numeric and table.column(response, kind="numeric").n_values <= 2
             return [TreeSettings("variance" if numeric and not few else "entropy")]
         if isinstance(self.trees, str):
@@ -302,8 +294,6 @@ class TreePatternPreserving(Method):
         released : Table
             The table, or its file read back.
         """
-        from ...guarantees import Check
-
         found = verify_model(self.model_, released)
         checks = [
             Check(
