@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .errors import ParameterError, SchemaError
+from .errors import ParameterError, SchemaError, check_one_of
 from .notation import MISSING, parse_range, split_concatenation
 from .table import read
 
@@ -86,8 +86,7 @@ def explode(
     >>> explode(released).to_pydict()
     {'job': ['nurse', 'cook', 'cook'], 'income': [10.0, 10.0, 20.0], 'weight': [0.5, 0.5, 1.0]}
     """
-    if ranges not in ("keep", "midpoint"):
-        raise ParameterError(f"ranges is {ranges!r}; it is 'keep' or 'midpoint'")
+    check_one_of("ranges", ranges, ("keep", "midpoint"))
     native = read(table).arrow if isinstance(table, (str, Path)) else table
     frame = nw.from_native(native, eager_only=True)
     if weighted and weight in frame.columns:

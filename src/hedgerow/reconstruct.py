@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .errors import InputError, ParameterError, PlanError
+from .errors import InputError, ParameterError, PlanError, check_one_of
 from .methods.response.estimate import clipped, em, projected
 from .methods.response.rr_matrix import Channel
 from .methods.response.verify import released_codes
@@ -150,15 +150,12 @@ class Reconstruction:
         dims = tuple(c.d for c in columns)
         self._observed = counts.reshape(dims)
         channel = self._channel(self.columns)
+        check_one_of("estimator", estimator, get_args(Estimator))
         if estimator == "em":
             shares = em(channel, counts).share
-        elif estimator in ("projection", "inversion"):
+        else:
             raw = channel.inverse(counts / self.n)
             shares = projected(raw) if estimator == "projection" else clipped(raw)
-        else:
-            raise ParameterError(
-                f"estimator is 'em', 'projection' or 'inversion', not {estimator!r}"
-            )
         self.shares = shares.reshape(dims)
 
     def __repr__(self) -> str:
@@ -312,8 +309,7 @@ class Reconstruction:
         channel = self._channel(names)
         observed = self._marginal(names).ravel()
         raw = channel.inverse(observed)
-        if about not in ("table", "population"):
-            raise ParameterError(f"about is 'table' or 'population', not {about!r}")
+        check_one_of("about", about, ("table", "population"))
         off = raw if about == "table" else raw**2 / self.n
         se = np.sqrt(np.maximum(channel.inverse_square(observed) - off, 0.0))
         grid = np.indices(self._dims(names)).reshape(len(names), -1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..classes import Classes
 from ..classes.disclosure import Disclosed, of_column
-from ..errors import InfeasibleError, ParameterError
+from ..errors import InfeasibleError, ParameterError, check_one_of
 from ..guarantees import SLACK
 from ..methods.masking import fingerprint
 from ..progress import Progress, carried, telling
@@ -193,12 +193,8 @@ def _within(
 
 
 def _check(utility: str, disclosure: str, threads: int) -> None:
-    if utility not in UTILITIES:
-        raise ParameterError(f"utility must be one of {', '.join(UTILITIES)}, not {utility!r}")
-    if disclosure not in DISCLOSURES:
-        raise ParameterError(
-            f"disclosure must be one of {', '.join(DISCLOSURES)}, not {disclosure!r}"
-        )
+    check_one_of("utility", utility, UTILITIES)
+    check_one_of("disclosure", disclosure, DISCLOSURES)
     if threads < 1:
         raise ParameterError(f"threads must be at least 1, not {threads}")
 

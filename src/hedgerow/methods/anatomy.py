@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ..schema import Schema
 from ..table import Column, Table
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
 from .base import Files, Method, NoTransform
+from .checks import is_number
 from .generalization import check_finite
 
 
@@ -90,8 +92,7 @@ class Anatomy(Method):
     schema: Schema | None = None
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        whole = isinstance(self.l, (int, float, np.number)) and not isinstance(self.l, bool)
-        if not whole or self.l != self.l or self.l != int(self.l) or self.l < 2:
+        if not is_number(self.l) or not 2 <= self.l < math.inf or self.l != int(self.l):
             raise ParameterError(f"l is a whole number of at least 2, not {self.l!r}")
         if len(schema.sensitive) != 1:
             raise UnsupportedError(

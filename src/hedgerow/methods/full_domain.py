@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import InfeasibleError, ParameterError
+from ..errors import InfeasibleError, ParameterError, check_one_of
 from ..guarantees import Check, ColumnGuarantee, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from .base import Method, check_columns
+from .checks import check_k
 from .estimator import renamed
 from .generalization import Domain, accept, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
@@ -68,10 +69,7 @@ class _FullDomain(Method):
         return domain, lattice
 
     def _check_k(self, table: Table) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
-            raise ParameterError(f"k is a whole number of at least 1, not {self.k!r}")
-        if self.k > table.n_rows:
-            raise ParameterError(f"k = {self.k:,} is larger than the table ({table.n_rows:,} rows)")
+        check_k(self.k, table, 1)
         if not 0 <= self.suppression < 1:
             raise ParameterError(f"suppression is a share in [0, 1), not {self.suppression!r}")
 
@@ -265,14 +263,9 @@ class Incognito(_FullDomain):
         return made
 
     def _check(self) -> None:
-        if self.search not in ("minimal", "optimal"):
-            raise ParameterError(f"search is 'minimal' or 'optimal', not {self.search!r}")
-        if self.objective not in LOSSES:
-            raise ParameterError(f"objective is one of {', '.join(LOSSES)}, not {self.objective!r}")
-        if self.diversity not in ("entropy", "distinct", "recursive"):
-            raise ParameterError(
-                f"diversity is 'entropy', 'distinct' or 'recursive', not {self.diversity!r}"
-            )
+        check_one_of("search", self.search, get_args(Search))
+        check_one_of("objective", self.objective, LOSSES)
+        check_one_of("diversity", self.diversity, get_args(Diversity))
         if self.l is not None and not (math.isfinite(self.l) and self.l >= 1):
             raise ParameterError(f"l is at least 1, not {self.l!r}")
         if self.l is not None and self.diversity != "entropy" and self.l != int(self.l):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
+from .checks import is_number
 
 RUNGS = 5
 """How often a method is tightened before a search gives up."""
@@ -43,4 +43,4 @@ def rungs(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _moves(name: str, value: Any) -> bool:
     if value is None:
         return name == "max_disclosure"
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return is_number(value)

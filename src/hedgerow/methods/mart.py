@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
-import numpy as np
 
 from ..errors import ParameterError
 from ..guarantees import LDiversity
@@ -17,6 +14,7 @@ from ..trees.grow import grow
 from ..trees.responses import Responses
 from ..trees.statistics import SSE, StatisticsLayout
 from ..trees.tree import Path, Tree
+from .checks import check_whole, is_number
 from .partition import PartitionMethod, Quasi, full_tree, kept_promises
 
 
@@ -98,25 +96,18 @@ class MART(PartitionMethod):
 
     def _check(self, table: Table, schema: Schema) -> None:
         super()._check(table, schema)
-        d, alpha, m = self.max_disclosure, self.alpha, self.min_leaf
-        if d is not None and not (_number(d) and 0 < d <= 1):
+        d, alpha = self.max_disclosure, self.alpha
+        if d is not None and not (is_number(d) and 0 < d <= 1):
             raise ParameterError(
                 "max_disclosure must lie in (0, 1], or be None to switch it off",
                 hint="0.5 leaves an intruder half of the public squared error",
             )
-        if alpha is not None and not (_number(alpha) and 0 < alpha < 1):
+        if alpha is not None and not (is_number(alpha) and 0 < alpha < 1):
             raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
-        if m is not None and (
-            isinstance(m, bool) or not isinstance(m, (int, np.integer)) or not 1 <= m <= self.k
-        ):
-            raise ParameterError(f"min_leaf must be a whole number between 1 and k ({self.k:,})")
-        deepest = self.max_depth
-        if deepest is not None and (
-            isinstance(deepest, bool) or not isinstance(deepest, (int, np.integer)) or deepest < 0
-        ):
-            raise ParameterError(
-                "max_depth must be a whole number of at least 0, or None for no limit"
-            )
+        if self.min_leaf is not None:
+            check_whole("min_leaf", self.min_leaf, 1, self.k)
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth, 0)
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(table, schema)
@@ -148,7 +139,3 @@ class MART(PartitionMethod):
         """
         self._check_fitted()
         return self._full_tree.path()
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

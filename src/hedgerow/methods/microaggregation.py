@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import Counts, group
-from ..errors import ParameterError, SchemaError, UnsupportedError
+from ..errors import ParameterError, SchemaError, UnsupportedError, check_one_of
 from ..guarantees import KAnonymity
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
@@ -17,7 +17,7 @@ from ..kernels.sorting import stable_sort
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix
-from .checks import check_whole
+from .checks import check_k, is_number
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
 Floats = NDArray[np.float64]
@@ -99,19 +99,11 @@ class Microaggregation(Masking):
         return self.grouping == "individual_ranking"
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
-        k = check_whole("k", self.k, 2)
-        if self.grouping not in GROUPINGS:
-            raise ParameterError(
-                f"grouping is {self.grouping!r}", hint=f"one of {', '.join(GROUPINGS)}"
-            )
-        if self.distance not in DISTANCES:
-            raise ParameterError(
-                f"distance is {self.distance!r}", hint=f"one of {', '.join(DISTANCES)}"
-            )
-        if not isinstance(self.gain, (int, float)) or not 0 <= self.gain < np.inf:
+        k = check_k(self.k, table)
+        check_one_of("grouping", self.grouping, GROUPINGS)
+        check_one_of("distance", self.distance, DISTANCES)
+        if not is_number(self.gain) or not 0 <= self.gain < np.inf:
             raise ParameterError("gain must be a number of at least 0")
-        if k > table.n_rows:
-            raise ParameterError(f"k is {k}, but there are only {table.n_rows} rows")
         kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
         words = [
             name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ParameterError
+from ..errors import ParameterError, check_one_of
 from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
@@ -83,8 +83,7 @@ class Mondrian(PartitionMethod):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(table, schema)
-        if self.objective not in OBJECTIVES:
-            raise ParameterError(f"objective must be one of {', '.join(OBJECTIVES)}")
+        check_one_of("objective", self.objective, OBJECTIVES)
         quasi = Quasi.of(table, schema, int(self.max_bins))
         responses = None
         if self.objective in ("median", "loss"):

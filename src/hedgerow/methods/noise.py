@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..key import Key
 from ..schema import Schema
 from ..table import Table
-from .checks import check_clip
+from .checks import check_clip, is_number
 from .masking import Masked, Masking, mask_numbers, numbers
 
 Floats = NDArray[np.float64]
@@ -70,11 +70,7 @@ class NoiseAddition(Masking):
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)
-        if (
-            isinstance(self.scale, bool)
-            or not isinstance(self.scale, (int, float))
-            or not 0 < self.scale < np.inf
-        ):
+        if not is_number(self.scale) or not 0 < self.scale < np.inf:
             raise ParameterError("scale must be a number above 0")
         if not isinstance(self.correlated, (bool, np.bool_)):
             raise ParameterError("correlated must be True or False")

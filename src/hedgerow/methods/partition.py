@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..classes import Classes, group
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
 from ..guarantees import SLACK, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
@@ -25,6 +25,7 @@ from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import recode
+from .checks import check_k, check_whole
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
@@ -78,25 +79,11 @@ class PartitionMethod(Method):
     max_bins: int
 
     def _check(self, table: Table, schema: Schema) -> None:
-        k = self.k
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
-            raise ParameterError("k must be a whole number of at least 2")
-        if k > table.n_rows:
-            raise ParameterError(
-                f"k is {k:,}, but the table has only {table.n_rows:,} rows",
-                hint="ask for smaller groups",
-            )
+        check_k(self.k, table)
         check_columns(table, schema)
-        if self.numeric not in NUMERIC:
-            raise ParameterError(f"numeric must be one of {', '.join(NUMERIC)}")
-        if self.categorical not in CATEGORICAL:
-            raise ParameterError(f"categorical must be one of {', '.join(CATEGORICAL)}")
-        if (
-            isinstance(self.max_bins, bool)
-            or not isinstance(self.max_bins, (int, np.integer))
-            or not 2 <= self.max_bins <= 65_000
-        ):
-            raise ParameterError("max_bins must be a whole number between 2 and 65,000")
+        check_one_of("numeric", self.numeric, NUMERIC)
+        check_one_of("categorical", self.categorical, CATEGORICAL)
+        check_whole("max_bins", self.max_bins, 2, 65_000)
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in (
                 "frequency",

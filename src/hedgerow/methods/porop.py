@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.rows import normal, sequence
-from ..errors import ParameterError
+from ..errors import check_one_of
 from ..key import Key
 from ..progress import caution
 from ..schema import Schema
@@ -114,8 +114,7 @@ class PoROP(Masking):
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         check_clip(self.clip)
-        if self.noise not in NOISES:
-            raise ParameterError(f"noise is {self.noise!r}", hint=f"one of {', '.join(NOISES)}")
+        check_one_of("noise", self.noise, NOISES)
         given, rows = numbers(table, schema), self._rows(table)
         n = int(np.count_nonzero(~np.isnan(given)))
         size, degree = self.block_size, self.degree

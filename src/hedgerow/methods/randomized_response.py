@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..engines import Transformed
 from ..engines.randomize import randomize
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
 from ..guarantees import Check
 from ..key import Key
 from ..plan import Plan, PlanColumn, Randomize, Randomized
@@ -20,6 +20,7 @@ from ..progress import caution
 from ..schema import Schema
 from ..table import Table
 from .base import Files, Method
+from .checks import is_number
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, check_size
 from .response.optimum import optimize
@@ -246,20 +247,13 @@ class RandomizedResponse(Method):
 
     def _check(self, schema: Schema) -> None:
         l = self.l
-        if (
-            isinstance(l, bool)
-            or not isinstance(l, (int, float, np.number))
-            or not 1 <= l < math.inf
-        ):
+        if not is_number(l) or not 1 <= l < math.inf:
             raise ParameterError(
                 f"l is a number of at least 1, not {l!r}", hint="the risk is capped at 1/l"
             )
-        if self.target not in ("quasi", "sensitive", "both"):
-            raise ParameterError(f"target is 'quasi', 'sensitive' or 'both', not {self.target!r}")
-        if self.bound not in ("paper", "operational"):
-            raise ParameterError(f"bound is 'paper' or 'operational', not {self.bound!r}")
-        if self.relax not in (None, "halfway"):
-            raise ParameterError(f"relax is None or 'halfway', not {self.relax!r}")
+        check_one_of("target", self.target, get_args(Target))
+        check_one_of("bound", self.bound, get_args(Bound))
+        check_one_of("relax", self.relax, (None, "halfway"))
         if self.bound == "operational" and self.target == "sensitive":
             raise ParameterError(
                 "the operational success does not depend on how the sensitive attribute is "

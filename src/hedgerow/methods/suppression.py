@@ -19,7 +19,7 @@ from ..schema import Schema
 from ..table import Table
 from ..table.numbers import one_zero
 from .base import check_columns
-from .checks import check_whole
+from .checks import check_whole, is_number
 from .masking import Masked, Masking, masked_column, share
 
 Codes = NDArray[np.int64]
@@ -119,11 +119,7 @@ class LocalSuppression(Masking):
             raise ParameterError(
                 f"importance names columns that are not quasi-identifiers: {', '.join(unknown)}"
             )
-        wrong = [
-            n
-            for n, w in given.items()
-            if isinstance(w, bool) or not isinstance(w, (int, float)) or not 0 < w < np.inf
-        ]
+        wrong = [n for n, w in given.items() if not is_number(w) or not 0 < w < np.inf]
         if wrong:
             raise ParameterError(f"importance must be above 0: {', '.join(map(repr, wrong))}")
         return [float(given.get(name, 1.0)) for name in schema.quasi]

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..errors import ParameterError, check_one_of
 from ..schema import Schema
 from ..table import Table
-from .checks import check_share
+from .checks import check_share, is_number
 from .masking import Masked, Masking, mask_numbers, numbers, share
 
 Floats = NDArray[np.float64]
@@ -62,10 +62,7 @@ class TopBottomCoding(Masking):
     schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
-        if self.replace not in REPLACE:
-            raise ParameterError(
-                f"replace is {self.replace!r}", hint=f"one of {', '.join(REPLACE)}"
-            )
+        check_one_of("replace", self.replace, REPLACE)
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
         before = numbers(table, schema)
@@ -126,6 +123,6 @@ def _given(what: str, bound: Any, name: str, schema: Schema) -> float | None:
         bound = bound.get(name)
         if bound is None:
             return None
-    if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not np.isfinite(bound):
+    if not is_number(bound) or not np.isfinite(bound):
         raise ParameterError(f"{what} must be a number, or a number for each column")
     return float(bound)

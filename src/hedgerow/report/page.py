@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
@@ -48,8 +48,7 @@ def render(
     str
         The same text for the same audit, plan and library versions.
     """
-    if audience not in AUDIENCES:
-        raise ParameterError(f"audience must be one of {', '.join(AUDIENCES)}, not {audience!r}")
+    check_one_of("audience", audience, AUDIENCES)
     import jinja2
 
     environment = jinja2.Environment(

@@ -16,6 +16,7 @@ from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
 from ..base import Files, Method
+from ..checks import check_k
 from ..features import as_array
 from .encoding import (
     check_numbers,
@@ -262,10 +263,7 @@ class TreePatternPreserving(Method):
         return replace(plan, parameters=parameters)
 
     def _check_parameters(self, table: Table) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            raise ParameterError("k must be a whole number of at least 2")
-        if self.k > table.n_rows:
-            raise ParameterError(f"k = {self.k} is larger than the table ({table.n_rows} records)")
+        check_k(self.k, table)
         if self.l is not None and not 1 <= self.l < float("inf"):
             raise ParameterError("l must be a number of at least 1")
 

@@ -8,13 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...errors import ParameterError, UnsupportedError
+from ..checks import check_whole
 
 CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
-
-
-def _positive(name: str, value: Any, least: int = 1) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}")
 
 
 @dataclass(frozen=True)
@@ -81,10 +77,10 @@ class TreeSettings:
                 "grows other trees, which are not preserved",
                 hint="choose n_splits beforehand and state it",
             )
-        _positive("n_splits", self.n_splits, 0)
-        _positive("min_leaf", self.min_leaf)
+        check_whole("n_splits", self.n_splits, 0)
+        check_whole("min_leaf", self.min_leaf, 1)
         if self.max_depth is not None:
-            _positive("max_depth", self.max_depth)
+            check_whole("max_depth", self.max_depth, 1)
         if not 0 <= self.min_gain < float("inf"):
             raise ParameterError("min_gain must be a finite number of at least 0")
 
@@ -121,15 +117,15 @@ class ForestSettings:
     tree: TreeSettings = dataclasses.field(default_factory=TreeSettings)
 
     def __post_init__(self) -> None:
-        _positive("n_trees", self.n_trees)
+        check_whole("n_trees", self.n_trees, 1)
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UnsupportedError(
                 "a forest without a seed is outside the guarantee: its rows and ties are random",
                 hint="give a whole number as seed",
             )
-        _positive("seed", self.seed, 0)
+        check_whole("seed", self.seed, 0)
         if self.max_features is not None:
-            _positive("max_features", self.max_features)
+            check_whole("max_features", self.max_features, 1)
 
     @property
     def classes(self) -> bool:
@@ -163,7 +159,7 @@ class BoostingSettings:
     )
 
     def __post_init__(self) -> None:
-        _positive("n_trees", self.n_trees)
+        check_whole("n_trees", self.n_trees, 1)
         if self.loss not in ("squared", "logistic"):
             raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")
         if not 0 < self.learning_rate <= 1:
@@ -226,9 +222,9 @@ class RpartSettings:
             raise UnsupportedError(
                 "a size chosen by cross-validation is outside the guarantee", hint="use xval = 0"
             )
-        _positive("minsplit", self.minsplit)
-        _positive("minbucket", self.minbucket)
-        _positive("maxdepth", self.maxdepth)
+        check_whole("minsplit", self.minsplit, 1)
+        check_whole("minbucket", self.minbucket, 1)
+        check_whole("maxdepth", self.maxdepth, 1)
 
     @property
     def classes(self) -> bool:
