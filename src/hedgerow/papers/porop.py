@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ..audit.scores import score_arrays
 from ..datasets import load_casc
 from ..methods.ordered_partitions import Noise, order
+from ..report.pictures import svg_text
 from ..table import Table
 from ..table.numbers import numeric_matrix
 
@@ -186,7 +186,6 @@ def _score(rows: list[dict[str, Any]], k: int, degree: int) -> float:
 
 
 def _draw(rows: list[dict[str, Any]], title: str) -> str:
-    import matplotlib
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 3.4), layout="constrained")
@@ -214,8 +213,4 @@ def _draw(rows: list[dict[str, Any]], title: str) -> str:
         axes.grid(alpha=0.3)
     figure.axes[0].legend(frameon=False, fontsize=8)
     figure.suptitle(f"{title} (dotted: the printed scores)", fontsize=11)
-    # A fixed salt and no date: the same numbers give the same file.
-    with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+    return svg_text(figure)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
+
+from ..report.pictures import svg_text
 
 _TITLES = {
     "euclid": "Euclidean distance",
@@ -38,14 +39,9 @@ def pictures(figures: dict[str, Any]) -> dict[str, str]:
 
 
 def _picture(series: dict[str, Any], title: str, x: str, measures: tuple[str, ...]) -> str:
-    import matplotlib
-
-    matplotlib.use("svg", force=False)
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.2 * len(measures), 3.4), layout="constrained")
-    FigureCanvasSVG(figure)
     figure.suptitle(title)
     for at, measure in enumerate(measures, start=1):
         axes = figure.add_subplot(1, len(measures), at)
@@ -63,7 +59,4 @@ def _picture(series: dict[str, Any], title: str, x: str, measures: tuple[str, ..
         axes.set_ylim(bottom=0)
         if at == 1:
             axes.legend(fontsize=8)
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    return svg_text(figure)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from ..report.pictures import svg_text
 
 _SERIES = (
     ("original", "original", "k", "-"),
@@ -64,12 +65,9 @@ def _draw(
     y_label: str,
     log: bool = False,
 ) -> str:
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 3.4), layout="constrained")
-    FigureCanvasSVG(figure)
     axes = figure.add_subplot()
     for label, y, colour, style in series:
         axes.plot(x, y, marker="o", markersize=4, color=colour, linestyle=style, label=label)
@@ -81,7 +79,4 @@ def _draw(
     if y_label == "seconds":
         axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    return svg_text(figure)

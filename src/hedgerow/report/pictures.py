@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
 _STYLE = {
-    "svg.hashsalt": "hedgerow",
-    "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
@@ -64,13 +62,18 @@ def _figure(
         axes = figure.add_subplot()
         yield figure, axes, canvas
         _margins(figure, axes, below)
-        text = io.StringIO()
-        figure.savefig(
-            text,
-            format="svg",
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
-        canvas.svg = text.getvalue()
+        canvas.svg = svg_text(figure)
+
+
+def svg_text(figure: Figure) -> str:
+    """A figure as SVG: a fixed salt and no date, so that the same numbers give the same text."""
+    import matplotlib
+
+    text = io.StringIO()
+    told: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata=told)
+    return text.getvalue()
 
 
 def _margins(figure: Figure, axes: Axes, beside: float) -> None:
