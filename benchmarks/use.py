@@ -111,9 +111,9 @@ def r2(model: Any, x: np.ndarray, y: np.ndarray, mean: float) -> float:
 def measured(pair: Pair, members: Table, others: Table, released: Table, case: Case) -> Any:
     """{learner: (R2 on people left out, R2 on members)}."""
     rows = np.arange(pair.n_rows)
-    shown = design_released(pair.extents, rows)
-    own = design_known(pair.extents, known_rows(pair.extents, rows))
-    strange = design_known(pair.extents, known_table(pair.extents, others))
+    shown = design_released(pair.released_quasi, rows)
+    own = design_known(pair.released_quasi, known_rows(pair.released_quasi, rows))
+    strange = design_known(pair.released_quasi, known_table(pair.released_quasi, others))
     found: dict[str, list[tuple[float, float]]] = {}
     for name in case.sensitive:
         y = targets(released, members, name)[pair.released_rows]

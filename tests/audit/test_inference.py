@@ -8,8 +8,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import inference as room
+from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align
-from hedgerow.audit.risk.learners import forecast, neighbours
+from hedgerow.audit.risk import learners as learning
+from hedgerow.audit.risk.learners import Lesson
 from hedgerow.classes import Counts
 from hedgerow.errors import ParameterError
 
@@ -106,9 +108,9 @@ def test_ten_neighbours_by_hand():
     groups, column = pair.classes, pair.sensitive[0]
     counts = Counts.of(groups, column.codes, 4)
     values = np.array([0.0, 2.0, 7.0, np.nan])
-    asked = room.known_rows(pair.released_quasi, np.arange(90))
-    share = neighbours(pair.released_quasi, groups.first, asked, False, counts, values)
-    mean = neighbours(pair.released_quasi, groups.first, asked, True, counts, values)
+    asked = known_rows(pair.released_quasi, np.arange(90))
+    lessons = [Lesson(pair.released_quasi, groups.first, counts, values, n) for n in (False, True)]
+    share, mean = (lesson.forecast("nearest", asked) for lesson in lessons)
     for i, own in enumerate(people.age):
         away = np.maximum(np.maximum(least - own, own - most), 0).to_numpy()
         near = away <= np.sort(away)[9]
@@ -121,9 +123,10 @@ def test_shares_of_categories_are_chances():
     people = people_of(300, words)
     pair = align(people, people, SCHEMA)
     counts = Counts.of(pair.classes, pair.sensitive[0].codes, 4)
-    x = room.design_released(pair.released_quasi, pair.classes.first)
+    asked = known_rows(pair.released_quasi, pair.classes.first)
+    lesson = Lesson(pair.released_quasi, pair.classes.first, counts, np.zeros(4), False)
     for learner in ("tree", "gradient boosting", "linear"):
-        made = forecast(learner, False, x, counts, np.zeros(4), x)
+        made = lesson.forecast(learner, asked)
         assert made.shape == (pair.classes.n_groups, 4)
         assert made.sum(axis=1) == pytest.approx(1)
         assert not made[:, 3].any()  # nobody's value is missing
@@ -154,8 +157,9 @@ def test_large_tables_are_asked_and_learnt_in_part_with_whole_classes(monkeypatc
     pair = align(people, people, SCHEMA)
     monkeypatch.setattr(room, "MOST_ASKED", 30)
     monkeypatch.setattr(room, "MOST_CLASSES", 60)
+    monkeypatch.setattr(learning, "MOST_CLASSES", 60)
     asked = pair.canonical[::40]
-    rows = room._trained_on(pair, np.arange(pair.n_rows), asked)
+    rows = learning._kept(pair.classes, np.arange(pair.n_rows), asked)
     labels = pair.classes.labels
     assert set(labels[asked]) <= set(labels[rows])
     assert len(set(labels[rows])) <= 60 < pair.classes.n_groups

@@ -42,30 +42,34 @@ class Known:
         return Known(tuple(c[rows] for c in self.columns))
 
 
+def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
+    """The numbers of some rows, NaN where missing; of categories their codes."""
+    codes = column.codes[rows]
+    return column.by_code[codes] if column.is_number else codes.astype(np.int64)
+
+
+def values_in(original: Column, table: Table) -> npt.NDArray[Any]:
+    """`true_values` of a column of another table, categories in the codes of `original`."""
+    if original.is_number:
+        return table.column(original.name, kind=original.kind, unit=original.unit or None).numbers
+    return codes_in(original, table)
+
+
+def shown_values(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:
+    """Codes of a released column, those of `own` where it has categories; the numbers of codes."""
+    if own.is_number:
+        return shown.codes, shown.by_code
+    return shown.codes_in(own, unknown=own.n_values), np.zeros(own.n_values + 1)
+
+
 def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
     """The true values of people in the table."""
-    out: list[npt.NDArray[Any]] = []
-    for column in released:
-        original = column.original
-        out.append(
-            original.by_code[original.codes[rows]]
-            if original.is_number
-            else original.codes[rows].astype(np.int64)
-        )
-    return Known(tuple(out))
+    return Known(tuple(true_values(column.original, rows) for column in released))
 
 
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
     """The true values of other people, in the original table's codes."""
-    out: list[npt.NDArray[Any]] = []
-    for column in released:
-        original = column.original
-        if original.is_number:
-            found = table.column(original.name, kind=original.kind, unit=original.unit or None)
-            out.append(found.numbers)
-        else:
-            out.append(codes_in(original, table))
-    return Known(tuple(out))
+    return Known(tuple(values_in(column.original, table) for column in released))
 
 
 def codes_in(original: Column, table: Table) -> IntArray:

@@ -14,22 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import Counts, FloatArray, IntArray, group
+from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
 from ..methods.mart import MART
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
 from ..schema import Schema
 from ..table import Column, Table, read
-from .design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
+from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .pairing import Pair, pair_up
-from .risk.learners import LEARNERS, forecast, neighbours
+from .risk.learners import LEARNERS, MOST_CLASSES, Lesson
 from .subject import of_fitted, of_release
 
 MOST_ASKED = 5_000
 """People who are asked about; of a larger table as many, spread evenly over its sorted values."""
-MOST_CLASSES = 20_000
-"""Different released rows that a learner is trained on, each with all of its records."""
 CELL = 10
 """Fewest people in a cell of the tree that the worst tenth is looked for in."""
 REPEATS = 500
@@ -287,10 +285,8 @@ def _members(
     known = known_rows(pair.released_quasi, asked)
     own = {}
     for j, column in enumerate(pair.sensitive):
-        truth = column.numbers if column.is_number else column.codes.astype(np.int64)
-        own[column.name] = _losses(
-            pair, j, asked, known, truth[asked], learners, random_state, tell
-        )
+        truth = true_values(column, asked)
+        own[column.name] = _losses(pair, j, asked, known, truth, learners, random_state, tell)
     return own
 
 
@@ -322,19 +318,12 @@ def _strangers(
         people = Table(pair.original.arrow.take(pair.rows[asked[out_of_it]]))
         known = known_table(part.released_quasi, people)
         for j, column in enumerate(part.sensitive):
-            truth = _truth(column, people)
+            truth = values_in(column, people)
             none = np.zeros(0, np.int64)
             found = _losses(part, j, none, known, truth, learners, random_state, tell)
             for learner, losses in found.items():
                 out[column.name][learner][out_of_it] = losses
     return out
-
-
-def _truth(column: Column, people: Table) -> Any:
-    """What is true of other people: numbers, or codes of the column's categories."""
-    if column.is_number:
-        return people.column(column.name, kind=column.kind, unit=column.unit or None).numbers
-    return codes_in(column, people)
 
 
 def _losses(
@@ -348,28 +337,17 @@ def _losses(
     tell: Tell,
 ) -> dict[str, FloatArray]:
     """Squared error or Brier score of each learner on each person."""
-    own, shown = pair.sensitive[j], pair.released_sensitive[j]
-    if own.is_number:
-        codes, values = shown.codes, shown.by_code
-        usable = np.isfinite(values)[codes]
-    else:
-        codes, values = shown.codes_in(own, unknown=own.n_values), np.zeros(own.n_values + 1)
-        usable = codes < own.n_values
+    own = pair.sensitive[j]
+    codes, values = shown_values(own, pair.released_sensitive[j])
+    usable = np.isfinite(values)[codes] if own.is_number else codes < own.n_values
     if not usable.any():
         return {learner: np.asarray(_alone(own, truth)) for learner in learners}
-    rows = _trained_on(pair, np.flatnonzero(usable), members)
-    groups = group([pair.classes.labels[rows]])
-    counts = Counts.of(groups, codes[rows], len(values))
-    first = rows[groups.first]
-    x = design_released(pair.released_quasi, first)
-    where = design_known(pair.released_quasi, asked)
+    rows, target = np.flatnonzero(usable), (codes, values)
+    lesson = Lesson.of(pair.released_quasi, pair.classes, rows, target, own.is_number, members)
     out = {}
     for learner in learners:
         tell(f"inference of {own.name}: {learner}")
-        if learner == "nearest":
-            guess = neighbours(pair.released_quasi, first, asked, own.is_number, counts, values)
-        else:
-            guess = forecast(learner, own.is_number, x, counts, values, where, random_state)
+        guess = lesson.forecast(learner, asked, random_state)
         if own.is_number:
             out[learner] = (truth - guess) ** 2
         else:
@@ -384,24 +362,9 @@ def _alone(own: Column, truth: Any) -> FloatArray:
     return np.full(len(truth), np.nan) if not own.n_values else _loss(own, truth)
 
 
-def _trained_on(pair: Pair, usable: IntArray, members: IntArray) -> IntArray:
-    """The rows to learn from: whole classes, and among them those of every member asked about."""
-    labels = pair.classes.labels[usable]
-    groups = group([labels])
-    if groups.n_groups <= MOST_CLASSES:
-        return usable
-    chosen = np.zeros(pair.classes.n_groups, np.bool_)
-    chosen[pair.classes.labels[members]] = True
-    rest = np.unique(labels[~chosen[labels]])
-    free = max(MOST_CLASSES - int(chosen.sum()), 0)
-    if len(rest) and free:
-        chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True
-    return usable[chosen[labels]]
-
-
 def _public_loss(column: Column) -> FloatArray:
     """What guessing from public totals costs for each record; NaN where the value is missing."""
-    return _loss(column, column.numbers if column.is_number else column.codes.astype(np.int64))
+    return _loss(column, true_values(column))
 
 
 def _loss(column: Column, truth: Any) -> FloatArray:

@@ -19,51 +19,14 @@ import numpy.typing as npt
 from ...classes import Counts, FloatArray, group
 from ...kernels.windows import best_windows
 from ...table import Column, Table
-from ..design_matrix import Known, codes_in, design_known, design_released, known_rows, known_table
+from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import Rate, attack_record, bootstrap, wilson
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
-from .learners import LEARNERS, nearest, predict
+from .learners import LEARNERS, Lesson
 
-MAX_CLASSES = 20_000
 FOLDS = 3
 TOLERANCES = (0.05, 0.10, 0.20)
-
-
-@dataclass(frozen=True)
-class _Arm:
-    """A table to learn from: its classes and where their cells are."""
-
-    released_quasi: Sequence[ReleasedColumn]
-    labels: npt.NDArray[np.uint32]
-    codes: npt.NDArray[Any]
-    values: FloatArray
-    number: bool
-
-    def ask(
-        self, learner: str, people: Known, keep: npt.NDArray[np.bool_], random_state: int
-    ) -> npt.NDArray[Any]:
-        """Train on the kept rows, predict for the people."""
-        rows = np.flatnonzero(keep)
-        groups = group([self.labels[rows]])
-        if groups.n_groups > MAX_CLASSES:
-            chosen = np.zeros(groups.n_groups, np.bool_)
-            chosen[np.linspace(0, groups.n_groups - 1, MAX_CLASSES).astype(np.int64)] = True
-            rows = rows[chosen[groups.labels]]
-            groups = group([self.labels[rows]])
-        counts = Counts.of(groups, self.codes[rows], len(self.values))
-        first = rows[groups.first]
-        if learner == "nearest":
-            return nearest(self.released_quasi, first, people, self.number, counts, self.values)
-        return predict(
-            learner,
-            self.number,
-            design_released(self.released_quasi, first),
-            counts,
-            self.values,
-            design_known(self.released_quasi, people),
-            random_state,
-        )
 
 
 def as_unchanged(released: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...]:
@@ -144,8 +107,8 @@ def _attack_column(
 ) -> list[dict[str, Any]]:
     own, shown = pair.sensitive[j], pair.released_sensitive[j]
     number = own.is_number
-    truth, values = _targets(own, number)
-    released_codes, released_values = _in_codes(own, shown)
+    truth, target = true_values(own), shown_values(own, shown)
+    released_codes, released_values = target
     usable = np.isfinite(truth) & (np.isfinite(released_values)[released_codes] | (not number))
     order = pair.canonical[usable[pair.canonical]]
     if not len(order):
@@ -155,57 +118,35 @@ def _attack_column(
     fold[order] = np.arange(len(order)) % FOLDS
     known = known_rows(pair.released_quasi, picked)
     y = truth[picked]
-    release = _Arm(
-        pair.released_quasi, pair.classes.labels, released_codes, released_values, number
+    rows, quasi = np.flatnonzero(usable), pair.released_quasi
+    release = Lesson.of(quasi, pair.classes, rows, target, number)
+    before = Lesson.of(
+        as_unchanged(quasi), pair.original_classes, rows, shown_values(own, own), number
     )
-    before = _Arm(
-        as_unchanged(pair.released_quasi), pair.original_classes.labels, own.codes, values, number
-    )
+    others = [np.flatnonzero(usable & (fold != f)) for f in range(FOLDS if control is None else 0)]
+    apart = [Lesson.of(quasi, pair.classes, kept, target, number) for kept in others]
     public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
     base = _baselines(public, released_values, y, number)
     out = []
     for learner in learners:
         if progress:
             progress(f"regression attack on {own.name}: {learner}")
-        hits = _score(release.ask(learner, known, usable, random_state), y, number)
+        hits = _score(release.predict(learner, known, random_state), y, number)
         if control is not None:
-            asked, y2 = known_table(pair.released_quasi, control), _control_truth(own, control)
+            asked, y2 = known_table(quasi, control), values_in(own, control)
             held = np.isfinite(y2)
-            held_hits = _score(
-                release.ask(learner, asked.part(held), usable, random_state), y2[held], number
-            )
+            guesses = release.predict(learner, asked.part(held), random_state)
+            held_hits = _score(guesses, y2[held], number)
         else:
             guesses = np.zeros(len(picked))
-            for f in range(FOLDS):
+            for f, lesson in enumerate(apart):
                 mine = fold[picked] == f
-                if mine.any() and (usable & (fold != f)).any():
-                    guesses[mine] = release.ask(
-                        learner, known.part(mine), usable & (fold != f), random_state
-                    )
+                if mine.any() and len(others[f]):
+                    guesses[mine] = lesson.predict(learner, known.part(mine), random_state)
             held_hits = _score(guesses, y, number)
-        original = _score(before.ask(learner, known, usable, random_state), y, number)
+        original = _score(before.predict(learner, known, random_state), y, number)
         out.append(_row(own, learner, hits, held_hits, original, base, random_state))
     return out
-
-
-def _targets(column: Column, number: bool) -> tuple[FloatArray, FloatArray]:
-    """The truth per row (NaN unusable) and the numbers behind the codes."""
-    if number:
-        return column.numbers, column.by_code
-    return column.codes.astype(np.float64), np.zeros(column.n_values + 1)
-
-
-def _in_codes(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Released targets: codes and numbers; categories in the original's codes."""
-    if own.is_number:
-        return shown.codes, shown.by_code
-    return shown.codes_in(own, unknown=own.n_values), np.zeros(own.n_values + 1)
-
-
-def _control_truth(own: Column, control: Table) -> FloatArray:
-    if own.is_number:
-        return control.column(own.name, kind=own.kind, unit=own.unit or None).numbers
-    return codes_in(own, control).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +11,9 @@ import numpy.typing as npt
 from ...classes import FloatArray, IntArray
 from ...errors import ParameterError
 from ...table import Column
-from ..design_matrix import design_known, design_released, known_rows
+from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
 from ..pairing import Pair
+from ..risk.learners import quiet
 
 MAX_ROWS = 10_000
 
@@ -126,10 +126,9 @@ def _chosen(
 
 def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
     """The true and the released target; categories as the original's codes."""
-    if own.is_number:
-        return own.numbers, after.numbers
-    shown = after.codes_in(own, unknown=own.n_values)
-    return own.codes.astype(np.float64), shown.astype(np.float64)
+    codes, values = shown_values(own, after)
+    shown = values[codes] if own.is_number else codes.astype(np.float64)
+    return true_values(own).astype(np.float64), shown
 
 
 Sample = tuple[FloatArray, FloatArray]
@@ -156,15 +155,12 @@ def _one_fold(
 
 def _predict(model: Any, x: FloatArray, z: FloatArray, test: FloatArray) -> FloatArray:
     from sklearn.base import clone, is_classifier
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
     if len(z) == 0 or len(test) == 0:
         return np.zeros(len(test))
     if is_classifier(model) and (z == z[0]).all():
         return np.full(len(test), z[0])
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with quiet():
         return np.asarray(clone(model).fit(x, z).predict(test), np.float64)
 
 
