@@ -192,14 +192,14 @@ def test_scikit_learn_conventions():
 @pytest.mark.parametrize(
     ("method", "error", "message"),
     [
-        (hr.Incognito(k=0), ParameterError, "k is a whole number"),
-        (hr.Incognito(k=13), ParameterError, "larger than the table"),
+        (hr.Incognito(k=0), ParameterError, "k must be a whole number"),
+        (hr.Incognito(k=13), ParameterError, "the table has only 12 rows"),
         (hr.Incognito(k=2, suppression=1.0), ParameterError, "suppression"),
         (hr.Incognito(k=2, l=0.5), ParameterError, "l is at least 1"),
         (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
         (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
         (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
-        (hr.Incognito(k=2, loss="none"), ParameterError, "objective is one of"),
+        (hr.Incognito(k=2, loss="none"), ParameterError, "objective must be one of"),
         (hr.Incognito(k=2, t=2), ParameterError, "t lies"),
         (hr.Incognito(k=2, c=0), ParameterError, "c is above 0"),
         (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),

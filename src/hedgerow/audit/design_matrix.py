@@ -128,8 +128,7 @@ def _numbers(column: ReleasedColumn, y: FloatArray, gone: npt.NDArray[np.bool_])
     if original.n_values:
         counts = original.counts()[:-1]
         middle = original.values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
-        span = float(original.values[-1] - original.values[0]) or 1.0
-        scaled = (np.where(gone, middle, y) - original.values[0]) / span
+        scaled = (np.where(gone, middle, y) - original.values[0]) / (column.span or 1.0)
     else:
         scaled = np.zeros(len(y))
     columns = [scaled, gone.astype(np.float64)] if original.has_missing else [scaled]
@@ -160,14 +159,10 @@ def distances(
     for column, known in zip(released, people.columns, strict=True):
         cells = column.codes[rows]
         if column.is_number:
-            original = column.original
-            span = (
-                float(original.values[-1] - original.values[0]) if original.n_values else 0.0
-            ) or 1.0
             lo = np.where(np.isfinite(column.lo), column.lo, np.inf)[cells]
             hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)[cells]
             x = known[:, None]
-            away = np.maximum(np.maximum(lo - x, x - hi), 0.0) / span
+            away = np.maximum(np.maximum(lo - x, x - hi), 0.0) / (column.span or 1.0)
             away = np.where(np.isfinite(x), np.minimum(away, 1.0), ~column.missing[cells])
         else:
             values, place = np.unique(known, return_inverse=True)

@@ -22,7 +22,7 @@ from ..release import Release, protect
 from ..schema import Schema
 from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
-from .pairing import Pair, pair_up
+from .pairing import Pair, evenly, pair_up
 from .risk.learners import LEARNERS, MOST_CLASSES, Lesson
 from .subject import of_fitted, of_release
 
@@ -237,9 +237,7 @@ def infer(
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
     tell = telling(progress)
-    order = pair.canonical
-    picked = np.linspace(0, len(order) - 1, min(MOST_ASKED, len(order))).astype(np.int64)
-    asked = order[np.unique(picked)]
+    asked = evenly(pair.canonical, MOST_ASKED)
     own = _members(pair, asked, learners, random_state, tell)
     notes: list[str] = []
     others: dict[str, dict[str, FloatArray]] | None = None

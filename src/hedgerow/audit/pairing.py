@@ -191,6 +191,12 @@ def _column(table: Table, name: str, schema: Schema) -> Column:
     return table.declared_column(schema, name)
 
 
+def evenly(rows: IntArray, most: int) -> IntArray:
+    """At most so many of some rows, spread evenly over their order."""
+    picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
+    return rows[np.unique(picked)]
+
+
 def take(column: Column, rows: IntArray) -> Column:
     """The column for some rows; its dictionary stays."""
     if len(rows) == len(column.codes) and (rows[:-1] < rows[1:]).all():

@@ -80,6 +80,12 @@ class ReleasedColumn:
         """Whether the column holds numbers or dates."""
         return self.original.is_number
 
+    @property
+    def span(self) -> float:
+        """How far the original numbers lie apart."""
+        values = self.original.values
+        return float(values[-1] - values[0]) if len(values) else 0.0
+
     @cached_property
     def wild(self) -> BoolArray:
         """Cells that match anything: ``*`` and missing; shape (n_cells,)."""

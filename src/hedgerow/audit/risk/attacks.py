@@ -21,7 +21,7 @@ from ...kernels.windows import best_windows
 from ...table import Column, Table
 from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import Rate, attack_record, bootstrap, wilson
-from ..pairing import Pair
+from ..pairing import Pair, evenly
 from ..released_values import ReleasedColumn
 from .learners import LEARNERS, Lesson
 
@@ -113,7 +113,7 @@ def _attack_column(
     order = pair.canonical[usable[pair.canonical]]
     if not len(order):
         return []
-    picked = order[np.unique(np.linspace(0, len(order) - 1, min(people, len(order))).astype(int))]
+    picked = evenly(order, people)
     fold = np.full(pair.n_rows, -1)
     fold[order] = np.arange(len(order)) % FOLDS
     known = known_rows(pair.released_quasi, picked)

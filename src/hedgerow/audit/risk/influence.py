@@ -8,7 +8,7 @@ import numpy as np
 
 from ...classes import FloatArray, IntArray
 from ..design_matrix import design_known, design_released, feature_columns, known_rows
-from ..pairing import Pair
+from ..pairing import Pair, evenly
 
 MAX_ROWS = 20_000
 LEAF_SHARE = 0.002
@@ -37,9 +37,7 @@ def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
     """
     if not pair.sensitive:
         return []
-    rows = pair.canonical
-    if len(rows) > MAX_ROWS:
-        rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).astype(np.int64)]
+    rows = evenly(pair.canonical, MAX_ROWS)
     y = _responses(pair, rows)
     spread = ((y - y.mean(axis=0)) ** 2).sum()
     if spread <= 0 or len(rows) < 4:

@@ -14,7 +14,7 @@ from ...errors import ParameterError
 from ...kernels.patterns import count_patterns, count_ties
 from ..design_matrix import NEAR, Known, distance_blocks, known_rows, nearest_of
 from ..intervals import attack_record, wilson
-from ..pairing import Pair
+from ..pairing import Pair, evenly
 from ..released_values import ReleasedColumn
 
 
@@ -52,7 +52,7 @@ def linking_attacks(
     chosen = chosen[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
     n = pair.n_rows
-    picked = pair.canonical[np.unique(np.linspace(0, n - 1, min(people, n)).astype(np.int64))]
+    picked = evenly(pair.canonical, people)
     own = groups.labels[picked].astype(np.int64)
     before = group([e.original.codes for e in chosen], n)
     unprotected = 1.0 / before.sizes[before.labels[picked]]

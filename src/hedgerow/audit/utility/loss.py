@@ -54,9 +54,8 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
     needed = np.ones(len(cells))
     if column.is_number:
         y = original.numbers[false]
-        span = float(original.values[-1] - original.values[0]) or 1.0
         reach = np.maximum(column.hi[cells], y) - np.minimum(column.lo[cells], y)
-        needed = np.where(np.isfinite(reach), np.clip(reach / span, 0.0, 1.0), 1.0)
+        needed = np.where(np.isfinite(reach), np.clip(reach / (column.span or 1.0), 0.0, 1.0), 1.0)
     return float((needed - widths[cells]).sum())
 
 
@@ -65,7 +64,7 @@ def _true_width(pair: Pair, column: ReleasedColumn) -> float:
     for them; 0 where nothing changed."""
     original = column.original
     y = original.numbers
-    span = float(original.values[-1] - original.values[0]) if original.n_values else 0.0
+    span = column.span
     if span == 0 or np.array_equal(y, column.lo[column.codes], equal_nan=True):
         return 0.0
     labels, known = pair.classes.labels.astype(np.intp), np.isfinite(y)

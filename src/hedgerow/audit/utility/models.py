@@ -12,7 +12,7 @@ from ...classes import FloatArray, IntArray
 from ...errors import ParameterError
 from ...table import Column
 from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
-from ..pairing import Pair
+from ..pairing import Pair, evenly
 from ..risk.learners import quiet
 
 MAX_ROWS = 10_000
@@ -76,9 +76,7 @@ def learning(
         One a column and estimator: errors (numbers) or accuracy (categories)
         for ``release``, ``original`` and ``constant``.
     """
-    rows = pair.canonical
-    if len(rows) > MAX_ROWS:
-        rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).astype(np.int64)]
+    rows = evenly(pair.canonical, MAX_ROWS)
     if not 2 <= folds <= len(rows):
         raise ParameterError(f"folds must lie between 2 and the number of rows, not {folds}")
     fold = _deal(len(rows), folds, random_state)

@@ -127,8 +127,7 @@ class SklearnTree(SingleTree):
         fresh = clone(self.estimator)
         if leaves is not None:
             fresh.set_params(max_leaf_nodes=leaves)
-        x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
-        return fresh.fit(x, response.codes if response.classes else response.y)
+        return _fitted(fresh, columns, response)
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
@@ -155,24 +154,20 @@ class SklearnTree(SingleTree):
         }
 
 
-def from_description(data: dict[str, Any]) -> Any:
-    """An unfitted estimator from a model file's description; KeyError when unknown."""
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    makers = {
-        "decision_tree_classifier": DecisionTreeClassifier,
-        "decision_tree_regressor": DecisionTreeRegressor,
-    }
-    return makers[data["kind"]](**data["parameters"])
+def _fitted(estimator: Any, columns: Sequence[Predictor], response: PredictedColumn) -> Any:
+    x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
+    return estimator.fit(x, response.codes if response.classes else response.y)
 
 
 def rebuild_from(
     data: dict[str, Any], columns: Sequence[Predictor], response: PredictedColumn
 ) -> BuiltTree:
-    """Fit the described estimator on a released table."""
-    x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
-    estimator = from_description(data)
-    return read_tree(estimator.fit(x, response.codes if response.classes else response.y), columns)
+    """Fit the estimator that a model file describes on a released table; KeyError when unknown."""
+    from sklearn import tree
+
+    cls = {kind: name for name, kind in _KINDS.items()}[data["kind"]]
+    estimator = getattr(tree, cls)(**data["parameters"])
+    return read_tree(_fitted(estimator, columns, response), columns)
 
 
 def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
