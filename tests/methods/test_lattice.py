@@ -159,7 +159,7 @@ def test_keys_wider_than_64_bits_are_grouped_by_columns():
         2,
         lambda s, h: np.ones(len(s), bool),
     )
-    merged = lattice._by_columns((0,) * m)
+    merged = lattice.classes((0,) * (m - 1) + (1,))
     assert len(merged) == 40
     assert merged.size.tolist() == [2] * 40
     assert merged.hist.sum() == 80

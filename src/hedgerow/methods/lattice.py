@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import group
-from ..kernels.rollup import merge_groups
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -151,11 +150,10 @@ class Lattice:
         start = self._snapshots[at]
         if tuple(self._nodes[at].tolist()) == node:
             return start
-        lut, fits = self._lut(node)
-        if not fits:
-            return self._by_columns(node)
-        first, size, hist = merge_groups(self.codes[start.row], lut, start.size, start.hist)
-        made = NodeClasses(start.row[first], size, hist)
+        found = group(self._columns(node, start.row))
+        merged = [np.bincount(found.labels, each) for each in (start.size, *start.hist.T)]
+        size, hist = merged[0].astype(np.int64), np.array(merged[1:], np.int64).T
+        made = NodeClasses(start.row[found.first], size, hist.reshape(len(size), -1))
         if len(made) * 3 <= len(start) * 2:
             self._keep(node, made)
         return made
@@ -168,35 +166,13 @@ class Lattice:
             self._snapshots.append(classes)
             self._kept += 1
 
-    def _lut(self, node: Node) -> tuple[NDArray[np.uint64], bool]:
-        width = max(len(axis.levels[0]) for axis in self.axes)
-        lut = np.zeros((len(self.axes), width), dtype=np.uint64)
-        stride = 1
-        for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
-            labels = axis.levels[level]
-            if stride >= 2**63:
-                return lut, False
-            lut[i, : len(labels)] = labels.astype(np.uint64) * np.uint64(stride)
-            stride *= int(labels.max(initial=0)) + 1
-        return lut, stride < 2**63
-
-    def _by_columns(self, node: Node) -> NodeClasses:
-        """The same for keys wider than 64 bits."""
-        found = group(list(self.labels(node, np.arange(len(self.codes))).T))
-        hist = np.zeros((found.n_groups, self.hist.shape[1]), dtype=np.int64)
-        np.add.at(hist, found.labels, self.hist)
-        size = np.bincount(found.labels, weights=self.size).astype(np.int64)
-        return NodeClasses(found.first, size, hist)
+    def _columns(self, node: Node, rows: Ints) -> list[Ints]:
+        levels = zip(self.axes, node, strict=True)
+        return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
 
     def labels(self, node: Node, rows: Ints) -> Ints:
         """Labels (rows x columns) of base groups at a node."""
-        return np.stack(
-            [
-                axis.levels[level][self.codes[rows, i]]
-                for i, (axis, level) in enumerate(zip(self.axes, node, strict=True))
-            ],
-            axis=1,
-        )
+        return np.stack(self._columns(node, rows), axis=1)
 
     # --- a node's worth
 
