@@ -255,7 +255,7 @@ def test_bad_input_is_told_clearly():
         (X, None, {"response": "nothing"}, "no column"),
         (X, y.rename("age"), {}, "column of X as well"),
         (X, y, {"k": 1}, "at least 2"),
-        (X, y, {"k": 601}, "larger than the table"),
+        (X, y, {"k": 601}, "the table has only 600 rows"),
         (X, y, {"k": True}, "whole number"),
         (X, y, {"l": 0.5}, "at least 1"),
         (X, y, {"l": 2}, "needs a sensitive"),
