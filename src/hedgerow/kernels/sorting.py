@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -12,6 +14,15 @@ _BUCKETS = 2048
 _IN_CACHE = 1 << 15
 _TINY = 24
 _TOP = np.uint64(1) << np.uint64(63)
+
+
+class Pairs(NamedTuple):
+    """Keys with where each stood, and room for as many."""
+
+    keys: Any
+    order: Any
+    spare_keys: Any
+    spare_order: Any
 
 
 def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
@@ -32,15 +43,13 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     # negative numbers are inverted and the others get the top bit.
     keys = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     order = np.empty(len(keys), np.uint32)
-    spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
+    pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))
     _to_keys(keys, order)
     bounds = np.array([0, len(keys)])
     if len(keys) > _IN_CACHE:
-        bounds = _scatter(keys, order, spare_keys, spare_order, 0, len(keys))
+        bounds = _scatter(pairs, 0, len(keys))
     in_parts(
-        lambda part: _sort_buckets(
-            keys, order, spare_keys, spare_order, bounds[part.start : part.stop + 1]
-        ),
+        lambda part: _sort_buckets(pairs, bounds[part.start : part.stop + 1]),
         len(bounds) - 1,
         len(keys),
     )
@@ -64,52 +73,34 @@ def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64
 
 
 @njit(cache=True, nogil=True)
-def _sort_buckets(
-    keys: NDArray[np.uint64],
-    order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64],
-    spare_order: NDArray[np.uint32],
-    bounds: NDArray[np.int64],
-) -> None:
+def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
     """Sort every bucket and turn its keys back into the bits of its numbers."""
+    keys = pairs.keys
     for b in range(bounds.size - 1):
-        _sort_bucket(keys, order, spare_keys, spare_order, bounds[b], bounds[b + 1])
+        _sort_bucket(pairs, bounds[b], bounds[b + 1])
         for i in range(bounds[b], bounds[b + 1]):
             keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
 
 
 @njit(cache=True, nogil=True)
-def _sort_bucket(
-    keys: NDArray[np.uint64],
-    order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64],
-    spare_order: NDArray[np.uint32],
-    begin: int,
-    end: int,
-) -> None:
+def _sort_bucket(pairs: Pairs, begin: int, end: int) -> None:
     todo = [(begin, end)]
     while todo:
         begin, end = todo.pop()
         if end - begin <= _IN_CACHE:
-            _sort_in_cache(keys, order, spare_keys, spare_order, begin, end)
+            _sort_in_cache(pairs, begin, end)
             continue
-        lo, hi = _extremes(keys, begin, end)
+        lo, hi = _extremes(pairs.keys, begin, end)
         if lo != hi:
-            bounds = _scatter(keys, order, spare_keys, spare_order, begin, end)
+            bounds = _scatter(pairs, begin, end)
             for b in range(bounds.size - 1):
                 todo.append((bounds[b], bounds[b + 1]))
 
 
 @njit(cache=True, nogil=True)
-def _scatter(
-    keys: NDArray[np.uint64],
-    order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64],
-    spare_order: NDArray[np.uint32],
-    begin: int,
-    end: int,
-) -> NDArray[np.int64]:
+def _scatter(pairs: Pairs, begin: int, end: int) -> NDArray[np.int64]:
     """Cut ``keys[begin:end]`` by its leading bits into buckets; returns their bounds."""
+    keys, order, spare_keys, spare_order = pairs
     lo, hi = _extremes(keys, begin, end)
     shift = np.uint64(0)
     while ((hi - lo) >> shift) >= np.uint64(_BUCKETS):
@@ -131,14 +122,8 @@ def _scatter(
 
 
 @njit(cache=True, nogil=True)
-def _sort_in_cache(
-    keys: NDArray[np.uint64],
-    order: NDArray[np.uint32],
-    spare_keys: NDArray[np.uint64],
-    spare_order: NDArray[np.uint32],
-    begin: int,
-    end: int,
-) -> None:
+def _sort_in_cache(pairs: Pairs, begin: int, end: int) -> None:
+    keys, order, spare_keys, spare_order = pairs
     if end - begin <= _TINY:  # insertion
         for i in range(begin + 1, end):
             key, at = keys[i], order[i]
