@@ -9,7 +9,7 @@ them; of people left out (strangers) the rule alone; the difference is the membe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
 from ..methods.mart import MART
+from ..notation import plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
 from ..schema import Schema
@@ -90,16 +91,8 @@ class Inference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "columns": {name: dict(column) for name, column in self.columns.items()},
-            "learners": list(self.learners),
-            "asked": self.asked,
-            "rows": self.rows,
-            "classes": self.classes,
-            "trained": self.trained,
-            "folds": self.folds,
-            "notes": list(self.notes),
-        }
+        made: dict[str, Any] = plain(asdict(self))
+        return made
 
     def __str__(self) -> str:
         lines = []

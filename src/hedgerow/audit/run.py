@@ -231,40 +231,31 @@ def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[str, Any]:
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
-    out = _risk(pair, pair.classes, pair.told, pair.released_sensitive, population, threshold)
-    out["classes"]["wildcard_k"] = sizes.wildcard_k(
-        pair.classes,
-        [e.codes for e in pair.released_quasi],
-        [e.wild[e.codes] for e in pair.released_quasi],
-    )
-    return out
+    cells = [(e.codes, e.wild[e.codes]) for e in pair.released_quasi]
+    sensitive = pair.released_sensitive
+    return _risk(pair, pair.classes, cells, pair.told, sensitive, population, threshold)
 
 
 def _before(pair: Pair, threshold: float) -> dict[str, Any]:
     """The original's classes."""
-    classed = pair.original_classes
-    out = _risk(pair, classed, classed, pair.sensitive, None, threshold)
-    out["classes"]["wildcard_k"] = sizes.wildcard_k(
-        pair.original_classes,
-        [c.codes for c in pair.quasi],
-        [c.codes == c.n_values for c in pair.quasi],
-    )
-    return out
+    cells, own = [(c.codes, c.codes == c.n_values) for c in pair.quasi], pair.original_classes
+    return _risk(pair, own, cells, own, pair.sensitive, None, threshold)
 
 
 def _risk(
     pair: Pair,
     groups: Groups,
+    cells: Sequence[tuple[Any, Any]],
     told: Groups,
     sensitive: Sequence[Column],
     population: FloatArray | None,
     threshold: float,
 ) -> dict[str, Any]:
     """Everything about the classes of one table, and what its groups tell."""
-    made = Classes.of(told, sensitive)
-    hierarchies = pair.schema.hierarchies
+    made, hierarchies = Classes.of(told, sensitive), pair.schema.hierarchies
+    wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
     return {
-        "classes": _sizes(groups),
+        "classes": _sizes(groups) | {"wildcard_k": wildcard},
         "reidentification": sizes.attackers(groups.sizes, population, threshold)
         | {"threshold": threshold},
         "sensitive": {
@@ -305,10 +296,7 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
         "responses": y.shape[1],
         "smallest": float(p.min()),
         "below_0.05": float((p < 0.05).mean()),
-        "quantiles": {
-            f"{q:.2f}": float(v)
-            for q, v in zip((0.25, 0.5, 0.75), np.quantile(p, [0.25, 0.5, 0.75]), strict=True)
-        },
+        "quantiles": {f"{q:.2f}": float(np.quantile(p, q)) for q in (0.25, 0.5, 0.75)},
     }
 
 

@@ -25,8 +25,35 @@ def apart(values: NDArray[np.float64], exact: Sequence[Exact] = ()) -> NDArray[n
     return np.array([float(v - exact[0]) for v in exact]) if exact else values
 
 
+class Dictionary:
+    """What the distinct values of a column tell, whoever holds or counts them."""
+
+    kind: Kind
+    values: Any
+
+    @property
+    def n_values(self) -> int:
+        """Number of distinct values, missing not counted; also the code of a missing value."""
+        return len(self.values)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether `values` are numbers (numeric columns and dates)."""
+        return self.kind in ("numeric", "date")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the values means something: numbers, dates, ordinal categories."""
+        return self.is_number or self.kind == "ordinal"
+
+    @property
+    def infinite(self) -> bool:
+        """Whether a value is infinite."""
+        return self.is_number and bool(np.isinf([*self.values[:1], *self.values[-1:]]).any())
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ValueCounts:
+class ValueCounts(Dictionary):
     """The distinct values of a column and how often each occurs.
 
     Parameters
@@ -67,24 +94,9 @@ class ValueCounts:
         )
 
     @property
-    def n_values(self) -> int:
-        """Number of distinct values, missing not counted; also the code of a missing value."""
-        return len(self.values)
-
-    @property
     def apart(self) -> NDArray[np.float64]:
         """The numbers as their differences need them; see `apart`."""
         return apart(np.asarray(self.values, np.float64), self.exact)
-
-    @property
-    def is_number(self) -> bool:
-        """Whether `values` are numbers (numeric columns and dates)."""
-        return self.kind in ("numeric", "date")
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the order of the values means something: numbers, dates, ordinal categories."""
-        return self.is_number or self.kind == "ordinal"
 
     @property
     def has_missing(self) -> bool:
@@ -100,8 +112,3 @@ class ValueCounts:
     def total(self) -> int:
         """Records."""
         return self.known + self.missing
-
-    @property
-    def infinite(self) -> bool:
-        """Whether a value is infinite."""
-        return self.is_number and bool(np.isinf([*self.values[:1], *self.values[-1:]]).any())

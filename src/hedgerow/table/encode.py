@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import Exact, moment, number
 from ..schema import Kind
-from .counts import ValueCounts
+from .counts import Dictionary, ValueCounts
 from .dates import DAY, parse_dates
 
 _SPAN = 1 << 16
@@ -39,7 +39,7 @@ _TRIAL = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Column:
+class Column(Dictionary):
     """A column as codes into a sorted dictionary.
 
     Parameters
@@ -57,8 +57,6 @@ class Column:
         (declared ones first in their order, then the rest sorted).
     has_missing : bool
         Whether any value is missing.
-    infinite : bool
-        Whether a value is infinite.
     exact : tuple of int or Decimal
         The numbers themselves where doubles do not hold all of them (whole numbers beyond 2^53,
         long decimals, parts of microseconds), else empty. Codes tell these apart; `values` are
@@ -71,23 +69,12 @@ class Column:
     codes: NDArray[Any]
     values: Any
     has_missing: bool
-    infinite: bool = False
     exact: tuple[Exact, ...] = ()
 
     def __repr__(self) -> str:  # no person's value
         return (
             f"Column({self.name!r}, {self.kind!r}, {len(self.codes)} rows, {self.n_values} values)"
         )
-
-    @property
-    def n_values(self) -> int:
-        """Number of distinct values, missing not counted; also the code of a missing value."""
-        return len(self.values)
-
-    @property
-    def is_number(self) -> bool:
-        """Whether `values` are numbers (numeric columns and dates)."""
-        return self.kind in ("numeric", "date")
 
     @property
     def by_code(self) -> NDArray[np.float64]:
@@ -443,8 +430,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
         found, codes = found[order], rank[coded.indices.to_numpy()]
     n = int(np.count_nonzero(~np.isnan(found)))
     values = found[:n]
-    infinite = bool(n and (np.isinf(values[0]) or np.isinf(values[-1])))
-    return Column(name, kind, unit, codes, values, n < len(found), infinite)
+    return Column(name, kind, unit, codes, values, n < len(found))
 
 
 def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:

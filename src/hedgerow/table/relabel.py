@@ -47,7 +47,7 @@ def as_categories(column: Column, original: pa.DataType) -> Column | None:
     elif not pa.types.is_floating(original):
         return None  # decimals keep their zeros, durations their unit
     texts = [repr(v) if abs(v) == np.inf else number(v) for v in column.values.tolist()]
-    return replace(column, kind="categorical", values=texts, infinite=False)
+    return replace(column, kind="categorical", values=texts)
 
 
 def in_unit(column: Column, unit: str) -> Column | None:
