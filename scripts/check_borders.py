@@ -10,6 +10,7 @@ from pathlib import Path
 # Rooms in the order in which data flows; a room may import itself and any earlier one.
 ORDER = (
     "errors",
+    "arguments",
     "files",
     "progress",
     "kernels",
@@ -54,7 +55,7 @@ ALLOWED = {
 }
 
 # Rooms that hold nothing but the standard library.
-PLAIN = {"errors", "files", "hierarchy", "notation", "schema", "plan"}
+PLAIN = {"errors", "arguments", "files", "hierarchy", "notation", "schema", "plan"}
 
 # Public conveniences: late imports upwards, or around, that keep the public face pleasant, as
 # (file, imported module). Every other import, late and type-only ones included, follows the order.

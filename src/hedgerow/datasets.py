@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from .arguments import takes, whole
 from .errors import InputError
 from .hierarchy import Hierarchy
 
@@ -181,6 +182,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
     return {names.get(p.stem, p.stem): Hierarchy.from_csv(p) for p in sorted(folder.glob("*.csv"))}
 
 
+@takes(n=whole(), seed=whole(0))
 def make_people(n: int, *, seed: int = 0) -> pa.Table:
     """Made people: no real person stands behind any record.
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .arguments import NAMES, NUMBER, TEXT, takes
 from .errors import ParameterError, SchemaError, check_one_of
 from .notation import MISSING, parse_range, split_concatenation
 from .table import read
@@ -28,6 +29,7 @@ class _Parts:
     share: npt.NDArray[np.float64]
 
 
+@takes(columns=NAMES, weight=TEXT, max_rows=NUMBER)
 def explode(
     table: Any,
     *,
@@ -87,8 +89,7 @@ def explode(
     {'job': ['nurse', 'cook', 'cook'], 'income': [10.0, 10.0, 20.0], 'weight': [0.5, 0.5, 1.0]}
     """
     check_one_of("ranges", ranges, ("keep", "midpoint"))
-    native = read(table).arrow if isinstance(table, (str, Path)) else table
-    frame = nw.from_native(native, eager_only=True)
+    frame = _frame(table)
     if weighted and weight in frame.columns:
         raise ParameterError(
             f"the table already has a column {weight!r}", hint="choose another name by weight="
@@ -141,6 +142,18 @@ def explode(
     if weighted:
         new[weight] = pa.array(share)
     return _with(frame, rows, new)
+
+
+def _frame(table: Any) -> Any:
+    """The table as narwhals has it; what that does not take is read as any table is."""
+    try:
+        if not isinstance(table, (str, Path)):
+            frame = nw.from_native(table, eager_only=True)
+            if frame.columns:
+                return frame
+    except (TypeError, nw.exceptions.NarwhalsError):
+        pass
+    return nw.from_native(read(table).arrow, eager_only=True)
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:

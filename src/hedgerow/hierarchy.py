@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from .arguments import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
 from .errors import SchemaError
 
 TOP = "*"
@@ -44,6 +45,9 @@ class Hierarchy:
     paths: Mapping[str, tuple[str, ...]]
 
     def __post_init__(self) -> None:
+        check("paths", self.paths, MAPPING)
+        for path in self.paths.values():
+            check("a path of a hierarchy", path, TEXTS)
         lengths = {len(path) for path in self.paths.values()}
         if len(lengths) > 1:
             raise SchemaError(
@@ -127,6 +131,7 @@ class Hierarchy:
         return Hierarchy({value: (*path, TOP) for value, path in self.paths.items()})
 
     @classmethod
+    @takes(path=PATH, separator=TEXT)
     def from_csv(cls, path: str | Path, separator: str = ";") -> Hierarchy:
         """Read a hierarchy in ARX's format: one line a value, from the value to the top.
 
@@ -169,6 +174,7 @@ class Hierarchy:
             raise SchemaError(f"the hierarchy {name}: {error.message}", hint=error.hint) from None
 
     @classmethod
+    @takes(values=NUMBERS, widths=NUMBERS, origin=NUMBER)
     def from_intervals(
         cls, values: Iterable[float], widths: Sequence[float], origin: float = 0.0
     ) -> Hierarchy:
@@ -199,6 +205,7 @@ class Hierarchy:
         return cls(paths)
 
     @classmethod
+    @takes(values=LIST, levels=TEXTS)
     def from_dates(
         cls,
         values: Iterable[str],
@@ -233,6 +240,7 @@ class Hierarchy:
         return cls(paths)
 
     @classmethod
+    @takes(values=LIST, keep=many(whole(), "a list of whole numbers"), mask=TEXT)
     def from_prefixes(
         cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
     ) -> Hierarchy:
@@ -261,6 +269,7 @@ class Hierarchy:
         )
 
     @classmethod
+    @takes(values=TEXTS, counts=NUMBERS)
     def from_values(
         cls,
         values: Sequence[str],

@@ -11,6 +11,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, Self
 
+from .arguments import PATH, takes
 from .errors import InputError, OutputError, ParameterError
 
 _SIZE = 32
@@ -171,6 +172,7 @@ class Key(Secret):
         return cls(secrets.token_bytes(_SIZE))
 
     @classmethod
+    @takes(path=PATH)
     def file(cls, path: str | Path) -> Key:
         """The key of a file; a file that does not exist is made, readable by its owner alone.
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .arguments import MAPPING, NAMES, NUMBER, TEXT, takes
 from .errors import InputError, ParameterError, PlanError, check_one_of
 from .methods.response.estimate import clipped, em, projected
 from .methods.response.rr_matrix import Channel
@@ -43,6 +44,7 @@ class Estimate:
     hi: float
 
 
+@takes(columns=NAMES, estimator=TEXT)
 def reconstruct(
     release: Any,
     parameters: Any = None,
@@ -170,16 +172,19 @@ class Reconstruction:
         """
         return self._answer(self.columns, self.shares * self.n, level, about)
 
+    @takes(column=TEXT)
     def marginal(self, column: str, *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Estimated counts of one column's categories."""
         return self.group_by([column], level=level, about=about)
 
+    @takes(first=TEXT, second=TEXT)
     def pairwise(
         self, first: str, second: str, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
         """Estimated counts of two columns' combinations."""
         return self.group_by([first, second], level=level, about=about)
 
+    @takes(columns=NAMES, level=NUMBER)
     def group_by(
         self, columns: Sequence[str], *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
@@ -206,6 +211,7 @@ class Reconstruction:
         raw = self._channel(names).inverse(self._marginal(names).ravel())
         return self._answer(names, clipped(raw).reshape(self._dims(names)) * self.n, level, about)
 
+    @takes(columns=NAMES, level=NUMBER)
     def cube(
         self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
@@ -237,6 +243,7 @@ class Reconstruction:
                 )
         return pa.concat_tables(parts)
 
+    @takes(where=MAPPING, level=NUMBER)
     def count(
         self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
     ) -> Estimate:
@@ -268,8 +275,8 @@ class Reconstruction:
             t, d = column.t, column.d
             weight = asked / t - (1 - t) / (d * t) * asked.sum()
             first, second = first @ weight, second @ weight**2
-        estimate = float(first)
-        spread = float(second) - (estimate if about == "table" else estimate**2 / self.n)
+        estimate = float(first.sum())  # without a condition all that there are
+        spread = float(second.sum()) - (estimate if about == "table" else estimate**2 / self.n)
         se = math.sqrt(max(spread, 0.0))
         z = _z(level)
         return Estimate(

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from .arguments import MAPPING, NAMES, PATH, one_of, takes
 from .errors import SchemaError
 from .hierarchy import Hierarchy
 from .notation import number
@@ -202,6 +203,7 @@ class Schema:
         named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.unit}
         return [name for name in columns if name not in named]
 
+    @takes(columns=NAMES)
     def check(self, columns: Sequence[str], *, quasi: bool = True, sensitive: bool = True) -> None:
         """Raise one SchemaError that lists every column at fault, with near names.
 
@@ -281,6 +283,7 @@ class Schema:
         return "\n".join(lines).strip() + "\n"
 
     @classmethod
+    @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
         known = {*_ROLE_FIELDS, *TABLES, "hierarchies", "unit", "rest"}
@@ -304,6 +307,7 @@ class Schema:
         return cls(**fields, hierarchies=hierarchies)
 
     @classmethod
+    @takes(source=PATH)
     def from_toml(cls, source: str | Path) -> Schema:
         """Read a schema from a TOML file (a path) or from TOML text."""
         text_given = isinstance(source, str) and ("\n" in source or re.search(r"\s=\s|^\[", source))
@@ -400,6 +404,12 @@ def _points(name: str, given: Any) -> Points:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+SCHEMA = one_of(
+    Schema, "a Schema", 'for example Schema(quasi=["age", "job"], sensitive=["income"])'
+)
+"""What functions take that need the roles of the columns."""
 
 
 def _toml(value: Any) -> str:

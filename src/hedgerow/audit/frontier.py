@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import METHOD, NONE, NUMBER, NUMBERS, PROGRESS, TEXT, many, named, takes, whole
 from ..classes import Classes
 from ..classes.disclosure import Disclosed, of_column
 from ..errors import InfeasibleError, ParameterError, check_one_of
 from ..guarantees import SLACK
 from ..methods.masking import fingerprint
 from ..progress import Progress, carried, telling
-from ..schema import Schema
+from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from .inference import infer, refitting
 from .inference_bound import InferenceBound
@@ -46,6 +47,20 @@ LOOKED_UP = 500
 """People whose record is looked for on the linkage axis."""
 
 
+_METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping of names to them")
+
+
+@takes(
+    schema=SCHEMA,
+    methods=_METHODS,
+    k=NUMBERS,
+    max_disclosure=many(NUMBER | NONE, "a list of numbers"),
+    utility=TEXT,
+    disclosure=TEXT,
+    random_state=whole(0),
+    threads=whole(),
+    progress=PROGRESS,
+)
 def frontier(
     people: Any,
     schema: Schema,

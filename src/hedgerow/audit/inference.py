@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import METHOD, NAMES, PROGRESS, takes, whole
 from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
 from ..methods.mart import MART
 from ..notation import plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
-from ..schema import Schema
+from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .pairing import Pair, evenly, pair_up
@@ -121,6 +122,14 @@ def _said(share: Mapping[str, Any]) -> str:
     return f"{share['explained']:.3f} [{low:.3f}, {high:.3f}]"
 
 
+@takes(
+    schema=SCHEMA,
+    method=METHOD,
+    folds=whole(),
+    learners=NAMES,
+    random_state=whole(0),
+    progress=PROGRESS,
+)
 def inference(
     people: Any,
     schema: Schema,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ..arguments import NUMBER, PATH, one_of, takes
 from ..errors import InfeasibleError
 from ..release import protect
 from ..schema import Schema
@@ -66,6 +67,9 @@ class Point:
 
 
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
+
+
+_POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `best(...)`")
 
 
 @dataclass(frozen=True)
@@ -128,10 +132,12 @@ class Frontier:
         points = [asdict(p) for p in self.points]
         return frontier_picture(points, self.utility, self.disclosure).svg
 
+    @takes(path=PATH)
     def save_picture(self, path: str | Path) -> None:
         """Write the picture."""
         Path(path).write_text(self.picture(), encoding="utf-8")
 
+    @takes(target_disclosure=NUMBER, target_k=NUMBER, target_utility=NUMBER)
     def best(
         self,
         *,
@@ -188,6 +194,7 @@ class Frontier:
             self.people, self.schema, self.method(point), max_inference=self.max_inference
         )
 
+    @takes(point=_POINT)
     def method(self, point: Point) -> Any:
         """The unfitted method of a point, with its settings."""
         return self.methods[point.method].copy().set_params(**point.parameters)

@@ -9,8 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..arguments import NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from ..files import write_private
+from ..guarantees import Check
 from ..notation import plain
+from ..plan import Plan
 from .measures import MEASURES
 
 VERSION = 1
@@ -23,6 +26,9 @@ NOT_MEASURED = (
     "what columns without a role give away",
     "intruders who know more than the quasi-identifiers named here",
 )
+
+_CHECKS = many(one_of((Check, Mapping), "a check"), "a list of checks")
+_PLAN = one_of(Plan, "a Plan", "read one with Plan.load")
 
 
 @dataclass(frozen=True)
@@ -74,10 +80,18 @@ class Audit:
         """The audit as JSON text; infinite numbers stand as null."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
 
+    @takes(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the audit as JSON, readable by its owner alone."""
         write_private(path, self.to_json())
 
+    @takes(
+        path=PATH,
+        plan=_PLAN,
+        checks=_CHECKS,
+        drawings=named(TEXT, "a mapping of file names to SVG"),
+        cautions=TEXTS,
+    )
     def report(
         self,
         path: str | Path,
@@ -117,6 +131,7 @@ class Audit:
         )
         write_private(path, page)
 
+    @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
         """What a release does not reach of what is asked of it, a sentence each.
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import NAMES, NUMBER, PROGRESS, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import ParameterError
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
-from ..schema import Schema
+from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .histograms import histograms
 from .inference import infer, refitting
@@ -31,6 +32,17 @@ from .utility.loss import loss_summary
 from .utility.queries import query_summary
 
 
+@takes(
+    schema=SCHEMA,
+    k=whole(),
+    threshold=NUMBER,
+    people=whole(),
+    learners=NAMES,
+    random_state=whole(0),
+    key=TEXT,
+    weights=TEXT,
+    progress=PROGRESS,
+)
 def audit(
     original: Any,
     released: Any,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import NAMES, takes, whole
 from ..errors import InputError, ParameterError
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
@@ -155,6 +156,7 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     )
 
 
+@takes(columns=NAMES, known=whole(), records=whole(), random_state=whole(0))
 def score(
     original: Any,
     masked: Any,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 
+from ..arguments import Kind, check
 from ..engines import Transformed, transform
 from ..errors import InputError, ParameterError, UnsupportedError
 from ..guarantees import Check, Guarantee
@@ -17,7 +19,7 @@ from ..kernels.threads import side_by_side
 from ..key import Key
 from ..notation import plain
 from ..plan import Plan, PlanColumn, Recoding
-from ..schema import Schema
+from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from .estimator import Estimator
 from .features import Features, as_array, output_as
@@ -62,6 +64,9 @@ class Method(Estimator):
     """Engines that the method runs on."""
     not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
     """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
+
+    kinds: ClassVar[Mapping[str, Kind]] = {}
+    """What its parameters may be, beside their defaults; ranges are checked by `_fit`."""
 
     schema: Schema | None = None
     key: Key | str | Path | None
@@ -124,6 +129,7 @@ class Method(Estimator):
                 "passed, but the target y is None",
                 hint="name what an intruder wants to know",
             )
+        self._check_kinds()
         features = Features.of(X)
         people = features.table
         if people.n_rows < 2:
@@ -151,6 +157,7 @@ class Method(Estimator):
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
+        self._check_kinds()
         if not schema.quasi:
             raise ParameterError(
                 "there is no quasi-identifier", hint="name what an intruder may know"
@@ -169,6 +176,13 @@ class Method(Estimator):
         self.plan_ = self._fit(table, schema)
         self._know(schema.quasi, True)
         return self
+
+    def _check_kinds(self) -> None:
+        known = inspect.signature(type(self)).parameters
+        for name, kind in {"schema": SCHEMA, **self.kinds}.items():
+            value = getattr(self, name)
+            if value is not known[name].default:
+                check(name, value, kind)
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         raise NotImplementedError

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from ..arguments import MAPPING, NUMBER, Kind
 from ..errors import InfeasibleError, ParameterError, check_one_of
 from ..guarantees import Check, ColumnGuarantee, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
@@ -33,6 +34,7 @@ class _FullDomain(Method):
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
     needs_sensitive = False
+    kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
     not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
 
     def _guarantees(self) -> list[ColumnGuarantee]:
@@ -216,6 +218,13 @@ class Incognito(_FullDomain):
     >>> method.fit_table(Table(people), Schema(quasi=["zip"], sensitive=["ill"])).node_
     {'zip': 2}
     """
+
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        **_FullDomain.kinds,
+        "l": NUMBER,
+        "t": NUMBER,
+        "c": NUMBER,
+    }
 
     k: int = 5
     _: KW_ONLY

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import LIST, Kind
 from ..classes import Classes, group
 from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
 from ..guarantees import SLACK, Disclosure, Guarantee, KAnonymity, LDiversity
@@ -71,6 +73,8 @@ class Quasi:
 
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
+
+    kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
 
     k: int
     numeric: str

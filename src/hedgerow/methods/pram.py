@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arguments import FLAG, Kind
 from ..engines.rows import words_of
 from ..errors import ParameterError, SchemaError
 from ..key import Key
@@ -64,6 +65,7 @@ class PRAM(Masking):
     [[0.58, 0.42], [0.42, 0.58]]
     """
 
+    kinds: ClassVar[Mapping[str, Kind]] = {"invariant": FLAG}
     words: ClassVar[str] = "post-randomisation (PRAM)"
     draws = True
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from ..arguments import NUMBER, TEXT, TEXTS, Kind, named, whole
 from ..engines import Transformed
 from ..engines.randomize import randomize
 from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
@@ -129,6 +130,12 @@ class RandomizedResponse(Method):
 
     draws = True
     yardstick = "linkage"
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "caps": named(NUMBER, "a mapping of values to caps"),
+        "known_negations": whole() | TEXT | TEXTS,
+        "exempt": TEXT | TEXTS,
+        "row_id": TEXT,
+    }
 
     l: float = 2.0
     _: KW_ONLY

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..arguments import MAPPING, Kind
 from ..classes import group as by_codes
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import KAnonymity
@@ -64,6 +65,7 @@ class LocalSuppression(Masking):
     [False, False, True, True]
     """
 
+    kinds: ClassVar[Mapping[str, Kind]] = {"importance": MAPPING}
     words: ClassVar[str] = "local suppression"
     reading: ClassVar[tuple[str, ...]] = (
         "An empty cell of the recoded columns: the value was left out, or there was none. Every",

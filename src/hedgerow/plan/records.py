@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from ..arguments import PATH, TEXT, takes
 from ..errors import UnsupportedError
 from ..notation import Cell
 from ..schema import KINDS, ROLES
@@ -258,6 +259,7 @@ class Plan:
         if self.recoding.complete and not set(self.names("quasi")) <= recoded:
             raise Contradiction("a quasi-identifier is not recoded")
 
+    @takes(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON, readable by its owner alone (mode 0600)."""
         from ..files import write_private
@@ -266,6 +268,7 @@ class Plan:
         write_private(path, dumps(self))
 
     @classmethod
+    @takes(path=PATH)
     def load(cls, path: str | Path) -> Plan:
         """Read a plan; unknown versions, kinds and malformed files raise PlanError."""
         from .codec import load
@@ -293,6 +296,7 @@ class Plan:
 
         return apply_plan(self, people).table
 
+    @takes(table=TEXT, dialect=TEXT)
     def to_sql(self, table: str = "people", dialect: str = "duckdb") -> str:
         """A SELECT that makes the same release inside a database."""
         from ..engines.sql import to_sql

@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..arguments import METHOD, PROGRESS, takes
 from ..errors import ParameterError
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
 from ..progress import Progress, caution, cautions, telling
-from ..schema import Schema
+from ..schema import SCHEMA, Schema
 from ..table import read
 from ..table.profile import refuse_identifiers
 from .pseudonyms import pseudonyms
 from .release import Release
 
 
+@takes(schema=SCHEMA, method=METHOD, progress=PROGRESS)
 def protect(
     people: Any,
     schema: Schema,

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..arguments import PATH, PROGRESS, Kind, takes
 from ..classes import disclosure, sizes
 from ..classes.disclosure import Disclosed
 from ..errors import PromiseError
@@ -34,6 +35,9 @@ from .verify import Verified, classes, require, verify, verify_file
 from .write import AUDIT, PLAN, RECIPIENT, REPORT, write_folder
 
 IntArray = NDArray[np.int64]
+
+
+_AUDIT = Kind("an Audit", lambda value: hasattr(value, "report"), "make one with hr.audit")
 
 
 class Measured(Protocol):
@@ -137,6 +141,7 @@ class Release:
             return np.arange(self.original.n_rows, dtype=np.int64)
         return self._rows
 
+    @takes(progress=PROGRESS)
     def verify(self, progress: Progress | None = None) -> list[Check]:
         """Derive every promise again from the released table as it stands now.
 
@@ -243,6 +248,7 @@ class Release:
         """What was done to the columns, in words; `plan.explain()` tells the rest as well."""
         return recoding_in_words(self.plan.recoding)
 
+    @takes(folder=PATH, measured=_AUDIT, progress=PROGRESS)
     def write(
         self,
         folder: str | Path,

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import METHOD, NUMBER, PATH, PROGRESS, takes
 from ..errors import Cancelled, ParameterError
 from ..key import Secret
 from ..progress import Progress, cautions
-from ..schema import Schema
+from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from . import repeat
 from .inspection import Inspection, inspect
@@ -211,6 +212,7 @@ class Session:
             self._finish("inspect", inspect(self.table))
         return self._results["inspect"]
 
+    @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER)
     def choose(
         self,
         schema: Schema,
@@ -253,6 +255,7 @@ class Session:
             self._results.pop("frontier")
         return self._finish("choose", made)
 
+    @takes(progress=PROGRESS)
     def frontier(
         self,
         methods: Any = None,
@@ -300,6 +303,7 @@ class Session:
             else found.max_inference,
         )
 
+    @takes(progress=PROGRESS)
     def protect(self, *, progress: Progress | None = None) -> Release:
         """Protect the table as chosen, and verify every promise on what comes out.
 
@@ -324,6 +328,7 @@ class Session:
             )
         return self._finish("protect", release)
 
+    @takes(progress=PROGRESS)
     def measure(
         self,
         *,
@@ -350,6 +355,7 @@ class Session:
         self._asked = asked
         return self._finish("measure", made)
 
+    @takes(folder=PATH, progress=PROGRESS)
     def write(
         self,
         folder: str | Path,
@@ -375,6 +381,7 @@ class Session:
         self._finish("write", Written(made, escape))
         return made
 
+    @takes(schema_file=PATH)
     def command_line(self, *, schema_file: str | Path | None = None) -> str:
         """The shell command that repeats what was chosen, byte for byte.
 

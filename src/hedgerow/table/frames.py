@@ -203,10 +203,15 @@ def source_of(frame: Any, prefix: str = "x") -> Source:
 
 
 def _mapping(columns: Mapping[str, Any]) -> Source:
-    arrays = [
-        _from_objects(np.asarray(v, dtype=object)) if isinstance(v, (list, tuple)) else pa.array(v)
-        for v in columns.values()
-    ]
+    try:
+        arrays = [
+            _from_objects(np.asarray(v, dtype=object))
+            if isinstance(v, (list, tuple))
+            else pa.array(v)
+            for v in columns.values()
+        ]
+    except (TypeError, pa.ArrowException):
+        raise InputError("the columns of a mapping must be lists of values") from None
     if len({len(a) for a in arrays}) > 1:
         raise InputError("the columns differ in length")
     return ArrowSource(pa.Table.from_arrays(arrays, names=[str(n) for n in columns]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from ...arguments import NAMES, NUMBER, TEXT, Kind
 from ...classes import Classes, group
 from ...classes.diversity import frequency
 from ...errors import ParameterError, SchemaError
@@ -104,6 +105,7 @@ class TreePatternPreserving(Method):
     """
 
     needs_sensitive = False
+    kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
     @property
     def allows_missing(self) -> bool:

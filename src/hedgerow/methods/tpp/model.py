@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arguments import MAPPING, PATH, takes
 from ...errors import HedgerowError, PlanError, SchemaError
 from ...notation import MISSING
 from ...table import Table, read
@@ -147,6 +148,7 @@ def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
+@takes(model=PATH | MAPPING)
 def verify_model(
     model: str | Path | Mapping[str, Any], release: Any, y: Any = None
 ) -> Verification:

@@ -1,0 +1,147 @@
+"""What the public functions take, declared beside each: what is of another type is told by name."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import numbers
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .errors import ParameterError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Values that a parameter may have.
+
+    Parameters
+    ----------
+    words : str
+        What they are, as the end of "k must be ...".
+    fits : callable
+        Whether a value is one of them.
+    hint : str, optional
+        What to do.
+    """
+
+    words: str
+    fits: Callable[[Any], bool]
+    hint: str | None = None
+
+    def __or__(self, other: Kind) -> Kind:
+        return Kind(
+            f"{self.words} or {other.words}",
+            lambda value: self.fits(value) or other.fits(value),
+            self.hint,
+        )
+
+
+def _is_whole(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def whole(least: int | None = None) -> Kind:
+    """Whole numbers."""
+    if least is None:
+        return Kind("a whole number", _is_whole)
+    words = f"a whole number of at least {least}"
+    return Kind(words, lambda value: _is_whole(value) and value >= least)
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and not math.isnan(value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def one_of(cls: type | tuple[type, ...], words: str, hint: str | None = None) -> Kind:
+    """The objects of a class."""
+    return Kind(words, lambda value: isinstance(value, cls), hint)
+
+
+def many(kind: Kind, words: str) -> Kind:
+    """Lists of values of a kind; what can be read only once is left to whoever reads it."""
+
+    def fits(value: Any) -> bool:
+        if not _is_list(value):
+            return False
+        return not hasattr(value, "__len__") or all(kind.fits(each) for each in value)
+
+    return Kind(words, fits)
+
+
+FLAG = one_of(bool, "True or False")
+NONE = Kind("None", lambda value: value is None)
+NUMBER = Kind("a number", _is_number)
+TEXT = one_of(str, "text")
+NAMES = many(TEXT, "a list of names")
+NUMBERS = many(NUMBER, "a list of numbers")
+TEXTS = many(TEXT, "a list of texts")
+LIST = Kind("a list", _is_list)
+MAPPING = one_of(Mapping, "a mapping")
+
+
+def named(kind: Kind, words: str) -> Kind:
+    """Mappings of names to values of a kind."""
+    return Kind(words, lambda v: isinstance(v, Mapping) and all(map(kind.fits, v.values())))
+
+
+PATH = Kind("a path", lambda value: isinstance(value, (str, os.PathLike)) and str(value) != "")
+PROGRESS = Kind(
+    "a function",
+    lambda value: callable(value) and not isinstance(value, type),
+    "it is called with what is being done and the share that is done",
+)
+METHOD = Kind(
+    "a method",
+    lambda value: hasattr(value, "fit_table") and not isinstance(value, type),
+    "an unfitted one with its parameters, for example MART(k=10)",
+)
+
+
+def takes(**kinds: Kind) -> Callable[[F], F]:
+    """Decorator: what the parameters of a function may be, beside their own defaults.
+
+    Examples
+    --------
+    >>> @takes(k=whole(1))
+    ... def grouped(k=None):
+    ...     return k
+    >>> grouped(3), grouped()
+    (3, None)
+    >>> grouped("three")
+    Traceback (most recent call last):
+    ...
+    hedgerow.errors.ParameterError: k must be a whole number of at least 1, not a str
+    """
+
+    def wrap(function: F) -> F:
+        known = inspect.signature(function)
+
+        @functools.wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name, value in known.bind(*args, **given).arguments.items():
+                kind = kinds.get(name)
+                if kind is not None and value is not known.parameters[name].default:
+                    check(name, value, kind)
+            return function(*args, **given)
+
+        return checked  # type: ignore[return-value]
+
+    return wrap
+
+
+def check(name: str, value: Any, kind: Kind) -> None:
+    """Raise ParameterError where a value is none of its kind; the value itself is not told."""
+    if not kind.fits(value):
+        shown = value if _is_number(value) else f"a {type(value).__name__}"
+        raise ParameterError(f"{name} must be {kind.words}, not {shown}", hint=kind.hint)
