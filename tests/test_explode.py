@@ -87,7 +87,7 @@ def test_a_table_without_joined_cells_gets_weights_of_one() -> None:
         ({"columns": ["jb"]}, SchemaError, "no column 'jb'"),
         ({"columns": ["language"]}, ParameterError, "column 'language' holds a cell that is not"),
         ({"max_rows": 7}, ParameterError, "makes 8 records, more than 7"),
-        ({"ranges": "mean"}, ParameterError, "'keep' or 'midpoint'"),
+        ({"ranges": "mean"}, ParameterError, "one of keep, midpoint"),
     ],
 )
 def test_what_is_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
