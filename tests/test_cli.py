@@ -357,3 +357,18 @@ def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
     assert process.returncode == 130
     assert err == "error: interrupted; nothing was written\n"
     assert left(here) == set()
+
+
+def test_arrow_and_numpy_share_one_heap_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,job\n39,cook\n50,nurse\n")
+    code = (
+        "import sys; from hedgerow.cli import main\n"
+        "try: main(['inspect', sys.argv[1]])\n"
+        "except SystemExit: import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    )
+    usual = {k: v for k, v in os.environ.items() if k != "ARROW_DEFAULT_MEMORY_POOL"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "people.csv")],
+        env=usual, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split()[-1] == "system"

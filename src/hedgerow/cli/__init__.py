@@ -5,6 +5,7 @@ Every command lives in a file of its own and is loaded when it is called for.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(f"hedgerow {__version__}")
         sys.exit(0)
+    # What Arrow frees then serves numpy as well: a million people take 0.1 GB less.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from .run import run
 
     sys.exit(run(given))

@@ -58,19 +58,6 @@ def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def add_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
-    """Add the hashes of cells that are 64-bit words to their rows; returns the column's sums."""
-    one, two = np.uint64(0), np.uint64(0)
-    for i in range(words.shape[0]):
-        a, b = word_128(words[i], k0, k1)
-        first[i] += a
-        second[i] += b
-        one += a
-        two += b
-    return one, two
-
-
-@njit(cache=True, nogil=True)
 def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
     """The sum modulo 2^128 of the rows' own hashes, as its low and its high word.
 

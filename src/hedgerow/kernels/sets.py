@@ -22,11 +22,11 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
                 last_seen[codes[i]] = g
                 members[end] = codes[i]
                 end += 1
-        members[begin:end].sort()
         h = np.uint64(end - begin)
-        for i in range(begin, end):
-            h = (h ^ np.uint64(members[i])) * _MIX
-            h ^= h >> _29
+        for i in range(begin, end):  # a sum: the order of the members does not matter
+            word = (np.uint64(members[i]) + _MIX) * _MIX
+            h += (word ^ (word >> _29)) * _MIX
+        h ^= h >> _29
         slot = h & mask
         while True:
             known = table[slot]
@@ -39,10 +39,10 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
                 break
             first = ends[known - 1] if known else 0
             same = ends[known] - first == end - begin
-            for i in range(end - begin):
+            for i in range(first, ends[known]):
                 if not same:
                     break
-                same = members[first + i] == members[begin + i]
+                same = last_seen[members[i]] == g
             if same:
                 labels[g] = known
                 break
@@ -86,4 +86,6 @@ def distinct_sets(
     codes, starts = np.ascontiguousarray(codes), np.asarray(starts, np.int64)
     n_sets = _distinct(codes, starts, seen, table, labels, members, ends)
     ends = ends[:n_sets]
-    return labels, members[: ends[-1] if n_sets else 0], ends
+    members = members[: ends[-1] if n_sets else 0]
+    of = np.repeat(np.arange(n_sets), np.diff(ends, prepend=0))
+    return labels, members[np.lexsort((members, of))], ends

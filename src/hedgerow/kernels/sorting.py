@@ -41,13 +41,15 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     """
     # Adding 0.0 makes one zero of both; then bits compare as the numbers do once
     # negative numbers are inverted and the others get the top bit.
-    keys = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    numbers = np.asarray(values, dtype=np.float64) + 0.0
+    if len(numbers) <= _IN_CACHE:  # not worth compiling for
+        small = np.argsort(numbers, kind="stable").astype(np.uint32)
+        return numbers[small], small
+    keys = numbers.view(np.uint64)
     order = np.empty(len(keys), np.uint32)
     pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))
     _to_keys(keys, order)
-    bounds = np.array([0, len(keys)])
-    if len(keys) > _IN_CACHE:
-        bounds = _scatter(pairs, 0, len(keys))
+    bounds = _scatter(pairs, 0, len(keys))
     in_parts(
         lambda part: _sort_buckets(pairs, bounds[part.start : part.stop + 1]),
         len(bounds) - 1,

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..kernels.rowhash import add_codes, add_words, hash_texts, hash_words, sum_rows
+from ..kernels.rowhash import add_codes, hash_texts, hash_words, sum_rows
 from ..kernels.threads import side_by_side
 from ..key import Key
 from ..notation import number
@@ -214,11 +214,10 @@ class _Column:
         elif array.type in _LEAST:
             codes, tables = self._of_small(array)
         else:
-            cells = canonical(array, self.kind, self.signed)
-            if not cells.form.any():
-                one, two = add_words(cells.words, *self._keys[_WORD], first, second)
-                return int(one), int(two)
-            codes, tables = np.arange(len(array), dtype=np.int32), self._hashed(cells)
+            a, b = self._hashed(canonical(array, self.kind, self.signed))
+            first += a
+            second += b
+            return int(a.sum()), int(b.sum())
         one, two = add_codes(codes, *tables, first, second)
         return int(one), int(two)
 
@@ -248,6 +247,9 @@ class _Column:
 
     def _hashed(self, cells: Cells) -> tuple[Words, Words]:
         first, second = np.empty(len(cells.form), np.uint64), np.empty(len(cells.form), np.uint64)
+        if not cells.form.any():
+            hash_words(cells.words, *self._keys[_WORD], first, second)
+            return first, second
         for form, key in enumerate(self._keys):
             here = np.flatnonzero(cells.form == form)
             if not len(here):
