@@ -39,14 +39,14 @@ def million(rows: int) -> None:
     people = hr.datasets.make_people(rows, seed=1)
     schema = hr.Schema(quasi=QUASI, sensitive=["income", "assets"])
     release = hr.protect(people, schema, hr.MART(k=10))
-    small = hr.datasets.make_people(1000, seed=2)
+    small = hr.datasets.make_people(50_000, seed=2)  # fewer are sorted by numpy
     hr.audit(small, small, schema, attacks=False, learning=False)  # compiles the kernels
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     found = hr.audit(people, release.table, schema, attacks=False, learning=False)
-    seconds = time.perf_counter() - start
+    seconds, busy = time.perf_counter() - start, time.process_time() - busy
     print(
         f"{rows:,} rows, {len(QUASI)} quasi-identifiers, {found.risk['release']['classes']['classes']:,} "
-        f"classes: {seconds:.2f} s"
+        f"classes: {seconds:.2f} s ({busy:.2f} s of processor time)"
     )
 
 
