@@ -1,4 +1,4 @@
-"""Files that their owner alone can read, written whole or not at all."""
+"""Files that their owner alone can read, written whole or not at all; and text read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .errors import OutputError
+from .errors import HedgerowError, OutputError
 
 
 @contextmanager
@@ -54,3 +54,13 @@ def write_private(path: str | Path, text: str) -> None:
     """Write text to a file as `private_file` does."""
     with private_file(path) as file:
         file.write(text.encode())
+
+
+def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
+    """The text of a file; an error that says what it was to be when it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as fault:
+        raise error(f"cannot read {what} {path}: {fault.strerror}") from None
+    except UnicodeDecodeError:
+        raise error(f"{what} {path} is not UTF-8 text") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .arguments import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
 from .errors import SchemaError
+from .files import read_text
 
 TOP = "*"
 
@@ -143,12 +144,7 @@ class Hierarchy:
             The file cannot be read, is empty, or a value has two different paths.
         """
         name = Path(path).name
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise SchemaError(f"cannot read the hierarchy {name}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise SchemaError(f"the hierarchy {name} is not UTF-8 text") from None
+        text = read_text(path, "the hierarchy", SchemaError)
         paths: dict[str, tuple[str, ...]] = {}
         doubled = 0
         try:

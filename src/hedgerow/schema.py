@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, get_args
 
 from .arguments import MAPPING, NAMES, PATH, one_of, takes
 from .errors import SchemaError
+from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
 
@@ -312,13 +313,9 @@ class Schema:
         """Read a schema from a TOML file (a path) or from TOML text."""
         text_given = isinstance(source, str) and ("\n" in source or re.search(r"\s=\s|^\[", source))
         path = None if text_given else Path(source)
+        text = str(source) if path is None else read_text(path, "the schema", SchemaError)
         try:
-            text = path.read_text(encoding="utf-8") if path is not None else str(source)
             data = tomllib.loads(text)
-        except OSError as error:
-            raise SchemaError(f"cannot read the schema {path}: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise SchemaError(f"the schema {path} is not UTF-8 text") from None
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"the schema is not valid TOML: {error}") from None
         return cls.from_mapping(data, path.parent if path else None)

@@ -69,12 +69,7 @@ def apply(
         applied = apply_plan(made, people, key)
     for text in heard:
         warn(text)
-    part = out.with_name(f".{out.stem}.part{out.suffix}")
-    try:
-        write_table(applied.table, part, like=people, escape=options.get("escape", True))
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
+    write_table(applied.table, out, like=people, escape=options.get("escape", True))
     if options.get("json"):
         as_json(
             {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import OutputError
+from ..files import write_private
 from ..session.options import Option
 from .console import as_json, say, working
 from .options import ConfigFile, command, merged
@@ -50,7 +49,7 @@ def inspect(
         found = session.inspect()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:
-        _save(saved, found.schema.to_toml())
+        write_private(saved, found.schema.to_toml())
     if options.get("json"):
         as_json(found.to_dict())
         return
@@ -62,10 +61,3 @@ def inspect(
         chosen = Chosen(session.path, found.schema, None, measured=measured)
         for line in command_line(chosen, saved).splitlines():
             say(f"  {line}")
-
-
-def _save(path: Path, schema: str) -> None:
-    try:
-        path.write_text(schema, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None

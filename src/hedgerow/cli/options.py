@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ParameterError, did_you_mean
+from ..files import read_text
 from ..session.options import Option, fits, split
 
 ConfigFile = Annotated[
@@ -87,12 +88,9 @@ def merged(
 
 
 def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> dict[str, Any]:
+    text = read_text(path, "the config", ParameterError)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"cannot read the config {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"the config {path} is not UTF-8 text") from None
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"the config {path} is not valid TOML: {error}") from None
     values, faults = {}, []

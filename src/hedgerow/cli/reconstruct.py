@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import OutputError, ParameterError
+from ..errors import ParameterError
+from ..files import private_file
 from ..session.options import Option
 from .console import as_json, say, table, working
 from .options import ConfigFile, command, merged
@@ -74,13 +75,8 @@ def _write(made: Any, out: Path) -> None:
     import pyarrow.csv as csv
     import pyarrow.parquet as parquet
 
-    try:
-        if out.suffix == ".csv":
-            csv.write_csv(made, out)
-        else:
-            parquet.write_table(made, out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}") from None
+    with private_file(out) as file:
+        (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(made, file)
 
 
 def _cell(value: Any) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import PlanError
+from ..files import read_text
 from .fields import plain, read
 from .records import VERSION, Contradiction, Partition, Plan, PlanColumn, Recoding
 
@@ -85,10 +86,4 @@ def loads(text: str, where: str = "the plan") -> Plan:
 
 def load(path: Path) -> Plan:
     """Read a plan file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise PlanError(f"cannot read the plan {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"{path} is not a text file, so not a plan") from None
-    return loads(text, str(path))
+    return loads(read_text(path, "the plan", PlanError), str(path))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...arguments import MAPPING, PATH, takes
 from ...errors import HedgerowError, PlanError, SchemaError
+from ...files import read_text
 from ...notation import MISSING
 from ...table import Table, read
 from .builder import BuiltTree
@@ -130,10 +131,9 @@ def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         where = "the model"
     else:
         where = str(source)
+        text = read_text(source, "the model", PlanError)
         try:
-            data = json.loads(Path(source).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise PlanError(f"cannot read the model {where}: {error.strerror}") from None
+            data = json.loads(text)
         except ValueError:
             raise PlanError(f"{where} is not valid JSON") from None
     if not isinstance(data, dict) or "hedgerow_model" not in data:
