@@ -58,6 +58,6 @@ def inspect(
         say()
         say("If you agree:")
         measured = {"attacks": False, "learning": False}  # a report, as protect writes it
-        chosen = Chosen(session.path, found.schema, None, measured=measured)
+        chosen = Chosen(found.schema, None, path=session.path, measured=measured)
         for line in command_line(chosen, saved).splitlines():
             say(f"  {line}")

@@ -12,6 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..classes import Classes
+from ..classes import group as by_codes
+from ..classes.diversity import largest_share
 from ..engines import Transformed
 from ..engines.rows import Rows, sequence, words_of
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
@@ -151,12 +154,9 @@ class Anatomy(Method):
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """No value has a share above 1/l in a released group."""
-        true = self._original(original)
-        _, rows = np.unique(_groups(released, self._sensitive), return_inverse=True)
-        width = true.n_values + 1
-        pairs, counts = np.unique(rows * width + true.codes.astype(np.int64), return_counts=True)
-        sizes = np.bincount(rows)
-        share = float((counts / sizes[pairs // width]).max())
+        groups = by_codes([_groups(released, self._sensitive)])
+        told = Classes.of(groups, [self._original(original)]).sensitive[self._sensitive]
+        share, sizes = float(largest_share(told.counts).max()), groups.sizes
         return [
             Check(
                 "largest share of a value in a group",

@@ -6,12 +6,13 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
+from ..key import Secret
 from ..schema import Points, Schema
 from .methods import changed, name_of
 from .methods import words as method_words
@@ -24,36 +25,51 @@ _DRAWN = "# every run draws anew: a key file (--key-file, key=) makes draws that
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """All that makes a release.
+class Choice:
+    """What is to be done with a table.
+
+    Parameters
+    ----------
+    schema : Schema
+    method : Method
+        Unfitted.
+    pseudonym_key : path or bytes, optional
+        Secret of the pseudonyms in place of the identifiers; None leaves these out.
+    max_inference : float, optional
+        What named learners may infer at most; see `hedgerow.protect`.
+    """
+
+    schema: Schema
+    method: Any
+    pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
+    max_inference: float | None = None
+
+    def secret(self) -> Secret | None:
+        """The pseudonyms' key itself."""
+        return Secret.of(self.pseudonym_key)
+
+
+@dataclass(frozen=True)
+class Chosen(Choice):
+    """All that makes a release; the method is None where the command line takes its own.
 
     Parameters
     ----------
     path : Path or None
         The table's file; None for tables that came in as an object.
-    schema : Schema
-    method : Method or None
-        Unfitted; None for what the command line takes when nobody says it.
-    pseudonym_key : path or bytes, optional
-        Secret of the pseudonyms.
     out : Path, optional
         The release folder; ``release/`` by default.
     escape : bool
         Whether cells that a spreadsheet would run get an apostrophe.
     measured : mapping, optional
         What the report was asked to measure; None for no report.
-    max_inference : float, optional
-        What named learners may infer at most.
     """
 
-    path: Path | None
-    schema: Schema
-    method: Any
-    pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
+    _: KW_ONLY
+    path: Path | None = None
     out: Path | None = None
     escape: bool = True
     measured: Mapping[str, Any] | None = None
-    max_inference: float | None = None
 
     @property
     def folder(self) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import METHOD, NUMBER, PATH, PROGRESS, takes
 from ..errors import Cancelled, ParameterError
-from ..key import Secret
 from ..progress import Progress, cautions
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from . import repeat
 from .inspection import Inspection, inspect
 from .methods import canonical
+from .repeat import Choice
 
 if TYPE_CHECKING:
     # a step loads what it needs when it is taken: looking at a table takes a blink
@@ -35,31 +35,6 @@ _AFTER = {
     "measure": ("write",),
 }
 """What a step that is done again makes out of date."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What is to be done with a table.
-
-    Parameters
-    ----------
-    schema : Schema
-    method : Method
-        Unfitted.
-    pseudonym_key : path or bytes, optional
-        Secret of the pseudonyms in place of the identifiers; None leaves these out.
-    max_inference : float, optional
-        What named learners may infer at most; see `hedgerow.protect`.
-    """
-
-    schema: Schema
-    method: Any
-    pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
-    max_inference: float | None = None
-
-    def secret(self) -> Secret | None:
-        """The pseudonyms' key itself."""
-        return Secret.of(self.pseudonym_key)
 
 
 @dataclass(frozen=True)
@@ -412,14 +387,11 @@ class Session:
     def _chosen(self) -> repeat.Chosen:
         choice, written = self.choice, self.result("write")
         return repeat.Chosen(
-            self.path,
-            choice.schema,
-            choice.method,
-            choice.pseudonym_key,
-            written.folder if written else None,
-            written.escape if written else True,
-            self._measured_as(),
-            choice.max_inference,
+            **vars(choice),
+            path=self.path,
+            out=written.folder if written else None,
+            escape=written.escape if written else True,
+            measured=self._measured_as(),
         )
 
     def _measured_as(self) -> Mapping[str, Any] | None:
