@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -30,19 +30,17 @@ OPTIONS = (
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="apply")(command(apply, OPTIONS))
+    app.command(name="apply")(
+        command(
+            apply,
+            OPTIONS,
+            plan=("PLAN", "The plan.json of a release."),
+            source=("FILE", "The people to recode."),
+        )
+    )
 
 
-def apply(
-    plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", show_default=False, help="The plan.json of a release.")
-    ],
-    source: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="The people to recode.")
-    ],
-    config: ConfigFile = None,
-    **given: Any,
-) -> None:
+def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> None:
     """Recode other people by the plan of an earlier release.
 
     A plan promises nothing about people it was not made from: groups may be smaller

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -71,22 +71,22 @@ PASSED = (
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="audit")(command(audit, OPTIONS))
+    app.command(name="audit")(
+        command(
+            audit,
+            OPTIONS,
+            source=("ORIGINAL", "The table before."),
+            release=(
+                "RELEASED",
+                "The table after, whoever made it, or a release folder, which knows its plan.",
+            ),
+        )
+    )
 
 
 def audit(
-    source: Annotated[
-        str | None,
-        typer.Argument(metavar="ORIGINAL", show_default=False, help="The table before."),
-    ] = None,
-    release: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RELEASED",
-            show_default=False,
-            help="The table after, whoever made it, or a release folder, which knows its plan.",
-        ),
-    ] = None,
+    source: str | None = None,
+    release: str | None = None,
     config: ConfigFile = None,
     **given: Any,
 ) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -22,19 +22,12 @@ OPTIONS = (
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="inspect")(command(inspect, OPTIONS))
+    app.command(name="inspect")(
+        command(inspect, OPTIONS, source=("FILE", "CSV, Parquet, Arrow/Feather or JSON lines."))
+    )
 
 
-def inspect(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="CSV, Parquet, Arrow/Feather or JSON lines."
-        ),
-    ],
-    config: ConfigFile = None,
-    **given: Any,
-) -> None:
+def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
     """Show the columns of a table and propose a role and a kind for each.
 
     The proposal is a guess from names and values. Correct it: only you know what an

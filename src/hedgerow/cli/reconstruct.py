@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -28,19 +28,12 @@ _SHOWN = 40
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="reconstruct")(command(reconstruct, OPTIONS))
+    app.command(name="reconstruct")(
+        command(reconstruct, OPTIONS, source=("SOURCE", "A release folder, or its table."))
+    )
 
 
-def reconstruct(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE", show_default=False, help="A release folder, or its table."
-        ),
-    ],
-    config: ConfigFile = None,
-    **given: Any,
-) -> None:
+def reconstruct(source: str, config: ConfigFile = None, **given: Any) -> None:
     """Estimate counts of the original table from a release made by randomized response."""
     from ..reconstruct import reconstruct as estimate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -21,15 +21,12 @@ OPTIONS = (
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="score")(command(score, OPTIONS))
+    app.command(name="score")(
+        command(score, OPTIONS, original=("ORIGINAL", ""), masked=("MASKED", ""))
+    )
 
 
-def score(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", show_default=False)],
-    masked: Annotated[str, typer.Argument(metavar="MASKED", show_default=False)],
-    config: ConfigFile = None,
-    **given: Any,
-) -> None:
+def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
     """Judge a masked file against its original: information loss, disclosure risk, score.
 
     Row i of one file must belong to row i of the other. Any masked file will do,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -16,20 +16,17 @@ OPTIONS = (Option("json", bool, "Print the result as JSON."),)
 
 def add(app: typer.Typer) -> None:
     """Put the command into the app."""
-    app.command(name="verify-model")(command(verify, OPTIONS))
+    app.command(name="verify-model")(
+        command(
+            verify,
+            OPTIONS,
+            model=("MODEL", "The model.json of a release."),
+            release=("RELEASE", "The released table."),
+        )
+    )
 
 
-def verify(
-    model: Annotated[
-        Path,
-        typer.Argument(metavar="MODEL", show_default=False, help="The model.json of a release."),
-    ],
-    release: Annotated[
-        str,
-        typer.Argument(metavar="RELEASE", show_default=False, help="The released table."),
-    ],
-    **given: Any,
-) -> None:
+def verify(model: Path, release: str, **given: Any) -> None:
     """Rebuild the published trees from a released table and compare them to the last bit.
 
     Prints "identical", or the first node that differs; then the exit code is 1.
