@@ -12,7 +12,8 @@ import hedgerow as hr
 from hedgerow.errors import InfeasibleError, ParameterError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.plan import Plan
-from hedgerow.release.plain import mapped_rows
+
+from ..plan.mapping import mapped_rows
 
 PATIENTS = pa.table(
     {

@@ -160,8 +160,16 @@ def test_gower_releases_means_and_most_frequent_categories():
     [
         ({"k": 1}, ParameterError, "at least 2"),
         ({"k": 61}, ParameterError, "only 60 rows"),
-        ({"grouping": "best"}, ParameterError, "grouping must be one of mdav, v-mdav, individual_ranking, not 'best'"),
-        ({"distance": "far"}, ParameterError, "distance must be one of auto, euclidean, gower, not 'far'"),
+        (
+            {"grouping": "best"},
+            ParameterError,
+            "grouping must be one of mdav, v-mdav, individual_ranking, not 'best'",
+        ),
+        (
+            {"distance": "far"},
+            ParameterError,
+            "distance must be one of auto, euclidean, gower, not 'far'",
+        ),
         ({"gain": -1}, ParameterError, "gain"),
     ],
 )

@@ -124,7 +124,10 @@ def test_a_short_last_block_warns_and_is_told():
         ({"block_size": 100, "degree": -1}, "degree must be a whole number of at least 0"),
         ({"block_size": 100, "degree": "high"}, "degree must be"),
         ({"block_size": 100, "degree": [1, 2]}, "2 degrees are given for 6 blocks"),
-        ({"block_size": 100, "degree": 1, "noise": "loud"}, "noise must be one of synthetic, perturbative, not 'loud'"),
+        (
+            {"block_size": 100, "degree": 1, "noise": "loud"},
+            "noise must be one of synthetic, perturbative, not 'loud'",
+        ),
         ({"block_size": 100, "degree": 1, "clip": (3, 1)}, "clip must be"),
     ],
 )

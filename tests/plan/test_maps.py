@@ -5,7 +5,8 @@ import pytest
 from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import ColumnMap, Maps, Plan, PlanColumn
 from hedgerow.plan.codec import dumps, loads
-from hedgerow.release.plain import mapped_rows
+
+from .mapping import mapped_rows
 
 
 def make_plan() -> Plan:

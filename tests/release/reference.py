@@ -8,8 +8,8 @@ from typing import Any
 
 from hedgerow.notation import number
 from hedgerow.plan import Maps, Partition, Plan
-from hedgerow.release.plain import mapped_rows
 
+from ..plan.mapping import mapped_rows
 from ..plan.partitions import EPOCH, leaf_of
 
 Row = dict[str, Any]

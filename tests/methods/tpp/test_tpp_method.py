@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
+from tests.plan.mapping import mapped
 
 from hedgerow.errors import (
     HedgerowError,
@@ -33,7 +34,6 @@ from hedgerow.methods.tpp.model import dumps
 from hedgerow.methods.tpp.picture import trees_svg
 from hedgerow.plan.codec import dumps as plan_dumps
 from hedgerow.plan.codec import loads as plan_loads
-from hedgerow.release.plain import mapped
 from hedgerow.table import read
 
 

@@ -11,7 +11,7 @@ from functools import singledispatch
 
 from ...plan import Maps, Partition, Recoding
 from ...table import Table
-from .maps import MapsRecipe, mapped, mapped_rows
+from .maps import MapsRecipe
 from .partitions import PartitionRecipe
 from .recipe import Made, Recipe, Rows
 
@@ -32,4 +32,4 @@ def _maps(recoding: Maps, original: Table) -> Recipe:
     return MapsRecipe(recoding, original)
 
 
-__all__ = ["Made", "Recipe", "Rows", "mapped", "mapped_rows", "plainly"]
+__all__ = ["Made", "Recipe", "Rows", "plainly"]
