@@ -197,7 +197,7 @@ def test_groups_are_those_of_the_released_text() -> None:
     [
         (KAnonymity(1000), "at least 1,000 records"),
         (Disclosure(0.4), "more than 0.4 of every sensitive column"),
-        (Disclosure(0.4), "at least 60% of the squared error"),
+        (Disclosure(0.4), "no larger part off the loss"),
         (LDiversity(2.5, columns=("y",)), "2.5-diverse (entropy) in y"),
         (LDiversity(3, "recursive", c=0.5), "3-diverse (recursive, c = 0.5)"),
         (TCloseness(0.2, columns=("a", "b")), "the values of a, b are distributed"),

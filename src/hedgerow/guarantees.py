@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .classes import Classes, FloatArray, SensitiveCounts, closeness, disclosure, diversity
+from .classes import Classes, FloatArray, SensitiveCounts, closeness, diversity, scores
 from .errors import ParameterError, PlanError
 
 BoolArray = npt.NDArray[np.bool_]
@@ -70,7 +70,8 @@ KINDS: dict[str, type[Guarantee]] = {}
 G = TypeVar("G", bound=type[Guarantee])
 
 
-def _known(guarantee: G) -> G:
+def known(guarantee: G) -> G:
+    """Class decorator: make a guarantee readable from plans by its `kind`."""
     KINDS[guarantee.kind] = guarantee
     return guarantee
 
@@ -95,7 +96,7 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
         raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 
 
-@_known
+@known
 @dataclass(frozen=True)
 class KAnonymity(Guarantee):
     """Every group has at least k people (Samarati 2001, Sweeney 2002).
@@ -171,8 +172,9 @@ class ColumnGuarantee(Guarantee):
         """What every group reaches for one sensitive column."""
         raise NotImplementedError
 
-    def keeps(self, reached: FloatArray) -> BoolArray:
+    def kept(self, column: SensitiveCounts) -> BoolArray:
         """Which groups keep the promise, rounding forgiven."""
+        reached = self.reached(column)
         if self.lowest_is_worst:
             return reached >= self.limit - SLACK
         return reached <= self.limit + SLACK
@@ -189,7 +191,7 @@ class ColumnGuarantee(Guarantee):
             reached = self.reached(classes.sensitive[name])
             if not len(reached):
                 continue
-            broken += int(np.count_nonzero(~self.keeps(reached)))
+            broken += int(np.count_nonzero(~self.kept(classes.sensitive[name])))
             here = float(reached.min() if self.lowest_is_worst else reached.max())
             if not where or (here < worst if self.lowest_is_worst else here > worst):
                 worst, where = here, name
@@ -203,14 +205,18 @@ class ColumnGuarantee(Guarantee):
         return ", ".join(self.columns or ()) or "every sensitive column"
 
 
-@_known
+@known
 @dataclass(frozen=True)
 class Disclosure(ColumnGuarantee):
-    """No group tells more than `maximum` of any sensitive column.
+    """No group tells more than `maximum` of any sensitive column, by any proper score.
 
-    Guessing a group's mean (or its shares, for categories) leaves an intruder at
-    least the part 1 - `maximum` of the squared error of guessing from the whole
-    table: the RSD of Li & Sarkar (2014), formula (10), is at least 1 - `maximum`.
+    A group's disclosure is what knowing its distribution takes off the loss of an
+    intruder who forecasts its members from the whole table's: the largest of the
+    squared, ranked and local score for numbers, of ranked and local for ordinal
+    columns, the Brier score for categories, and the same for whether a value is
+    missing. No record's public loss counts for less than a quarter of the average
+    one. Decided exactly, without rounding. A union of groups never tells more than
+    the worse of them.
 
     Parameters
     ----------
@@ -229,7 +235,7 @@ class Disclosure(ColumnGuarantee):
         if not 0 < self.maximum <= 1:
             raise ParameterError(
                 "max_disclosure must lie in (0, 1]",
-                hint="0.5 leaves an intruder half of the public squared error; 1 switches it off",
+                hint="0 would tell nothing and 1 switches it off; the default is 0.5",
             )
 
     @property
@@ -244,21 +250,26 @@ class Disclosure(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The disclosure of every group."""
-        return disclosure.of_column(column)
+        return scores.worst(column.public, column.counts)
+
+    def kept(self, column: SensitiveCounts) -> BoolArray:
+        """Which groups keep the cap, decided exactly."""
+        return ~scores.exceeding(column.public, column.counts, self.maximum)
 
     def words(self) -> str:
         """What the cap promises."""
         return (
             f"no released group discloses more than {self.maximum:g} of {self._columns_in_words} "
-            "(0 nothing, 1 all): guessing from the group leaves an intruder at least "
-            f"{100 * (1 - self.maximum):g}% of the squared error of guessing from the whole table"
+            "(0 nothing, 1 all): knowing the group takes no larger part off the loss of "
+            "whoever forecasts its members from the whole table, by every score that judges "
+            "numbers, orders, categories and missing values"
         )
 
 
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 
-@_known
+@known
 @dataclass(frozen=True)
 class LDiversity(ColumnGuarantee):
     """l-diversity of categorical sensitive columns (Machanavajjhala et al. 2006).
@@ -317,11 +328,11 @@ class LDiversity(ColumnGuarantee):
             return diversity.entropy(counts)
         return diversity.recursive(counts, int(self.l))
 
-    def keeps(self, reached: FloatArray) -> BoolArray:
+    def kept(self, column: SensitiveCounts) -> BoolArray:
         """Which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
         if self.diversity == "recursive":
-            return reached < self.limit
-        return super().keeps(reached)
+            return self.reached(column) < self.limit
+        return super().kept(column)
 
     def words(self) -> str:
         """What l promises."""
@@ -332,7 +343,7 @@ class LDiversity(ColumnGuarantee):
         )
 
 
-@_known
+@known
 @dataclass(frozen=True)
 class TCloseness(ColumnGuarantee):
     """t-closeness (Li et al. 2007): every group's distribution is near the public one.

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.classes import SensitiveCounts
 from hedgerow.classes import group as by_codes
-from hedgerow.classes.disclosure import of_column
+from hedgerow.classes.disclosure import rsd
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.papers import folds as protocol
 from hedgerow.papers import mart
@@ -135,9 +135,7 @@ def test_formula_10_is_the_criterion_s() -> None:
     group = rng.integers(0, 7, 200)
     table = read(pa.table({"a": y[:, 0], "b": y[:, 1]}))
     groups = by_codes([group])
-    ratio = 1 - np.stack(
-        [of_column(SensitiveCounts.of(groups, table.column(c))) for c in "ab"], axis=1
-    )
+    ratio = np.stack([rsd(SensitiveCounts.of(groups, table.column(c))) for c in "ab"], axis=1)
     found = remaining_uncertainty(group, y)
     n = np.bincount(group)
     assert found.rsd == pytest.approx(ratio.mean())

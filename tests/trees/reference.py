@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.trees.statistics import ENTROPY, Rules, StatisticsLayout
 
+from ..adversary.checker import vectors
 from .tables import Sensitive
 
 TIE = 1e-9
@@ -23,6 +24,7 @@ class Stats:
     n: int
     numbers: list[tuple[int, int, int]]
     classes: list[list[int]]
+    rows: list[int]
 
     def __add__(self, other: Stats) -> Stats:
         numbers = [
@@ -33,7 +35,7 @@ class Stats:
             [x + y for x, y in zip(a, b, strict=True)]
             for a, b in zip(self.classes, other.classes, strict=True)
         ]
-        return Stats(self.n + other.n, numbers, classes)
+        return Stats(self.n + other.n, numbers, classes, self.rows + other.rows)
 
 
 @dataclass
@@ -87,7 +89,7 @@ class Grower:
             [sum(self.classes[i][j] == c for i in rows) for c in range(size)]
             for j, size in enumerate(self.sizes)
         ]
-        return Stats(len(rows), numbers, counts)
+        return Stats(len(rows), numbers, counts, rows)
 
     def impurity(self, s: Stats) -> Any:
         """Weighted squared error and Gini impurity, or entropy times n."""
@@ -248,6 +250,53 @@ class Grower:
                 node.left = self.grow(inside, depth + 1, max_depth)
                 node.right = self.grow(others, depth + 1, max_depth)
         return node
+
+
+class Scored(Grower):
+    """Caps by all proper scores of every column, each by its definition (promise.md, section 1)."""
+
+    def __init__(self, *given: Any, cap: float) -> None:
+        super().__init__(*given)
+        self.cap = cap
+        self.scores: list[dict[int, tuple[Any, float]]] = []
+        for column in given[3].columns:
+            values = [None if c == column.n_values else int(c) for c in column.codes.tolist()]
+            known = [i for i, v in enumerate(values) if v is not None]
+            seen = [values[i] for i in known]
+            if column.is_number or column.kind == "ordinal":
+                kinds = ["ranked", "local", *(["squared"] if column.is_number else [])]
+            else:
+                kinds = ["brier"]
+            for kind in kinds:
+                # cuts depend on the order of the values alone; squares on the numbers
+                told = [column.values[v] for v in seen] if kind == "squared" else seen
+                self._add(known, vectors(told, kind))
+            if len(known) < len(values):
+                self._add(range(len(values)), [(Fraction(v is None),) for v in values])
+
+    def _add(self, rows: Any, vector: Any) -> None:
+        """One score: per row its vector less the public mean, and its loss, not below U / 4."""
+        mean = [sum(part) / len(vector) for part in zip(*vector, strict=True)]
+        apart = [[x - m for x, m in zip(v, mean, strict=True)] for v in vector]
+        loss = [sum(x * x for x in v) for v in apart]
+        least = sum(loss) / len(loss) / 4
+        self.scores.append(
+            {
+                i: (np.array(v, float), float(max(own, least)))
+                for i, v, own in zip(rows, apart, loss, strict=True)
+            }
+        )
+
+    def admissible(self, s: Stats) -> bool:
+        if s.n < self.rules.min_leaf:
+            return False
+        for score in self.scores:
+            inside = [score[i] for i in s.rows if i in score]
+            if inside:
+                total = sum(v for v, _ in inside)
+                if (total**2).sum() / len(inside) > self.cap * sum(own for _, own in inside):
+                    return False
+        return True
 
 
 def _xlogx(count: float) -> float:

@@ -34,10 +34,11 @@ class Sensitive:
     """Sensitive columns, and what the grower and its reference make of them."""
 
     columns: tuple[Column, ...]
+    scored: bool = False
 
     @property
     def responses(self) -> Responses:
-        return Responses.of([c.value_counts for c in self.columns])
+        return Responses.of([c.value_counts for c in self.columns], scored=self.scored)
 
     @property
     def z(self) -> Any:
@@ -52,7 +53,7 @@ class Sensitive:
         return np.stack(made, axis=1) if made else np.zeros((len(self.columns[0].codes), 0), int)
 
     def __getitem__(self, rows: Any) -> Sensitive:
-        return Sensitive(tuple(replace(c, codes=c.codes[rows]) for c in self.columns))
+        return replace(self, columns=tuple(replace(c, codes=c.codes[rows]) for c in self.columns))
 
     def rows(self, given: Given, **options: Any) -> Rows:
         """Records for the grower."""
@@ -84,21 +85,29 @@ def responses(
     missing: bool = False,
     coarse: bool = False,
 ) -> Sensitive:
-    """One column a letter: n numeric, c categorical; dependent on the codes, noisy."""
+    """One column a letter: n numeric, c categorical, o ordinal; dependent on the codes, noisy."""
     n = len(given.codes)
     signal = given.codes.astype(float) @ rng.normal(size=given.codes.shape[1])
     columns: dict[str, Any] = {}
     for j, kind in enumerate(kinds):
         y = signal * rng.normal() + 3 * rng.normal(size=n)
-        if kind == "c":
+        if kind in "co":
             y = np.digitize(y, np.quantile(y, [0.3, 0.6, 0.9]))
         absent = rng.random(n) < (0.2 if missing else 0.0)
         values = np.round(y) if coarse and kind == "n" else y
         columns[f"y{j}"] = pa.array(
             [
-                None if gone else (str(v) if kind == "c" else float(v))
+                None if gone else (str(v) if kind in "co" else float(v))
                 for v, gone in zip(values.tolist(), absent, strict=True)
             ]
         )
     table = read(pa.table(columns))
-    return Sensitive(tuple(table.column(name) for name in columns))
+    ordinal = {f"y{j}" for j, kind in enumerate(kinds) if kind == "o"}
+    return Sensitive(
+        tuple(
+            table.column(name, kind="ordinal" if name in ordinal else None, categories=list("0123"))
+            if name in ordinal
+            else table.column(name)
+            for name in columns
+        )
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,7 @@ from hedgerow.trees.grow import SHARED, Grown, grow
 from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import ENTROPY, SSE, Rules, StatisticsLayout
 
-from .reference import Grower, Node
+from .reference import Grower, Node, Scored
 from .tables import Given, Sensitive, predictors, responses
 
 
@@ -146,6 +147,41 @@ def test_large_nodes_keep_histograms_and_subtract(kinds: str, cap: float) -> Non
     given = predictors(rng, 900, "oco", n_codes=5, missing=True)
     made = responses(rng, given, kinds)
     assert check(given, made, rules(made, min_leaf=25, cap=cap)).n_nodes > 9
+
+
+@pytest.mark.parametrize("cap", [0.2113, 0.4371, 0.7119])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("kinds", ["n", "nn", "o", "c", "nc", "noc"])
+@pytest.mark.parametrize("columns", ["oo", "oc"])
+def test_proper_scores_cap_every_group(columns: str, kinds: str, missing: bool, cap: float) -> None:
+    rng = np.random.default_rng([len(kinds), missing, ord(columns[1]), ord(kinds[0])])
+    given = predictors(rng, 90, columns, n_codes=5, missing=missing)
+    made = replace(responses(rng, given, kinds, missing=missing), scored=True)
+    grown = check_scored(given, made, cap, min_leaf=3)
+    assert grown.n_nodes > 1
+
+
+def check_scored(given: Given, made: Sensitive, cap: float, min_leaf: int) -> Grown:
+    layout = StatisticsLayout.of(made.responses, floored=True)
+    seen = made.responses
+    caps = np.array(
+        [cap] * len(seen.numeric)
+        + [1.0 if r.ordered else cap for r in seen.categorical]
+        + [cap] * (len(seen.classes) - len(seen.categorical) + len(seen.judged))
+    )
+    q = len(seen.classes)
+    asked = Rules(min_leaf, caps, np.ones(q), np.zeros(q))
+    grown = grow(made.rows(given), seen, layout, asked)
+    reference = Scored(given.codes, given.n_codes, given.ordered, made, layout, asked, cap=cap)
+    assert_same_tree(grown, given, reference.grow())
+    return grown
+
+
+def test_large_nodes_ask_all_candidates_where_the_best_tells_too_much() -> None:
+    rng = np.random.default_rng(8)
+    given = predictors(rng, 900, "oco", n_codes=5, missing=True)
+    made = replace(responses(rng, given, "nn"), scored=True)
+    assert check_scored(given, made, 0.1731, min_leaf=25).n_nodes > 5
 
 
 def test_depth_is_limited() -> None:

@@ -189,7 +189,7 @@ def inference(
     >>> import hedgerow as hr
     >>> people = hr.datasets.make_people(600, seed=1)
     >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
-    >>> found = hr.inference(people, schema, hr.MART(k=10), learners=["tree"])
+    >>> found = hr.inference(people, schema, hr.MART(k=5), learners=["tree"])
     >>> income = found.columns["income"]
     >>> income["members"]["explained"] > income["strangers"]["explained"]
     True

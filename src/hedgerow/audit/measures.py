@@ -115,8 +115,9 @@ RISK = (
     Measure(
         "disclosure",
         "disclosure",
-        "the part of the squared error of guessing from public totals that guessing from the "
-        "class takes off; categories: Brier scores.",
+        "the part of the loss of forecasting from public totals that knowing the class takes off, "
+        "n |p - P|^2 / sum max(loss, mean loss / 4): the largest of the squared, ranked and local "
+        "scores of numbers, ranked and local of orders, Brier of categories and of missing values.",
     ),
     Measure(
         "covariance_p",

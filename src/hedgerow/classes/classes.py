@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ..table import Column, Table
 from ..table.counts import apart
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
+from .scores import Judgement, Public
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +65,19 @@ class SensitiveCounts:
     def n_known(self) -> int:
         """Number of distinct values, missing not counted; also the code of a missing value."""
         return len(self.values)
+
+    @cached_property
+    def public(self) -> Public:
+        """What everybody knows of the column: how often each value occurs in all classes."""
+        counts, n = self.counts.totals, self.n_known
+        kind = "number" if self.is_number else "ordinal" if self.ordered else "category"
+        return Public(
+            cast(Judgement, kind),
+            counts[:n],
+            int(counts[n:].sum()),
+            self.apart[:n] if self.is_number else None,
+            self.exact,
+        )
 
     @property
     def by_code(self) -> FloatArray:

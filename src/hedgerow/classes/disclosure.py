@@ -1,7 +1,8 @@
 """How much of the public uncertainty about a sensitive column each class takes away.
 
-0 tells no more than the whole table, 1 tells all. The papers measure what is
-left instead: their RSD (Li & Sarkar 2014, formula 10) is 1 - disclosure.
+0 tells no more than the whole table, 1 tells all; by proper scores (`scores`). The
+papers measure what is left by squared errors alone: their RSD (Li & Sarkar 2014,
+formula 10), high where little is told.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..kernels.exact import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
+from . import scores
 from .classes import SensitiveCounts
 from .counts import Counts, FloatArray
 from .groups import IntArray
@@ -23,12 +25,20 @@ from .groups import IntArray
 def of_column(column: SensitiveCounts) -> FloatArray:
     """The disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
 
-    For numbers and dates `of_numbers`, otherwise `of_categories`. Missing values
-    take no part; a class without a known value tells nothing.
+    The largest of its proper scores.
+    """
+    return scores.worst(column.public, column.counts)
+
+
+def rsd(column: SensitiveCounts) -> FloatArray:
+    """The papers' RSD of a sensitive column in every class; shape (n_groups,), in [0, 1].
+
+    1 tells no more than the whole table, 0 tells all. Missing values take no part;
+    a class without a known value has 1.
     """
     if column.is_number:
-        return of_numbers(column.counts, column.apart)
-    return of_categories(column.counts, column.n_known)
+        return 1 - of_numbers(column.counts, column.apart)
+    return 1 - of_categories(column.counts, column.n_known)
 
 
 def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:

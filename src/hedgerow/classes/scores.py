@@ -20,7 +20,7 @@ is decided exactly: by integers or fractions wherever the bound leaves it open.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,12 +30,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.exact import deviations
+from ..notation import Exact
+from ..table import ValueCounts
 from .counts import Counts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Kind = Literal["number", "ordinal", "category"]
+Judgement = Literal["number", "ordinal", "category"]
 
 PARTS = 16
 """Cuts stand at the sixteenths of the known values."""
@@ -61,9 +63,9 @@ class Told:
 
     @property
     def disclosure(self) -> Floats:
-        """In [0, 1]; 0 tells nothing, 1 tells all."""
+        """In [0, 1]; 0 tells nothing (up to rounding), 1 tells all."""
         ratio = np.divide(
-            self.gain, self.against, out=np.zeros_like(self.gain), where=self.against > 0
+            self.gain, self.against, out=np.zeros_like(self.gain), where=self.gain > self.slack
         )
         return np.clip(ratio, 0.0, 1.0)
 
@@ -96,13 +98,25 @@ class Public:
     missing : int
         Records without a value.
     values : float64 array of shape (d,), optional
-        The numbers, ascending.
+        The numbers, ascending, or their differences from any one of them.
+    exact : sequence of int or Decimal
+        The numbers themselves where doubles do not hold them.
     """
 
-    kind: Kind
+    kind: Judgement
     counts: Ints
     missing: int = 0
     values: Floats | None = None
+    exact: Sequence[Exact] = ()
+
+    @classmethod
+    def of(cls, column: ValueCounts) -> Public:
+        """What the value counts of a table's column say."""
+        counts = np.asarray(column.counts, np.int64)
+        if column.is_number:
+            return cls("number", counts, column.missing, column.apart, column.exact)
+        kind: Judgement = "ordinal" if column.kind == "ordinal" else "category"
+        return cls(kind, counts, column.missing)
 
     @property
     def n_values(self) -> int:
@@ -138,7 +152,7 @@ class Public:
             else:
                 if self.kind == "number":
                     assert self.values is not None
-                    made.append(Squared(self.values, self.counts))
+                    made.append(Squared(self.values, self.counts, self.exact))
                 made.append(Ranked(self.cell, self.counts))
                 made.append(Shares("local", self.cell, self.counts))
         known = int(self.counts.sum())
@@ -241,7 +255,7 @@ class Shares:
             max(4 * self.n * (self.n**2 - 2 * self.n * int(c) + square), self.floor * self.n)
             for c in self.total
         ]
-        self._weight = np.array([w / (4 * self.n**3) for w in self.loss])
+        self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
         self._public = self.total / self.n
         self._square = square / self.n**2
 
@@ -260,7 +274,7 @@ class Shares:
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
         gain = inside / rows - 2 * cross + n * self._square
-        against = counts.per_group(counts.counts * self._weight[cells])
+        against = counts.per_group(counts.counts * self.weight[cells])
         return Told(
             np.maximum(gain, 0.0),
             against,
@@ -305,20 +319,20 @@ class Ranked:
         self.floor = sum(int(c) * loss for c, loss in zip(total, losses, strict=True))
         # in units of 1 / (4 N^3)
         self.loss = [max(4 * self.n * loss, self.floor) for loss in losses]
-        self._weight = np.array([w / (4 * self.n**3) for w in self.loss])
+        self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
         self._public = np.array(self.below) / self.n
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
-        for part, dense in _cells(counts, self.cell, len(self._weight)):
+        for part, dense in _cells(counts, self.cell, len(self.weight)):
             share = np.cumsum(dense, axis=1)[:, :-1] / np.maximum(n[part], 1.0)[:, None]
             apart = np.where(n[part, None] > 0, share - self._public, 0.0)
             gain[part] = n[part] * (apart * apart).sum(axis=1)
             # every difference of two shares is off by at most 2 eps
             slack[part] = n[part] * (4 * _EPS * np.abs(apart).sum(axis=1) + 64 * _EPS**2)
-        against = counts.per_group(counts.counts * self._weight[self.cell[counts.values]])
+        against = counts.per_group(counts.counts * self.weight[self.cell[counts.values]])
         return Told(gain, against, slack + 64 * _EPS * (gain + against))
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
@@ -342,19 +356,21 @@ class Squared:
     values : float64 array of shape (d,)
         The numbers, finite, ascending.
     counts : int64 array of shape (d,)
+    exact : sequence of int or Decimal
+        The numbers themselves where `values` are rounded.
     """
 
     name = "squared"
 
-    def __init__(self, values: Floats, counts: Ints) -> None:
-        self.values, self.counts = values, counts
+    def __init__(self, values: Floats, counts: Ints, exact: Sequence[Exact] = ()) -> None:
+        self.values, self.counts, self.exact = values, counts, exact
         self.n = int(counts.sum())
         # a power of two brings them into [-2, 2], so that their squares are finite
         self._apart = deviations(values, counts)
         self._off = 2 * _EPS  # their own rounding, in the same unit
         square = self._apart * self._apart
         self._floor = math.fsum(square * counts) / self.n / 4
-        self._weight = np.maximum(square, self._floor)
+        self.weight = np.maximum(square, self._floor)
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
@@ -366,16 +382,16 @@ class Squared:
         entries = np.diff(counts.starts).astype(np.float64)
         off = _EPS * (entries + 4) * absolute + n * self._off
         gain = total * total / rows
-        against = counts.per_group(number * self._weight[counts.values])
+        against = counts.per_group(number * self.weight[counts.values])
         slack = (2 * np.abs(total) + off) * off / rows + 4 * self._off * absolute
         slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
         return Told(gain, against, slack)
 
     @cached_property
     def _whole(self) -> tuple[list[int], int, int]:
-        """Values as integers of one power of two, their sum, and N^2 times the sum of losses."""
-        ratios = [y.as_integer_ratio() for y in self.values.tolist()]
-        unit = max(below for _, below in ratios)  # powers of two
+        """Values as multiples of one fraction, their sum, and N^2 times the sum of losses."""
+        ratios = [y.as_integer_ratio() for y in self.exact or self.values.tolist()]
+        unit = math.lcm(*{below for _, below in ratios})
         whole = [above * (unit // below) for above, below in ratios]
         number = self.counts.tolist()
         total = sum(y * c for y, c in zip(whole, number, strict=True))

@@ -68,6 +68,41 @@ def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
+def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def]
+    """Terms of a group's Brier score, as (known, gain, lost).
+
+    gain / (known * lost) is the disclosure: gain is the sum of (c - known P)^2, lost
+    that of the records' public losses.
+
+    Parameters
+    ----------
+    counts : array
+        The group's records by class, from `begin` to `end`.
+    public, loss : float arrays
+        Public share of each class, and what one of its records loses.
+    """
+    known = 0
+    gain = lost = 0.0
+    for c in range(begin, end):
+        known += counts[c]
+        lost += counts[c] * loss[c]
+    for c in range(begin, end):
+        gain += (counts[c] - known * public[c]) ** 2
+    return known, gain, lost
+
+
+@njit(cache=True, nogil=True)
+def ranked_gain(counts, begin, end, known, public, loss):  # type: ignore[no-untyped-def]
+    """Terms of a group's ranked score over ordered cells, as (gain, lost), like `share_gain`."""
+    gain = lost = above = 0.0
+    for c in range(begin, end):
+        above += counts[c] - known * public[c]
+        gain += above * above  # nothing is left behind the last cell
+        lost += counts[c] * loss[c]
+    return gain, lost
+
+
+@njit(cache=True, nogil=True)
 def largest(counts, begin, end):  # type: ignore[no-untyped-def]
     """The largest count from `begin` to `end`; 0 where there is none."""
     most = counts[begin] if end > begin else 0

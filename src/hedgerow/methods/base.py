@@ -334,10 +334,13 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
     made = []
     for name in table.names:
         kind = table.declared_kind(schema, name)
-        unit = ""
+        unit, order = "", tuple[str, ...]()
         if kind == "date" and schema.role(name) == "quasi":
             unit = table.column(name, kind=kind).unit
-        made.append(PlanColumn(name, schema.role(name), kind, unit))
+        if kind == "ordinal" and schema.role(name) == "sensitive":
+            # what a group tells depends on the order, which no released file declares
+            order = tuple(table.declared_column(schema, name).values)
+        made.append(PlanColumn(name, schema.role(name), kind, unit, order=order))
     return tuple(made)
 
 

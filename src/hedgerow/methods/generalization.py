@@ -64,7 +64,7 @@ def accept(
                 counts = Counts.dense(hist[:, one.columns], one.whole)
                 column = SensitiveCounts(one.name, one.kind, one.values, counts, one.exact)
                 for guarantee in guarantees:
-                    good &= guarantee.keeps(guarantee.reached(column))
+                    good &= guarantee.kept(column)
         return good
 
     return test

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from ..errors import ParameterError
-from ..guarantees import LDiversity
+from ..guarantees import ColumnGuarantee, Disclosure, LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
@@ -15,7 +15,7 @@ from ..trees.responses import Responses
 from ..trees.statistics import SSE, StatisticsLayout
 from ..trees.tree import Path, Tree
 from .checks import check_whole, is_number
-from .partition import PartitionMethod, Quasi, full_tree, kept_promises
+from .partition import PartitionMethod, Quasi, full_tree, kept_promise
 
 
 @dataclass(eq=False, repr=False)
@@ -24,17 +24,17 @@ class MART(PartitionMethod):
 
     The tree is grown on the quasi-identifiers with the sensitive columns as
     responses. By default a split is admitted only while both sides keep at
-    least k records and leave an intruder, for every response, at least
-    1 - `max_disclosure` of the public squared error. With `alpha` the grown
-    tree is pruned by the papers' error-digression rule.
+    least k records and tell, of every response, no more than `max_disclosure`
+    by any proper score (`Disclosure`). With `alpha` the grown tree is pruned by
+    the papers' error-digression rule.
 
     Parameters
     ----------
     k : int, default 10
         Fewest records of a released group, at least 2.
     max_disclosure : float or None, default 0.5
-        In (0, 1]: largest 1 - RSD of any group and response (formula 10's
-        terms). None or 1 switches it off.
+        In (0, 1]: the largest disclosure of any group and response. None or 1
+        switches it off.
     alpha : float or None, default None
         In (0, 1): error-digression pruning at this significance level
         (equations 8 and 9). The papers' MART is
@@ -100,7 +100,7 @@ class MART(PartitionMethod):
         if d is not None and not (is_number(d) and 0 < d <= 1):
             raise ParameterError(
                 "max_disclosure must lie in (0, 1], or be None to switch it off",
-                hint="0.5 leaves an intruder half of the public squared error",
+                hint="0 would tell nothing and 1 tells all; the default is 0.5",
             )
         if alpha is not None and not (is_number(alpha) and 0 < alpha < 1):
             raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
@@ -113,20 +113,27 @@ class MART(PartitionMethod):
         self._check(table, schema)
         quasi = Quasi.of(table, schema, int(self.max_bins))
         sensitive = self._sensitive(table, schema)
-        responses = Responses.of([c.value_counts for c in sensitive])
-        cap = 1.0 if self.max_disclosure is None else float(self.max_disclosure)
-        layout = StatisticsLayout.of(responses, SSE, squares=cap < 1)
-        rules = self._rules(responses, int(self.min_leaf or self.k), cap, SSE)
+        cap = self._cap()
+        limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
+        scored = isinstance(cap, Disclosure)
+        responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
+        layout = StatisticsLayout.of(responses, SSE, squares=limit < 1, floored=scored)
+        rules = self._rules(responses, int(self.min_leaf or self.k), SSE, limit, scored)
         depth = None if self.max_depth is None else int(self.max_depth)
         grown = grow(quasi.rows(responses, sensitive), responses, layout, rules, depth)
         tree = full_tree(grown, responses, layout, quasi)
         self._full_tree = tree
         if self.alpha is not None or rules.min_leaf < self.k:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
-        if cap < 1:
-            tree = kept_promises(tree, sensitive, cap)
+        if cap is not None:
+            tree = kept_promise(tree, sensitive, cap)
         self.tree_: Tree = tree
         return self._plan(table, schema, quasi, tree.grown, self._promises(responses, cap))
+
+    def _cap(self) -> ColumnGuarantee | None:
+        """What no group may tell; None where nothing is capped."""
+        d = self.max_disclosure
+        return None if d is None or d >= 1 else Disclosure(float(d))
 
     def path(self) -> Path:
         """The nested subtrees of the grown tree by smallest q, down to its root.

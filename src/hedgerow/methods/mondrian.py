@@ -105,7 +105,7 @@ class Mondrian(PartitionMethod):
             sensitive = self._sensitive(table, schema)
             responses = Responses.of([c.value_counts for c in sensitive], table.n_rows)
             grown = self._grow_for(responses, sensitive, quasi)
-        return self._plan(table, schema, quasi, grown, self._promises(responses, None))
+        return self._plan(table, schema, quasi, grown, self._promises(responses))
 
     def _grow_for(self, responses: Responses, sensitive: list[Column], quasi: Quasi) -> Grown:
         if not responses.responses:
@@ -120,7 +120,7 @@ class Mondrian(PartitionMethod):
             )
         gain = ENTROPY if self.objective == "information_gain" else SSE
         layout = StatisticsLayout.of(responses, gain, squares=False)
-        rules = self._rules(responses, int(self.k), 1.0, gain)
+        rules = self._rules(responses, int(self.k), gain)
         grown = grow(quasi.rows(responses, sensitive), responses, layout, rules)
         self.tree_ = full_tree(grown, responses, layout, quasi)
         return grown

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..arguments import LIST, Kind
 from ..classes import Classes, group
 from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
-from ..guarantees import SLACK, Disclosure, Guarantee, KAnonymity, LDiversity
+from ..guarantees import SLACK, ColumnGuarantee, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
@@ -114,7 +114,14 @@ class PartitionMethod(Method):
     def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
         return [table.declared_column(schema, name) for name in schema.sensitive]
 
-    def _rules(self, responses: Responses, min_leaf: int, cap: float, gain: int) -> Rules:
+    def _rules(
+        self,
+        responses: Responses,
+        min_leaf: int,
+        gain: int,
+        cap: float = 1.0,
+        scored: bool = False,
+    ) -> Rules:
         classes = responses.categorical
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
         for criterion in self.criteria or ():
@@ -125,14 +132,20 @@ class PartitionMethod(Method):
                         share[j] = min(share[j], 1 / criterion.l)
                     else:
                         entropy[j] = max(entropy[j], float(np.log(criterion.l)))
-        caps = np.ones(len(responses.numeric) + len(responses.classes))
-        caps[: len(responses.numeric) + len(classes)] = cap
+        flags = len(responses.classes) - len(classes) + len(responses.judged)
+        caps = np.array(
+            [cap] * len(responses.numeric)
+            + [1.0 if r.ordered else cap for r in classes]
+            + [cap if scored else 1.0] * flags
+        )
         return Rules(min_leaf, caps, share, entropy, gain)
 
-    def _promises(self, responses: Responses | None, cap: float | None) -> list[Guarantee]:
+    def _promises(
+        self, responses: Responses | None, cap: Guarantee | None = None
+    ) -> list[Guarantee]:
         made: list[Guarantee] = [KAnonymity(int(self.k))]
-        if cap is not None and cap < 1:
-            made.append(Disclosure(float(cap)))
+        if cap is not None:
+            made.append(cap)
         for criterion in self.criteria or ():
             names = tuple(r.name for r in responses.categorical) if responses else ()
             made.append(criterion if criterion.columns else replace(criterion, columns=names))
@@ -200,27 +213,25 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
                 )
 
 
-def kept_promises(tree: Tree, columns: Sequence[Column], cap: float) -> Tree:
-    """The tree with every leaf merged into its parent until none tells more than `cap`.
+def kept_promise(tree: Tree, columns: Sequence[Column], promise: ColumnGuarantee) -> Tree:
+    """The tree with every leaf that breaks a promise merged into its parent until none does.
 
-    The grower asks in 64-bit units; this asks the measure that the release is
-    verified by, for columns so skewed that rounding tells.
+    The grower asks in 64-bit units; this asks exactly, as the release is verified.
 
     Parameters
     ----------
     tree : Tree
     columns : sequence of Column
         The sensitive columns.
-    cap : float
-        The largest disclosure of a group.
+    promise : ColumnGuarantee
+        One that a union of groups never breaks where its parts keep it.
     """
-    promise = Disclosure(cap)
     while True:
         grown = tree.grown
         classes = Classes.of(group([tree.leaf_of_rows()]), columns)
         kept = np.ones(classes.n_groups, np.bool_)
         for column in classes.sensitive.values():
-            kept &= promise.keeps(promise.reached(column))
+            kept &= promise.kept(column)
         parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~kept]]
         parents = parents[parents >= 0]
         if not len(parents):
@@ -293,4 +304,4 @@ def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quas
     )
 
 
-__all__ = ["PartitionMethod", "Quasi", "full_tree", "kept_promises"]
+__all__ = ["PartitionMethod", "Quasi", "full_tree", "kept_promise"]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..classes import group
+from ..classes import FloatArray, SensitiveCounts, group
+from ..classes.disclosure import rsd
 from ..engines import transform
 from ..engines.partitions import route
+from ..guarantees import ColumnGuarantee, known
 from ..methods.full_domain import Datafly
 from ..methods.mart import MART
 from ..methods.mondrian import Mondrian
@@ -126,9 +128,57 @@ def released_by(
     return by_group(cells, leaf), leaf
 
 
+@known
+@dataclass(frozen=True)
+class LeastRSD(ColumnGuarantee):
+    """Every group leaves at least `minimum` of the public squared error: RSD, formula (10).
+
+    Parameters
+    ----------
+    minimum : float
+        In [0, 1).
+    """
+
+    kind: ClassVar[str] = "rsd"
+    broken_words: ClassVar[str] = "leave less"
+    worst_words: ClassVar[str] = "the least in"
+    minimum: float
+
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        return "RSD"
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """A group must reach the limit."""
+        return True
+
+    @property
+    def limit(self) -> float:
+        """The least RSD."""
+        return self.minimum
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The RSD of every group."""
+        return rsd(column)
+
+    def words(self) -> str:
+        """What the least RSD promises."""
+        return f"every group leaves at least {self.minimum:g} of the public squared error"
+
+
+class CappedMART(MART):
+    """MART whose `max_disclosure` is 1 - RSD of the papers: squared errors alone, without floor."""
+
+    def _cap(self) -> ColumnGuarantee | None:
+        d = self.max_disclosure
+        return None if d is None or d >= 1 else LeastRSD(1 - d)
+
+
 def mart(k: int, **rule: Any) -> MART:
     """MART with numbers released as group means, as in the papers."""
-    return MART(k=k, numeric="mean", **rule)
+    return CappedMART(k=k, numeric="mean", **rule)
 
 
 def by_mondrian(data: Experiment, fold: Fold, k: int) -> Release:

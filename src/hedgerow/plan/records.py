@@ -47,6 +47,8 @@ class PlanColumn:
     kind: str
     unit: str = ""
     """For dates, "day" or "us" (since 1970); empty otherwise."""
+    order: tuple[str, ...] = field(default=(), kw_only=True)
+    """The declared categories of an ordinal column, in their order."""
 
     @property
     def kept(self) -> bool:

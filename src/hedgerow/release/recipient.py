@@ -82,9 +82,11 @@ def recipient(
     if grouped and told is not None:
         lines += [
             "",
-            "*Disclosure* is how much of a sensitive column a group gives away: the part of the "
-            "squared error of guessing a value from the whole table that guessing it from the "
-            "group's mean or shares takes off (0: the group gives nothing away; 1: everything):",
+            "*Disclosure* is how much of a sensitive column a group gives away: the part that "
+            "knowing the group takes off the loss of whoever forecasts its members' values from "
+            "the whole table (0: the group gives nothing away; 1: everything). Numbers are judged "
+            "by squared errors, ranks and cells between public cuts, categories and missing values "
+            "by Brier scores; the worst counts:",
             "",
             "| disclosure of | mean over groups | mean over records | worst group |",
             "|---|---|---|---|",

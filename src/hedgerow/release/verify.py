@@ -190,7 +190,7 @@ def _codes(released: Table, name: str) -> NDArray[Any]:
 def _sensitive(column: PlanColumn, released: Table) -> Column:
     """A released sensitive column under its kind, or as categories when it was recoded to text."""
     try:
-        return released.column(column.name, kind=column.kind)
+        return released.column(column.name, kind=column.kind, categories=column.order or None)
     except SchemaError:
         return released.column(column.name, kind="categorical")
 

@@ -70,7 +70,9 @@ def bins_of(counts: ValueCounts, max_bins: int = 1024) -> Bins:
         return Bins(np.arange(n + 1, dtype=smallest(n + 1)), n, empty, empty, empty)
     lo = hi = np.asarray(counts.values, np.float64)
     lookup = np.arange(n + 1, dtype=smallest(n + 1))
-    first = np.flatnonzero(np.diff(lo, prepend=np.nan) != 0)  # numbers that share a double: one bin
+    first = np.flatnonzero(
+        np.append(True, lo[1:] != lo[:-1])
+    )  # numbers that share a double: one bin
     if n > max_bins:
         before = np.cumsum(counts.counts) - counts.counts
         share = before * max_bins // max(counts.known, 1)

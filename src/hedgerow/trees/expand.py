@@ -15,9 +15,10 @@ import numpy as np
 
 from ..kernels.bits import borrowed
 from ..kernels.compiled import inner, kernel
-from .histogram import aligned, count_rows, list_marked
+from .histogram import aligned, count_cells, count_cells_by_code, count_rows, list_marked
 from .rows import MASK, SHIFT, WORD_AT
 from .split import BEST, LEAF, Histograms, choose, list_counted
+from .statistics import keeps_silent
 
 OPEN = -2
 """Mark of nodes that one call of the kernel leaves to others."""
@@ -50,6 +51,8 @@ class Branch(NamedTuple):
     them off a slot (its number), keep them (OWN) or nothing (NONE)."""
     varies: Any
     """For every open node the columns that may still vary."""
+    cells: Any
+    """For every open node but the first the counts of its judged columns' cells."""
     slots: Any
     free: Any
     """Slots that nobody uses; the first entry says how many."""
@@ -59,7 +62,14 @@ class Branch(NamedTuple):
 
     @classmethod
     def of(
-        cls, start: int, end: int, depth: int, stats: Any, places: Histograms, big: int
+        cls,
+        start: int,
+        end: int,
+        depth: int,
+        stats: Any,
+        places: Histograms,
+        n_cells: int,
+        big: int,
     ) -> Branch:
         """A branch of one open node over the rows start..end."""
         n, room = end - start, places.n_rows * places.stride
@@ -78,6 +88,7 @@ class Branch(NamedTuple):
             np.zeros(1024, np.int64),
             stack,
             np.ones((len(stack), len(places.columns)), np.uint8),
+            np.zeros((len(stack), n_cells), np.int64),
             aligned(n_slots * room).reshape(n_slots, room),
             np.array([n_slots, *range(n_slots)]),
             aligned(room),
@@ -141,6 +152,17 @@ def _subtract(hist, part, stride, columns, varies):  # type: ignore[no-untyped-d
 
 
 @inner
+def _both_silent(views, a, middle, b, f, t, space):  # type: ignore[no-untyped-def]
+    """Count the cells of a split's sides; whether both keep the caps on judged columns."""
+    sides = space.sides
+    first, last, small = (a, middle, 0) if middle - a <= b - middle else (middle, b, 1)
+    count_cells(sides[small], views, first, last, f)
+    for i in range(sides.shape[1]):
+        sides[1 - small, i] = sides[BEST, i] - sides[small, i]
+    return keeps_silent(sides[0], t) and keeps_silent(sides[1], t)
+
+
+@inner
 def _write_split(node, top, size, branch, columns, space):  # type: ignore[no-untyped-def]
     """Write down what a node asks, and its two children but for their rows."""
     nodes, stats, state = branch.nodes, branch.stats, branch.state
@@ -183,7 +205,8 @@ def expand(  # type: ignore[no-untyped-def]
     f, tally, space, branch = borrowed(f), borrowed(tally), borrowed(space), borrowed(branch)
     nodes, stats, state = branch.nodes, branch.stats, branch.state
     slots, free, stack = branch.slots, branch.free, branch.stack
-    p, size = columns.shape[0], stats.shape[1]
+    p, size, n_cells = columns.shape[0], space.stats.shape[1], space.cells.shape[1]
+    cells = space.cells.reshape(-1)
     room = branch.codes.shape[0] - space.subset.shape[0]
     while state[OPEN_NODES] > 0:
         if state[NODES] + 2 > nodes.shape[0] or state[CODES] > room or state[SPENT] > budget:
@@ -193,8 +216,6 @@ def expand(  # type: ignore[no-untyped-def]
         node, slot, source = stack[top, 0], stack[top, 1], stack[top, 2]
         a, b = nodes[node, START], nodes[node, END]
         total, varies = stats[node], branch.varies[top]
-        state[SPENT] += (b - a) * p + 64
-        space.best[0], space.found[0] = 0.0, LEAF
         asked = b - a > keep
         asked = asked and total[t.persons] >= 2 * t.min_leaf and nodes[node, DEPTH] < max_depth
         counted, whole = slot >= 0, slot >= 0 or source != NONE
@@ -205,32 +226,58 @@ def expand(  # type: ignore[no-untyped-def]
                 free[0] -= 1
                 _clear(slots[slot], stride, columns, varies)
             hist = slots[slot]
-        for k in range(1 if whole else (bundles.shape[0] - 1 if asked else 0)):
-            first, last = bundles[k], p if whole else bundles[k + 1]
-            if counted:
-                m = list_counted(
-                    hist, stride, columns, varies, first, last, space.present, space.bounds
-                )
-            else:
-                count_rows(hist, stride, columns, varies, first, last, views, a, b, f, tally)
-                m = list_marked(columns, first, last, tally, space.present, space.bounds)
-                if source >= 0:
-                    _subtract(slots[source], hist, stride, columns, varies)
-            if asked:
-                choose(hist, stride, columns, varies, first, last, total, t, space)
-            if not whole:
+        middle, column = b, LEAF
+        if node == 0:
+            count_cells(space.sides[BEST], views, a, b, f)
+        else:
+            for i in range(n_cells):
+                space.sides[BEST, i] = branch.cells[top, i]
+        # the best split by what histograms tell is nearly always good; only where its judged
+        # columns break a cap are all candidates asked for theirs
+        for judging in range(2 if n_cells > 0 else 1):
+            state[SPENT] += (b - a) * p + 64
+            space.judging[0], space.best[0], space.found[0] = judging, 0.0, LEAF
+            for k in range(1 if whole else (bundles.shape[0] - 1 if asked else 0)):
+                first, last = bundles[k], p if whole else bundles[k + 1]
+                if counted:
+                    m = list_counted(
+                        hist, stride, columns, varies, first, last, space.present, space.bounds
+                    )
+                else:
+                    count_rows(hist, stride, columns, varies, first, last, views, a, b, f, tally)
+                    m = list_marked(columns, first, last, tally, space.present, space.bounds)
+                    if source >= 0:
+                        _subtract(slots[source], hist, stride, columns, varies)
+                if judging:
+                    count_cells_by_code(
+                        cells, n_cells, columns, varies, first, last, views, a, b, f
+                    )
+                if asked:
+                    choose(hist, stride, columns, varies, first, last, total, t, space)
                 for i in range(m):
-                    for j in range(space.present[i] * stride, (space.present[i] + 1) * stride):
-                        hist[j] = 0
-        column = space.found[0]
+                    row = space.present[i]
+                    if not whole:
+                        for j in range(row * stride, (row + 1) * stride):
+                            hist[j] = 0
+                    if judging:
+                        for j in range(row * n_cells, (row + 1) * n_cells):
+                            cells[j] = 0
+            counted = whole
+            column = space.found[0]
+            if column >= 0:
+                middle = bring_left(views.words, f.codes[column], a, b, space.subset)
+                if n_cells > 0 and _both_silent(views, a, middle, b, f, t, space):
+                    break
+                if n_cells > 0 and not judging:
+                    column = LEAF
+            else:
+                break
         if b - a <= keep:
             column = OPEN
         nodes[node, COLUMN] = column
-        middle = b
         if column >= 0:
             left, right = state[NODES], state[NODES] + 1
             _write_split(node, top, size, branch, columns, space)
-            middle = bring_left(views.words, f.codes[column], a, b, space.subset)
             nodes[left, START], nodes[left, END] = a, middle
             nodes[right, START], nodes[right, END] = middle, b
         if slot >= 0 and max(middle - a, b - middle) * (column >= 0) < big:
@@ -242,4 +289,7 @@ def expand(  # type: ignore[no-untyped-def]
             stack[top, 0], stack[top, 1], stack[top, 2] = large, slot, NONE
             stack[top + 1, 0], stack[top + 1, 1] = small, -1
             stack[top + 1, 2] = slot if slot >= 0 else NONE
+            for i in range(n_cells):
+                branch.cells[top, i] = space.sides[large - left, i]
+                branch.cells[top + 1, i] = space.sides[small - left, i]
             state[OPEN_NODES] = top + 2

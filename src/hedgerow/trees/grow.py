@@ -108,8 +108,9 @@ class _Grower:
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> _Nodes:
         """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
         big = max(256, BIG * self.places.n_rows)
-        grown = Branch.of(start, end, depth, stats, self.places, big)
         space = Space.of(self.places, self.layout)
+        n_cells = space.cells.shape[1]
+        grown = Branch.of(start, end, depth, stats, self.places, n_cells, big)
         tally = Tally.of(self.places.n_rows, self.rows.format, self.layout)
         while grown.state[OPEN_NODES] and not self.stop.is_set():
             expand(

@@ -16,6 +16,8 @@ from .rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format
 from .statistics import StatisticsLayout
 
 BLOCK = 64
+CACHED = 512
+"""Records that stay in the first cache while column after column is counted."""
 
 
 class Fields(NamedTuple):
@@ -34,6 +36,12 @@ class Fields(NamedTuple):
     squared: int
     """How many of the quantities, the last ones, are squared."""
     shift: int
+    floors: Any
+    """The least of each square, shifted."""
+    cells: Any
+    """Positions of the judged columns' cells."""
+    cell_starts: Any
+    """Offset of each judged column's first cell, with the end of the last."""
     narrow: bool
     """Whether all codes are bytes or 16-bit numbers."""
 
@@ -49,6 +57,9 @@ class Fields(NamedTuple):
             layout.squares,
             r,
             layout.shift,
+            layout.floors,
+            form.cells,
+            layout.cells,
             bool((form.codes[:, 0] < LONG).all()),
         )
 
@@ -163,11 +174,11 @@ def _write_lanes(views, a, b, f, lanes, entries):  # type: ignore[no-untyped-def
         at, field = np.uint64(1 + j), np.uint64(f.quantities[j])
         square = j - (n_quantities - f.squared)
         if square >= 0:
-            apart = np.uint64(f.squares + square - 1 - j)
+            apart, floor = np.uint64(f.squares + square - 1 - j), f.floors[square]
             for i in range(begin, stop):
                 z = np.int64(longs[i, field])
                 lanes[at] = z
-                lanes[at + apart] = (z * z) >> f.shift
+                lanes[at + apart] = max((z * z) >> f.shift, floor)
                 at += lane
         else:
             for i in range(begin, stop):
@@ -211,6 +222,35 @@ def count_rows(hist, stride, columns, varies, first_column, last_column, views, 
         else:
             _add_two(hist, marks, views.bytes, start, end, place, base, bounds, BYTE, lanes)
             _add_two(hist, marks, views.shorts, start, end, place, base, bounds, SHORT, lanes)
+
+
+@inner
+def count_cells(counts, views, a, b, f):  # type: ignore[no-untyped-def]
+    """Count the judged columns' cells over the records a..b."""
+    for i in range(counts.shape[0]):
+        counts[i] = 0
+    for j in range(f.cells.shape[0]):
+        at, begin = np.uint64(f.cells[j]), np.uint64(f.cell_starts[j])
+        for i in range(np.uint64(a), np.uint64(b)):
+            counts[begin + np.uint64(views.bytes[i, at])] += 1
+
+
+@inner
+def count_cells_by_code(hist, width, columns, varies, c0, c1, views, a, b, f):  # type: ignore[no-untyped-def]
+    """Add the records a..b to the cell counts of every code of those columns that vary."""
+    width = np.uint64(width)
+    for start in range(a, b, CACHED):
+        begin, end = np.uint64(start), np.uint64(min(b, start + CACHED))
+        for c in range(c0, c1):
+            if not varies[c]:
+                continue
+            word, shift = np.uint64(f.codes[c, WORD_AT]), np.uint64(f.codes[c, SHIFT])
+            mask, base = np.uint64(f.codes[c, MASK]), np.uint64(columns[c, 2])
+            for j in range(f.cells.shape[0]):
+                at, first = np.uint64(f.cells[j]), np.uint64(f.cell_starts[j])
+                for i in range(begin, end):
+                    row = base + ((views.words[i, word] >> shift) & mask)
+                    hist[row * width + first + np.uint64(views.bytes[i, at])] += 1
 
 
 @inner

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..classes.scores import Public, Ranked, Shares
 from ..errors import ParameterError
 from ..kernels.exact import UNIT_BITS, scale
 from ..table import ValueCounts
@@ -35,6 +36,8 @@ class Response:
     low: float = 0.0
     span: float = 1.0
     n_missing: int = 0
+    ordered: bool = False
+    """Whether a categorical response has an order, and its judged cells stand for its classes."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,56 @@ class ClassColumn:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A class that every row carries and that only a cap on disclosure asks for.
+
+    The cells of a number between its cuts, or a flag.
+
+    Parameters
+    ----------
+    source : int
+        The sensitive column whose value codes tell it.
+    lookup : uint8 array of shape (n_values + 1,)
+        Cell by value code, the missing one last; `n_cells` for records that take no part.
+    counts : int64 array of shape (n_cells + 1,)
+        Records of the table in each cell, then those that take no part.
+    share : float64 array of shape (n_cells,)
+        Public share of each cell.
+    local, ranked : float64 arrays of shape (n_cells,)
+        What a record of each cell adds to the losses of the two scores.
+    """
+
+    source: int
+    lookup: npt.NDArray[np.uint8]
+    counts: Ints
+    share: npt.NDArray[np.float64]
+    local: npt.NDArray[np.float64]
+    ranked: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> Judged:
+        """The column whose value codes lie in these cells; `n_cells` takes no part."""
+        seen = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
+        inside, own = cells < n_cells, np.arange(n_cells)
+        local, ranked = Shares("local", own, seen[:-1]), Ranked(own, seen[:-1])
+        share = seen[:-1] / max(int(counts[inside].sum()), 1)
+        return cls(source, cells.astype(np.uint8), seen, share, local.weight, ranked.weight)
+
+    @classmethod
+    def all_of(cls, source: int, column: ValueCounts) -> list[Judged]:
+        """What the scores of a column ask for beyond its own sums and classes."""
+        made = []
+        public = Public.of(column)
+        counts = np.append(column.counts, column.missing)
+        n, n_cells = column.n_values, len(public.cuts) + 1
+        if public.kind != "category" and n_cells > 1:
+            made.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
+        if column.missing and column.known and not column.is_number:
+            made.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
+        return made
+
+
+@dataclass(frozen=True)
 class Responses:
     """All sensitive columns of a table, ready for the grower.
 
@@ -97,6 +150,8 @@ class Responses:
         For every numeric response its indicator among `classes`, or -1.
     center : int array
         What was taken off the scaled values of each numeric response, in units.
+    judged : tuple of Judged
+        What only the scores of a cap on disclosure ask for; none without a cap.
     """
 
     responses: tuple[Response, ...]
@@ -105,6 +160,7 @@ class Responses:
     classes: tuple[ClassColumn, ...]
     missing_of: tuple[int, ...]
     center: Ints
+    judged: tuple[Judged, ...] = ()
 
     @property
     def numeric(self) -> list[Response]:
@@ -117,7 +173,9 @@ class Responses:
         return [r for r in self.responses if r.kind == "categorical"]
 
     @classmethod
-    def of(cls, columns: Sequence[ValueCounts], n_rows: int | None = None) -> Responses:
+    def of(
+        cls, columns: Sequence[ValueCounts], n_rows: int | None = None, *, scored: bool = False
+    ) -> Responses:
         """Scale and classify sensitive columns by their value counts.
 
         Parameters
@@ -125,6 +183,8 @@ class Responses:
         columns : sequence of ValueCounts
         n_rows : int, optional
             Rows of the table; needed where there are no columns.
+        scored : bool
+            Whether proper scores cap what a group tells.
 
         Raises
         ------
@@ -168,7 +228,16 @@ class Responses:
                     )
                 codes = np.arange(values + 1, dtype=np.uint16)
                 classes.append(ClassColumn(source, codes, counts[: len(labels)]))
-                made.append(Response(column.name, "categorical", tuple(labels), n_missing=absent))
+                ordered = scored and column.is_ordered
+                made.append(
+                    Response(
+                        column.name,
+                        "categorical",
+                        tuple(labels),
+                        n_missing=absent,
+                        ordered=ordered,
+                    )
+                )
         return cls(
             tuple(made),
             n,
@@ -176,6 +245,7 @@ class Responses:
             (*classes, *indicators),
             tuple(missing),
             np.array(center, np.int64),
+            tuple(j for s, c in enumerate(columns) for j in Judged.all_of(s, c)) if scored else (),
         )
 
 

@@ -68,6 +68,8 @@ class Format:
         Positions of the whole numbers, among the 32-bit fields.
     classes : int array
         Positions of the classes, among the 16-bit fields.
+    cells : int array
+        Positions of the judged columns' cells, among the bytes.
     number : tuple of int
         Width (LONG, or WORD beyond 2^32 - 1 rows) and position of the row's number.
     n_words : int
@@ -77,11 +79,14 @@ class Format:
     codes: Ints
     quantities: Ints
     classes: Ints
+    cells: Ints
     number: tuple[int, int]
     n_words: int
 
     @classmethod
-    def of(cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int) -> Format:
+    def of(
+        cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0
+    ) -> Format:
         """The smallest record, widest fields first."""
         width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
         end = 0  # in bytes
@@ -103,10 +108,11 @@ class Format:
         classes = place(n_classes, 2)
         codes[width == SHORT, 1] = place(int((width == SHORT).sum()), 2)
         codes[width == BYTE, 1] = place(int((width == BYTE).sum()), 1)
+        cells = place(n_cells, 1)
         size = 1 << width
         byte = codes[:, 1] * size
         codes[:, 2], codes[:, 3], codes[:, 4] = byte // 8, byte % 8 * 8, (1 << 8 * size) - 1
-        return cls(codes, quantities, classes, number, -(-end // 8))
+        return cls(codes, quantities, classes, cells, number, -(-end // 8))
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,8 @@ class Rows:
         """Room for the records of a table; `put` fills it, batch by batch."""
         n = responses.n_rows
         quantities = int(persons) + len(responses.numbers)
-        form = Format.of(predictors.n_codes, quantities, len(responses.classes), n)
+        n_classes, n_cells = len(responses.classes), len(responses.judged)
+        form = Format.of(predictors.n_codes, quantities, n_classes, n, n_cells)
         return cls(predictors, form, np.asarray(allocate((n, form.n_words), np.dtype(np.uint64))))
 
     def put(
@@ -204,6 +211,8 @@ class Rows:
             there.longs[:, at] = numbers
         for at, told in zip(self.format.classes, responses.classes, strict=True):
             there.shorts[:, at] = told.lookup[sensitive[told.source]]
+        for at, judged in zip(self.format.cells, responses.judged, strict=True):
+            there.bytes[:, at] = judged.lookup[sensitive[judged.source]]
         width, at = self.format.number
         numbers = np.arange(start, end, dtype=np.uint64)
         if width == WORD:

@@ -19,7 +19,7 @@ from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
 from .rows import Predictors
-from .statistics import Terms, admissible, gain_of
+from .statistics import Terms, admissible, gain_of, keeps_silent
 
 Ints = npt.NDArray[np.int64]
 
@@ -104,6 +104,12 @@ class Space(NamedTuple):
     key: Any
     rows: Any
     order: Any
+    judging: Any
+    """1 while candidates are asked for their judged columns, whose cells are then counted."""
+    cells: Any
+    """Counts of the judged columns' cells by row of the histogram."""
+    sides: Any
+    """The same of a candidate's left and right side, and of the node."""
 
     @classmethod
     def of(cls, histograms: Histograms, layout: Any) -> Space:
@@ -118,6 +124,7 @@ class Space(NamedTuple):
             if layout.weight[layout.r + j] > 0
         )
         axis = channels * (channels + 2) if many and channels > 1 else 0
+        n_cells = int(layout.cells[-1])
         return cls(
             np.empty(histograms.n_rows, np.int64),
             np.zeros(len(n_codes) + 1, np.int64),
@@ -130,11 +137,19 @@ class Space(NamedTuple):
             np.empty(many),
             np.empty(many, np.int64),
             np.empty((2, many), np.int64),
+            np.zeros(1, np.int64),
+            np.zeros((histograms.n_rows, n_cells), np.int64),
+            np.zeros((3, n_cells), np.int64),
         )
 
 
 def choose_split(
-    counted: Sequence[Ints], total: Ints, predictors: Predictors, layout: Any, terms: Terms
+    counted: Sequence[Ints],
+    total: Ints,
+    predictors: Predictors,
+    layout: Any,
+    terms: Terms,
+    cells: Sequence[Ints] | None = None,
 ) -> Split | None:
     """The split of a node whose histograms somebody has counted; None where there is none.
 
@@ -147,12 +162,20 @@ def choose_split(
     predictors : Predictors
     layout : StatisticsLayout
     terms : Terms
+    cells : sequence of int64 arrays, optional
+        Every column's counts of the judged columns' cells by code. Without them the
+        split is the best as far as the histograms tell: where a side of it breaks a cap
+        on a judged column (`keeps_silent`), count the cells and ask again.
     """
     places = Histograms.of(predictors, layout)
     space = Space.of(places, layout)
     hist = np.zeros((places.n_rows, places.stride), np.int64)
     for (n_codes, _, base), own in zip(places.columns, counted, strict=True):
         hist[base : base + n_codes + 1, : layout.size] = own
+    if cells is not None:
+        space.judging[0], space.sides[BEST] = 1, np.sum(cells[0], axis=0)
+        for (n_codes, _, base), own in zip(places.columns, cells, strict=True):
+            space.cells[base : base + n_codes + 1] = own
     p = len(places.columns)
     varies = np.ones(p, np.uint8)
     flat = hist.reshape(-1)
@@ -225,7 +248,7 @@ def choose(hist, stride, columns, varies, first_column, last_column, total, t, s
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
             if n_channels > 0:
                 _order(hist, stride, begin, m, sequence, n_channels, t, space)
-            if t.plain.second > 0:
+            if t.plain.second > 0 and space.judging[0] == 0:
                 gain, step = _plain_walk(
                     hist, stride, rows, first, last, extra, gray, total, best[0], t.plain
                 )
@@ -316,6 +339,10 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
     at = 0
     for i in range(size):
         left[i] = hist[extra * stride + i] if extra != NOWHERE else 0
+    judging = space.judging[0] > 0
+    n_cells = space.cells.shape[1] if judging else 0
+    for i in range(n_cells):
+        space.sides[LEFT, i] = space.cells[extra, i] if extra != NOWHERE else 0
     for step in range(1, (1 << (m - 1)) if gray else m):
         row, sign = first + step - 1, 1
         if gray:
@@ -324,6 +351,8 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
         place = rows[row] * stride
         for i in range(size):
             left[i] += sign * hist[place + i]
+        for i in range(n_cells):
+            space.sides[LEFT, i] += sign * space.cells[rows[row], i]
         if left[t.persons] < t.min_leaf:
             continue
         if total[t.persons] - left[t.persons] < t.min_leaf:
@@ -334,7 +363,14 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
                 right[i] = total[i] - left[i]
-            if admissible(left, t) and admissible(right, t):
+            for i in range(n_cells):
+                space.sides[RIGHT, i] = space.sides[BEST, i] - space.sides[LEFT, i]
+            if (
+                admissible(left, t)
+                and admissible(right, t)
+                and (not judging or keeps_silent(space.sides[LEFT], t))
+                and (not judging or keeps_silent(space.sides[RIGHT], t))
+            ):
                 best = gain
                 at = step
     return best, at

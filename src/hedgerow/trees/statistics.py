@@ -3,18 +3,23 @@
 Every entry of the vector is a sum over the node's rows. First come plain sums:
 the records, the persons that k is asked of, the divisor of means (each its own
 entry only where it differs from the records), then sum z and, where a cap on
-disclosure asks for it, sum z^2 of each numeric response. Then the counts of each
-class of each class column. Everything is a 64-bit integer, so sums are exact and
-do not depend on the order of the rows. Who reads the vector asks the layout.
+disclosure asks for it, sum z^2 of each numeric response, no record's below a floor.
+Then the counts of each class of each class column. Everything is a 64-bit integer,
+so sums are exact and do not depend on the order of the rows. Who reads the vector
+asks the layout.
 
-A further score finds its place here: one more plain sum (`Responses.numbers`) or
-class column (`Responses.classes`), and its question in `admissible`.
+Judged columns' cells are counted apart: no gain reads them, and few candidates need them.
+
+A further score finds its place here: one more plain sum (`Responses.numbers`), class
+column (`Responses.classes`) or judged column (`Responses.judged`), and its question
+in `admissible` or `keeps_silent`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +27,8 @@ import numpy.typing as npt
 
 from ..kernels.compiled import inner
 from ..kernels.exact import UNIT_BITS
-from ..kernels.measures import brier_terms, entropy, largest, number_terms
-from .responses import Quantity, Responses
+from ..kernels.measures import entropy, largest, number_terms, ranked_gain, share_gain
+from .responses import Judged, Quantity, Responses
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -41,8 +46,8 @@ class Rules:
     ----------
     min_leaf : int
         Fewest persons of a group.
-    cap : float array of shape (r + q,)
-        Largest disclosure 1 - RSD of each numeric, then each categorical response; 1 is off.
+    cap : float array of shape (r + q + judged,)
+        Largest disclosure of each number (squared error), class and judged column; 1 is off.
     share : float array of shape (q,)
         Largest share of one class; 1 is off.
     entropy : float array of shape (q,)
@@ -85,11 +90,22 @@ class StatisticsLayout:
     """Public share of every class among the known values, at the class's offset; missing is -1."""
     shift: int
     """z^2 is kept as z^2 >> shift, so that its sum fits 64 bits."""
+    floors: Ints
+    """Per numeric response the least of a record's z^2 >> shift."""
+    loss: Floats
+    """What a record of every class adds to the public Brier loss, at the class's offset."""
+    judged: tuple[Judged, ...] = ()
 
     @property
     def size(self) -> int:
         """Length of the vector."""
         return int(self.starts[-1])
+
+    @property
+    def cells(self) -> Ints:
+        """Offsets of the judged columns' cells among their counts, with the end of the last."""
+        sizes = [len(j.counts) for j in self.judged]
+        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     @property
     def person(self) -> int:
@@ -103,6 +119,7 @@ class StatisticsLayout:
         gain: int = SSE,
         squares: bool = True,
         own: Sequence[str] = (),
+        floored: bool = False,
     ) -> StatisticsLayout:
         """The layout of a table's responses.
 
@@ -118,6 +135,8 @@ class StatisticsLayout:
             Whether sum z^2 is kept.
         own : sequence of {"persons", "divisor"}
             What differs from the number of records and has an entry of its own.
+        floored : bool
+            Whether a record's public loss counts for no less than a quarter of the average one.
         """
         n, r, q = responses.n_rows, len(responses.numbers), len(responses.classes)
         apart = [name for name in ("persons", "divisor") if name in own]
@@ -127,7 +146,7 @@ class StatisticsLayout:
         first = sums + r * (2 if squares else 1)
         sizes = [len(c) for c in counts]
         starts = first + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-        public = np.zeros(int(starts[-1]))
+        public, loss = np.zeros(int(starts[-1])), np.zeros(int(starts[-1]))
         weight = np.zeros(r + q)
         for j, seen in enumerate(counts):
             known, a, b = max(n, 1), int(starts[j]), int(starts[j + 1])
@@ -139,11 +158,21 @@ class StatisticsLayout:
             public[a:b] = seen / known
             if j < len(responses.categorical) and absent:
                 public[b - 1] = -1.0
+            inside = slice(a, b - (public[b - 1] < 0))
+            square = float((public[inside] ** 2).sum())
+            loss[inside] = 1 - 2 * public[inside] + square
+            if floored:
+                loss[inside] = np.maximum(loss[inside], (1 - square) / 4)
         for j, number in enumerate(responses.numbers):
             weight[j] = 1.0 / float(1 << UNIT_BITS) ** 2
             if responses.categorical:
                 weight[j] = 1.0 / max(_scatter(number, n - responses.numeric[j].n_missing), 1.0)
         missing = [int(starts[m]) if m >= 0 else 0 for m in responses.missing_of]
+        shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
+        floors = np.zeros(r, np.int64)
+        for j, number in enumerate(responses.numbers if floored else ()):
+            known = n - responses.numeric[j].n_missing
+            floors[j] = int(_scatter(number, known) / (4 * known)) >> shift
         return cls(
             r,
             q,
@@ -155,7 +184,10 @@ class StatisticsLayout:
             np.array(missing, np.int64),
             weight,
             public,
-            max(0, 2 * UNIT_BITS + int(n).bit_length() - 62),
+            shift,
+            floors,
+            loss,
+            responses.judged,
         )
 
 
@@ -170,6 +202,11 @@ def _scatter(number: Quantity, known: int) -> float:
     return square - number.total() ** 2 / max(known, 1)
 
 
+def _squares(shift: int, floor: int, z: Ints) -> Ints:
+    """What a record of these units adds to the sum of squares."""
+    return np.maximum((z * z) >> shift, floor)
+
+
 def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
     """The statistics vector of the whole table, from the value counts of its columns.
 
@@ -180,7 +217,8 @@ def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
     for j, number in enumerate(responses.numbers):
         stats[layout.sums + j] = number.total()
         if layout.squares >= 0:
-            stats[layout.squares + j] = number.total(lambda z: (z * z) >> layout.shift)
+            floor = int(layout.floors[j])
+            stats[layout.squares + j] = number.total(partial(_squares, layout.shift, floor))
     for j, column in enumerate(responses.classes):
         stats[layout.starts[j] : layout.starts[j + 1]] = column.counts
     return stats
@@ -215,7 +253,7 @@ class Plain(NamedTuple):
             2.0**layout.shift,
             float(layout.weight[0]),
             float(layout.weight[1]) if r == 2 else 0.0,
-            *(float(c) if c < 1 else np.inf for c in rules.cap),
+            *(float(c) if c < 1 else np.inf for c in rules.cap[:r]),
             *(np.inf for _ in range(2 - r)),
         )
 
@@ -235,13 +273,19 @@ class Terms(NamedTuple):
     shift: int
     r: int
     cap: Any
-    share: Any
+    largest: Any
     entropy: Any
     starts: Any
     missing_at: Any
     weight: Any
     public: Any
     xlogx: Any
+    floors: Any
+    loss: Any
+    cells: Any
+    share: Any
+    local: Any
+    ranked: Any
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
@@ -265,6 +309,15 @@ class Terms(NamedTuple):
             layout.weight,
             layout.public,
             counts * np.log(np.maximum(counts, 1.0)),
+            layout.floors,
+            layout.loss,
+            layout.cells,
+            *(
+                np.concatenate(
+                    [np.zeros(0), *(np.append(getattr(j, of), 0.0) for j in layout.judged)]
+                )
+                for of in ("share", "local", "ranked")
+            ),
         )
 
 
@@ -278,20 +331,36 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
         if t.cap[j] < 1.0:
             at = t.missing_at[j]
             known = n - s[at] if at > 0 else n
-            square = float(s[t.squares + j]) * 2.0**t.shift
+            square = float(s[t.squares + j] - (n - known) * t.floors[j]) * 2.0**t.shift
             told, public = number_terms(known, float(s[t.sums + j]), square)
             if told > t.cap[j] * public:
                 return False
-    for j in range(t.share.shape[0]):
+    for j in range(t.largest.shape[0]):
         a, b = t.starts[j], t.starts[j + 1]
         if t.cap[t.r + j] < 1.0:
-            told, public = brier_terms(s, t.public, a, b, 0.0)
-            if told > t.cap[t.r + j] * public:
+            known, gain, lost = share_gain(s, a, b - (t.public[b - 1] < 0.0), t.public, t.loss)
+            if gain > t.cap[t.r + j] * known * lost:
                 return False
-        if t.share[j] < 1.0 and largest(s, a, b) > t.share[j] * n:
+        if t.largest[j] < 1.0 and largest(s, a, b) > t.largest[j] * n:
             return False
         if t.entropy[j] > 0.0 and entropy(s, a, b, n) < t.entropy[j]:
             return False
+    return True
+
+
+@inner
+def keeps_silent(counts, t):  # type: ignore[no-untyped-def]
+    """Whether a group keeps the caps on its judged columns; `counts` are those of their cells."""
+    for j in range(t.cells.shape[0] - 1):
+        cap = t.cap[t.cap.shape[0] - t.cells.shape[0] + 1 + j]
+        if cap < 1.0:
+            a, b = t.cells[j], t.cells[j + 1] - 1
+            known, gain, lost = share_gain(counts, a, b, t.share, t.local)
+            if gain > cap * known * lost:
+                return False
+            gain, lost = ranked_gain(counts, a, b, known, t.share, t.ranked)
+            if gain > cap * known * lost:
+                return False
     return True
 
 

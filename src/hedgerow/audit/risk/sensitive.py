@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from ...classes import (
     disclosure,
     diversity,
     likeness,
+    scores,
 )
 from ...hierarchy import Hierarchy
+from ...kernels.exact import total
 from ..histograms import scatter
 from .numeric import matching
 
@@ -34,12 +37,15 @@ def sensitive_summary(
     hierarchy : Hierarchy, optional
         For t-closeness with hierarchical distances.
     """
-    told, sizes = disclosure.of_column(column), column.counts.sizes
+    by_score = scores.disclosure(column.public, column.counts)
+    sizes = column.counts.sizes
+    told = np.max([np.zeros(len(sizes)), *by_score.values()], axis=0)
     return {
         "kind": column.kind,
         **diversity_summary(column, hierarchy),
         "matching": matching(column.counts, column.by_code) if column.is_number else None,
-        **disclosure_summary(told, sizes),
+        "rsd": total(disclosure.rsd(column)) / len(sizes),
+        "disclosure": disclosure_summary(told, sizes, by_score),
         "scatter": scatter(sizes, told),
     }
 
@@ -74,21 +80,21 @@ def diversity_summary(
     }
 
 
-def disclosure_summary(told: FloatArray, sizes: IntArray) -> dict[str, Any]:
-    """Disclosure over the classes, never one number alone; and the papers' RSD, where high is good.
+def disclosure_summary(
+    told: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
+) -> dict[str, Any]:
+    """Disclosure over the classes, never one number alone.
 
-    ``mean_groups`` counts every class once, as the RSD of formula (10) does;
-    ``mean_records`` weighs classes by size and stays near R2 whatever the method;
-    ``worst`` is what the most exposed class gives away.
+    ``mean_groups`` counts every class once, ``mean_records`` weighs classes by size,
+    ``worst`` is what the most exposed class gives away, ``scores`` the same by every
+    score that the column is judged by.
     """
     over = disclosure.Disclosed.of(told, sizes)
     quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
     return {
-        "rsd": 1 - over.mean_over_groups,
-        "disclosure": {
-            "mean_groups": over.mean_over_groups,
-            "mean_records": over.mean_over_records,
-            "worst": over.worst,
-            "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
-        },
+        "mean_groups": over.mean_over_groups,
+        "mean_records": over.mean_over_records,
+        "worst": over.worst,
+        "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
+        "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }
