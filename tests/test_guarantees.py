@@ -209,5 +209,5 @@ def test_guarantees_in_words(criterion: Any, words: str) -> None:
 
 def test_every_kind_is_known_by_its_name_and_has_words() -> None:
     examples = [KAnonymity(2), Disclosure(0.5), LDiversity(2), TCloseness(0.1)]
-    assert {type(e) for e in examples} == set(KINDS.values())
-    assert all(e.kind == kind for e, kind in zip(examples, KINDS, strict=True))
+    here = {kind: g for kind, g in KINDS.items() if g.__module__ == KAnonymity.__module__}
+    assert {e.kind: type(e) for e in examples} == here  # the papers add one of their own
