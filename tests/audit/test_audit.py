@@ -30,10 +30,10 @@ def test_it_states_what_decides(found):
     assert risk["reidentification"]["journalist"]["highest"] <= 1 / risk["classes"]["k"]
     for name in ("pay", "ill"):
         given = risk["sensitive"][name]["disclosure"]
-        assert given["mean_groups"] <= given["worst"]
+        assert given["mean_over_groups"] <= given["worst"]
         assert (
-            given["mean_records"]
-            <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_records"]
+            given["mean_over_records"]
+            <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_over_records"]
         )
     assert risk["sensitive"]["ill"]["matching"] is None
     assert {a["attack"] for a in found.attacks} == {"regression", "linking", "singling out"}

@@ -137,3 +137,19 @@ def test_learning_and_queries_as_utility(people, schema):
     for utility in ("learning", "queries"):
         (p,) = hr.frontier(people, schema, k=[20], max_disclosure=[0.5], utility=utility).points
         assert 0 < p.utility <= 1
+
+
+def test_an_axis_is_known_by_the_name_that_documents_showed() -> None:
+    people = hr.datasets.make_people(300, seed=1)
+    schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    once, now = (
+        hr.frontier(people, schema, k=[5, 20], max_disclosure=[0.5], disclosure=name)
+        for name in ("mean_groups", "mean_over_groups")
+    )
+    assert once.points == now.points
+    assert [p.disclosure for p in now.points] == [p.mean_over_groups for p in now.points]
+    released = hr.protect(people, schema, hr.MART(k=5, max_disclosure=0.5))
+    told = hr.audit(people, released, attacks=False, learning=False)
+    own = released.summary()["disclosure"]["columns"]["income"]
+    found = told.risk["release"]["sensitive"]["income"]["disclosure"]
+    assert {name: found[name] for name in own} == pytest.approx(own)

@@ -104,7 +104,7 @@ def test_anatomy_is_told_by_its_buckets_and_read_from_its_folder(tmp_path):
     left = (1 - (shares**2).sum(axis=1)) / guess
     told = found.risk["release"]["sensitive"]["job"]["disclosure"]
     assert told["worst"] == pytest.approx(1 - left.min())
-    assert told["mean_records"] == pytest.approx(1 - (left * size).sum() / size.sum())
+    assert told["mean_over_records"] == pytest.approx(1 - (left * size).sum() / size.sum())
     assert found.risk["release"]["classes"] == found.risk["original"]["classes"]
     assert any("dealt at random" in note for note in found.table["notes"])
     # dealt values are those of the second table, so a learner is right about one in three

@@ -30,14 +30,16 @@ from .utility.queries import range_queries
 
 DISCLOSURES = {
     "worst": "disclosure of the most exposed class (left is safer)",
-    "mean_groups": "disclosure, mean over classes (left is safer)",
-    "mean_records": "disclosure, mean over records (left is safer)",
+    "mean_over_groups": "disclosure, mean over classes (left is safer)",
+    "mean_over_records": "disclosure, mean over records (left is safer)",
     "linkage": "records linked with their originals (left is safer)",
     "inferred": "what named learners infer about members, worst tenth (left is safer)",
     "advantage": "member advantage of named learners (left is safer)",
 }
 ANY_METHOD = ("linkage", "inferred", "advantage")
 """Axes that methods which alter values have as well."""
+_ONCE = {"mean_groups": "mean_over_groups", "mean_records": "mean_over_records"}
+"""Axes by the names that documents showed once."""
 UTILITIES = {
     "certainty": "certainty kept (1 - NCP)",
     "queries": "1 - median error of counting queries",
@@ -93,7 +95,7 @@ def frontier(
         The settings to try, every combination.
     utility : {"certainty", "queries", "learning"}
         The utility axis; "learning" fits linear learners for every release.
-    disclosure : {"worst", "mean_groups", "mean_records", "linkage", "inferred", "advantage"}
+    disclosure : {"worst", "mean_over_groups", "mean_over_records", "linkage", "inferred", "advantage"}
         The disclosure axis; the table has them all. By default "worst", and "linkage" as
         soon as one of the methods alters values: every method can be held to that.
         "inferred" and "advantage" train learners (`hedgerow.inference`), which takes longer.
@@ -123,7 +125,7 @@ def frontier(
     """
     chosen = _named(methods)
     altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
-    disclosure = disclosure or ("linkage" if altered else "worst")
+    disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
     _check(utility, disclosure, threads)
     if altered and disclosure not in ANY_METHOD:
         raise ParameterError(
@@ -279,8 +281,8 @@ def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
         "k": None if altered else int(pair.classes.sizes.min()),
         "classes": None if altered else pair.classes.n_groups,
         "worst": told.worst if told else None,
-        "mean_groups": told.mean_over_groups if told else None,
-        "mean_records": told.mean_over_records if told else None,
+        "mean_over_groups": told.mean_over_groups if told else None,
+        "mean_over_records": told.mean_over_records if told else None,
         "linkage": linked,
         "ncp": ncp,
         "utility": _utility(pair, ncp, axes),

@@ -33,7 +33,7 @@ class Point:
         that classes of equal cells say nothing.
     classes : int or None
         Number of classes.
-    worst, mean_groups, mean_records : float or None
+    worst, mean_over_groups, mean_over_records : float or None
         Disclosure (1 - RSD) of the most exposed class and column, and the means
         over classes and over records, averaged over the sensitive columns.
     linkage : float or None
@@ -55,8 +55,8 @@ class Point:
     k: int | None
     classes: int | None
     worst: float | None
-    mean_groups: float | None
-    mean_records: float | None
+    mean_over_groups: float | None
+    mean_over_records: float | None
     linkage: float | None
     ncp: float
     disclosure: float
@@ -210,7 +210,7 @@ class Frontier:
             asked = ", ".join(f"{n}={v}" for n, v in p.parameters.items())
             lines.append(
                 f"{p.method:22}{asked:26}{_whole(p.k):>6}{_whole(p.classes):>9}"
-                f"{_share(p.worst):>8}{_share(p.mean_groups):>8}{_share(p.mean_records):>9}"
+                f"{_share(p.worst):>8}{_share(p.mean_over_groups):>8}{_share(p.mean_over_records):>9}"
                 f"{_share(p.linkage):>8}{p.utility:>9.3f}"
                 + (f"{_share(p.inferred):>10}{_share(p.advantage):>11}" if learnt else "")
                 + ("  dominated" if p.dominated else "")

@@ -24,7 +24,7 @@ OWN = (
     Option(
         "disclosure",
         str,
-        "The disclosure axis: worst, mean_groups, mean_records, or linkage, inferred or advantage, "
+        "The disclosure axis: worst, mean_over_groups, mean_over_records, or linkage, inferred or advantage, "
         "which every method has. Default: worst, or linkage where a method alters values.",
     ),
     Option(

@@ -72,8 +72,8 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
 def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str]:
     """What the classes tell of one sensitive column."""
     for title, key in (
-        ("disclosure, mean over classes", "mean_groups"),
-        ("disclosure, mean over records", "mean_records"),
+        ("disclosure, mean over classes", "mean_over_groups"),
+        ("disclosure, mean over records", "mean_over_records"),
         ("disclosure, worst class", "worst"),
     ):
         one, two = before["disclosure"][key], release["disclosure"][key]
@@ -155,7 +155,7 @@ def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str
     rows = []
     for name, column in risk["release"]["sensitive"].items():
         told = column["disclosure"]
-        groups = f"{told['worst']:.3f}, {told['mean_records']:.3f}" if classes else "-"
+        groups = f"{told['worst']:.3f}, {told['mean_over_records']:.3f}" if classes else "-"
         rows.append((name, groups, *_inferred((risk["inference"] or {"columns": {}}), name)))
     return rows
 

@@ -37,8 +37,8 @@ class NodeMeasures:
     p_value : float array
         Of the likelihood ratio test that the node's covariance matrix is the
         table's, equation (9) with n_t - 1; the G-test for classes; they add up.
-    rsd : float array of shape (nodes, responses)
-        Share of the public squared error that is left (formula 10's terms).
+    disclosure : float array of shape (nodes, responses)
+        Share of the public squared error that a node takes off; 1 less the terms of formula 10.
     """
 
     error: Floats
@@ -47,7 +47,7 @@ class NodeMeasures:
     branch_digression: Floats
     q: Floats
     p_value: Floats
-    rsd: Floats
+    disclosure: Floats
 
 
 def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
@@ -95,7 +95,7 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
         branch_digression,
         q,
         _p_values(tree, responses, layout, scatter),
-        node_rsd(tree, responses, layout, scatter),
+        disclosures(tree, responses, layout, scatter),
     )
 
 
@@ -108,10 +108,10 @@ def ratio(
         return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
 
 
-def node_rsd(
+def disclosures(
     tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
 ) -> Floats:
-    """RSD of every node and response, numeric ones first."""
+    """The disclosure of every node and response, numeric ones first."""
     scatter = scatters(tree, layout) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
     columns = []
@@ -127,7 +127,7 @@ def node_rsd(
         outside = square - 2 * center * total + known * center**2
         inside = outside - apart**2 / np.maximum(known, 1)
         columns.append(
-            np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
+            1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
         )
     for j, response in enumerate(responses.categorical):
         a, b = int(layout.starts[j]), int(layout.starts[j]) + len(response.classes)
@@ -136,8 +136,9 @@ def node_rsd(
         share, public = counts / n[:, None], counts[0] / n[0]
         outside = 1 - 2 * share @ public + public @ public
         inside = np.maximum(1 - (share**2).sum(axis=1), 0)
-        columns.append(np.divide(inside, outside, out=np.ones(len(n)), where=outside > 1e-12))
-    return np.stack(columns, axis=1) if columns else np.ones((tree.n_nodes, 0))
+        left = np.divide(inside, outside, out=np.ones(len(n)), where=outside > 1e-12)
+        columns.append(1 - left)
+    return np.stack(columns, axis=1) if columns else np.zeros((tree.n_nodes, 0))
 
 
 def _p_values(

@@ -76,13 +76,11 @@ class Tree:
             node and parent (1-based, as in Figure 1 of Li & Sarkar; parent null
             at the root), depth, split (what goes left; null for leaves), n,
             leaf, error, branch_error, digression, branch_digression, q (null
-            for leaves), p_value, disclosure (the largest 1 - RSD of any
-            response).
+            for leaves), p_value, disclosure (the largest of any response).
         """
         g, m = self.grown, self.measures
         parent = np.where(g.parent >= 0, self.numbers[np.maximum(g.parent, 0)], 0)
         leaf = g.column == LEAF
-        told = 1 - m.rsd.min(axis=1) if m.rsd.shape[1] else np.zeros(g.n_nodes)
         return pa.table(
             {
                 "node": self.numbers,
@@ -97,7 +95,7 @@ class Tree:
                 "branch_digression": m.branch_digression,
                 "q": pa.array(m.q, mask=leaf),
                 "p_value": m.p_value,
-                "disclosure": told,
+                "disclosure": m.disclosure.max(axis=1, initial=0.0),
             }
         )
 
@@ -170,22 +168,23 @@ class Path:
             step, node (the one pruned to get here, null at first), q, groups,
             smallest (records of the smallest group), error (of the tree), r2
             (share of the root's error that the groups explain),
-            rsd_groups, rsd_records and rsd_worst: the RSD averaged over groups
-            (formula 10) and over records, and of the worst group and response.
+            disclosure_mean_over_groups, disclosure_mean_over_records and
+            disclosure_worst (0 tells nothing, 1 all): the mean over responses of
+            each group, and the worst group and response.
         """
         g, m = self.tree.grown, self.tree.measures
         steps = len(self)
         born, gone = lifetimes(g, self.order)
         n = (g.end - g.start).astype(float)
         seen = born < steps
-        each = m.rsd.mean(axis=1) if m.rsd.shape[1] else np.ones(g.n_nodes)
-        worst = m.rsd.min(axis=1) if m.rsd.shape[1] else np.ones(g.n_nodes)
+        each = m.disclosure.mean(axis=1) if m.disclosure.shape[1] else np.zeros(g.n_nodes)
+        worst = m.disclosure.max(axis=1, initial=0.0)
         sums = {
             name: self._over_time(value, born, gone, seen)
             for name, value in (
                 ("groups", np.ones(g.n_nodes)),
                 ("error", m.error),
-                ("rsd", each),
+                ("told", each),
                 ("weighted", each * n),
             )
         }
@@ -200,9 +199,9 @@ class Path:
                 "smallest": self._least(n, born, gone).astype(np.int64),
                 "error": np.maximum(sums["error"], 0),
                 "r2": 1 - np.maximum(sums["error"], 0) / root,
-                "rsd_groups": sums["rsd"] / groups,
-                "rsd_records": sums["weighted"] / n[0],
-                "rsd_worst": self._least(worst, born, gone),
+                "disclosure_mean_over_groups": sums["told"] / groups,
+                "disclosure_mean_over_records": sums["weighted"] / n[0],
+                "disclosure_worst": -self._least(-worst, born, gone),
             }
         )
 

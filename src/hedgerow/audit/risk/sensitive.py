@@ -85,15 +85,15 @@ def disclosure_summary(
 ) -> dict[str, Any]:
     """Disclosure over the classes, never one number alone.
 
-    ``mean_groups`` counts every class once, ``mean_records`` weighs classes by size,
+    ``mean_over_groups`` counts every class once, ``mean_over_records`` weighs them by size,
     ``worst`` is what the most exposed class gives away, ``scores`` the same by every
     score that the column is judged by.
     """
     over = disclosure.Disclosed.of(told, sizes)
     quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
     return {
-        "mean_groups": over.mean_over_groups,
-        "mean_records": over.mean_over_records,
+        "mean_over_groups": over.mean_over_groups,
+        "mean_over_records": over.mean_over_records,
         "worst": over.worst,
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
