@@ -110,6 +110,7 @@ def main() -> None:
         job(*given.job)
         return
     os.environ["NUMBA_NUM_THREADS"] = "1"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a second start finds modules compiled
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 

@@ -19,6 +19,7 @@ from ..notation import Exact, moment, number
 from ..schema import Kind
 from .counts import Dictionary, ValueCounts
 from .dates import DAY, parse_dates
+from .memory import filled
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
@@ -246,8 +247,8 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
         coded = array.dictionary_encode()  # one dictionary for all chunks
     if not coded.num_chunks:
         return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
-    parts = [c.indices.cast(pa.int32()).fill_null(-1).to_numpy() for c in coded.chunks]
-    return np.concatenate(parts), coded.chunk(0).dictionary
+    parts = [filled(c.indices.cast(pa.int32()), -1).to_numpy() for c in coded.chunks]
+    return np.concatenate(parts, dtype=np.int64), coded.chunk(0).dictionary
 
 
 def inexact(names: Sequence[str]) -> SchemaError:
@@ -468,15 +469,17 @@ def _encode_categories(
     texts = as_text(entries).dictionary_encode()
     unique = texts.dictionary
     merged = np.append(texts.indices.cast(pa.int64()).fill_null(-1).to_numpy(), -1)
-    counts = np.bincount(merged[index] + 1, minlength=len(unique) + 1)
-    present = np.flatnonzero(counts[1:])
+    seen, held = np.zeros(len(merged), bool), np.zeros(len(unique) + 1, bool)
+    seen[index] = True
+    held[merged[seen]] = True
+    present = np.flatnonzero(held[:-1])
     order = present[_natural(entries, merged, unique, present)]
     if categories:
         place = {text: i for i, text in enumerate(categories)}
         names = unique.take(pa.array(order)).to_pylist()
         ranks = [place.get(text, len(place)) for text in names]
         order = order[np.argsort(ranks, kind="stable")]
-    missing = bool(counts[0])
+    missing = bool(held[-1])
     # the missing code has room in the type only where a value is missing
     gone = len(order) if missing else 0
     lut = np.full(len(unique) + 1, gone, dtype=smallest(len(order) + missing))
