@@ -55,7 +55,6 @@ EXEMPT = {
         "NoiseAddition",
         "RankSwapping",
         "PRAM",
-        "TopBottomCoding",
         "LocalSuppression",
     ),
     dict.fromkeys(WHOLE_TABLE, ONE_TABLE),
@@ -122,6 +121,21 @@ def test_pipelines_searches_and_column_transformers() -> None:
     both = make_column_transformer((hr.MART(5, numeric="mean"), ["age"]), (encoder, ["job"]))
     assert both.fit_transform(X, y).shape == (200, 3)
     assert "MART" in whole._repr_html_()
+
+
+def test_masked_numbers_in_cross_validation() -> None:
+    """Bounds are for anybody; what depends on the whole table says so and how it is done."""
+    X, y = people()
+    X = X[["age"]]
+    coded = make_pipeline(hr.TopBottomCoding(top_share=0.2), LinearRegression())
+    assert cross_val_score(coded, X, y, cv=3).mean() > 0
+    fitted = hr.TopBottomCoding(top=60, bottom=30, integers=True).fit(X)
+    other = pd.DataFrame({"age": pd.array([10, 45, 99, None], "Int64")})
+    assert fitted.transform(other)["age"].tolist()[:3] == [30, 45, 60]
+    assert fitted.transform(X)["age"].tolist() == X["age"].clip(30, 60).tolist()
+    noisy = make_pipeline(hr.NoiseAddition(random_state=0), LinearRegression())
+    with pytest.raises(hr.errors.UnsupportedError, match="mask the whole table first"):
+        cross_val_score(noisy, X, y, cv=3, error_score="raise")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

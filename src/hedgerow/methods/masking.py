@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..engines import Transformed
 from ..engines.rows import Rows
+from ..errors import UnsupportedError
 from ..guarantees import Guarantee
 from ..key import Key
 from ..notation import plain
@@ -99,12 +100,18 @@ class Masking(Method):
         return rows.release_key(asked | found)
 
     def release_table(self, table: Table) -> Transformed:
-        """The masked columns of the table that was fitted; UnsupportedError for any other."""
-        recoding = self.plan_.recoding
-        assert isinstance(recoding, Mask)
-        if fingerprint(table, [c.name for c in recoding.columns]) != self._fitted:
-            raise recoding.refuse()
+        """The masked columns of the table that was fitted; UnsupportedError for most others."""
+        if fingerprint(table, [c.name for c in self.columns_]) != self._fitted:
+            return Transformed(self._of_others(table), 0)
         return Transformed(dict(self._released), 0)
+
+    def _of_others(self, table: Table) -> dict[str, pa.Array]:
+        """The masked columns of another table than was fitted, where that means anything."""
+        raise UnsupportedError(
+            f"{type(self).__name__} cannot transform another table than it was fitted on: each "
+            "released value depends on the whole table",
+            hint="fit_transform that table by itself; for cross_val_score mask the whole table first",
+        )
 
     def release_files(self, release: Any) -> Files:
         """MASKING.md: what was done to the columns, for the reader of the release."""

@@ -7,17 +7,20 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, check_one_of
 from ..schema import Schema
 from ..table import Table
+from ..table.numbers import numeric_matrix, released_column
 from .checks import check_share, is_number
 from .masking import Masked, Masking, mask_numbers, numbers, share
 
 Floats = NDArray[np.float64]
 
 REPLACE = ("threshold", "mean")
+End = tuple[float, float]
 FEWEST = 3
 """A mean of fewer values would tell too much of each."""
 
@@ -25,6 +28,8 @@ FEWEST = 3
 @dataclass(eq=False, repr=False)
 class TopBottomCoding(Masking):
     """Replace the largest and smallest values of numeric columns.
+
+    `transform` of another table pulls its values in to the bounds that were fitted.
 
     Parameters
     ----------
@@ -66,10 +71,9 @@ class TopBottomCoding(Masking):
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
         before = numbers(table, schema)
-        after = before.copy()
+        self._ends: dict[str, tuple[End, End]] = {}
         coded = [0, 0]
         for c, name in enumerate(schema.quasi):
-            column = after[:, c]
             given = (
                 _given("top", self.top, name, schema),
                 _given("bottom", self.bottom, name, schema),
@@ -79,6 +83,7 @@ class TopBottomCoding(Masking):
             low = given[1] if given[1] is not None else -share_bound(-there, bottom_share)
             if low > high:
                 raise ParameterError(f"bottom is above top in column {name!r}")
+            ends = []
             for side, outside, bound in (
                 (0, before[:, c] > high, high),
                 (1, before[:, c] < low, low),
@@ -89,13 +94,11 @@ class TopBottomCoding(Masking):
                         f"only {count} values of column {name!r} are coded; their mean tells them",
                         hint='code more of them, or choose replace="threshold"',
                     )
-                if count:
-                    column[outside] = (
-                        bound
-                        if self.replace == "threshold"
-                        else np.sort(before[outside, c]).mean()  # summed in one order
-                    )
+                mean = self.replace == "mean" and count  # summed in one order
+                ends.append((bound, float(np.sort(before[outside, c]).mean()) if mean else bound))
                 coded[side] += count
+            self._ends[name] = ends[0], ends[1]
+        after = self._coded(before)
         released, columns = mask_numbers(table, schema, before, after, integers=self.integers)
         facts: dict[str, Any] = {
             "coded_at_the_top": coded[0],
@@ -103,6 +106,23 @@ class TopBottomCoding(Masking):
             "share_unchanged": share(columns, "unchanged"),
         }
         return Masked(released, columns, facts)
+
+    def _coded(self, before: Floats) -> Floats:
+        """Numbers of the fitted columns with what lies beyond their ends pulled in."""
+        after = before.copy()
+        for c, ((high, at_high), (low, at_low)) in enumerate(self._ends.values()):
+            after[before[:, c] > high, c] = at_high
+            after[before[:, c] < low, c] = at_low
+        return after
+
+    def _of_others(self, table: Table) -> dict[str, pa.Array]:
+        """The ends that were fitted hold for other tables as well."""
+        names = list(self._ends)
+        after = self._coded(numeric_matrix(table, names, dict.fromkeys(names, "numeric")))
+        return {
+            name: released_column(after[:, c], table.arrow.schema.field(name).type, self.integers)
+            for c, name in enumerate(names)
+        }
 
 
 def share_bound(values: Floats, part: float) -> float:
