@@ -13,7 +13,7 @@ from ..kernels.threads import side_by_side
 from ..notation import Exact
 from ..schema import Kind
 from ..table import Column, Table
-from ..table.counts import apart
+from ..table.exact import apart
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
 from .scores import Judgement, Public

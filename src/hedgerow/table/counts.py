@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 
 from ..notation import Exact
 from ..schema import Kind
-
-
-def apart(values: NDArray[np.float64], exact: Sequence[Exact] = ()) -> NDArray[np.float64]:
-    """Numbers less any one of them, for whatever looks at their differences alone.
-
-    Where the numbers themselves are given because doubles do not hold them, their differences
-    from the smallest one are; so neighbours stay apart.
-    """
-    return np.array([float(v - exact[0]) for v in exact]) if exact else values
+from .exact import apart
 
 
 class Dictionary:

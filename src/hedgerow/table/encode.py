@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from math import floor
 from typing import Any
@@ -19,22 +18,11 @@ from ..notation import Exact, moment, number
 from ..schema import Kind
 from .counts import Dictionary, ValueCounts
 from .dates import DAY, parse_dates
+from .exact import beyond_doubles, decimals, floats, inexact, microseconds
 from .memory import filled
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
-_EXACT = 1 << 53
-"""Beyond this, whole numbers share a double."""
-_DIGITS = Decimal(10**15)
-"""A decimal of fewer digits is the shortest text of its double."""
-_LONG = r"[1-9](\.?\d){17,}|^[+-]?0*[1-9]\d{15,}(\.0*)?$"
-"""Text of more digits than a double has, or of a whole number that may lie beyond 2^53."""
-_PER_MICROSECOND = {
-    "s": Decimal(10**6),
-    "ms": Decimal(10**3),
-    "us": Decimal(1),
-    "ns": Decimal("0.001"),
-}
 _TRIAL = 4096
 """Fewest values that are looked at to choose between hashing and sorting."""
 
@@ -251,47 +239,6 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     return np.concatenate(parts, dtype=np.int64), coded.chunk(0).dictionary
 
 
-def inexact(names: Sequence[str]) -> SchemaError:
-    """The error for whoever needs doubles, and columns have numbers that no double holds."""
-    return SchemaError(
-        "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of "
-        f"microseconds) in: {', '.join(map(repr, names))}",
-        hint="round them, give them in another unit, or declare the column categorical",
-    )
-
-
-def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether an array holds numbers, or moments in microseconds, that doubles do not hold."""
-    kind = array.type
-    if pa.types.is_timestamp(kind):
-        counts = _join(array.drop_null().cast(pa.int64()), np.dtype(np.int64))
-        if kind.unit == "ns":
-            whole = counts // 1_000
-            if (whole * 1_000 != counts).any():
-                return True
-            counts = whole
-        else:
-            counts = counts * int(_PER_MICROSECOND[kind.unit])
-        return bool((counts.astype(np.float64).astype(np.int64) != counts).any())
-    if kind not in (pa.int64(), pa.uint64()) and not pa.types.is_decimal(kind):
-        return False
-    ends = [abs(end) for end in pc.min_max(array).as_py().values() if end is not None]
-    if not pa.types.is_decimal(kind):
-        return max(ends, default=0) > _EXACT
-    if max(ends, default=0) < _DIGITS.scaleb(-kind.scale):
-        return False
-    values = array.unique().drop_null()
-    near = map(Decimal, map(number, floats(values).to_pylist()))
-    return any(a != b for a, b in zip(near, values.to_pylist(), strict=True))
-
-
-def floats(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Numbers as the doubles nearest to them."""
-    if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a bit now and then
-        array = array.cast(pa.string())
-    return array.cast(pa.float64(), safe=False)
-
-
 def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column as integers, doubles or decimals."""
     array = decoded(array)
@@ -322,23 +269,6 @@ def _join(array: pa.Array | pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[An
     parts = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
     joined = np.concatenate(parts) if parts else np.empty(0)
     return joined.astype(dtype, copy=False)
-
-
-def decimals(texts: pa.Array) -> pa.Array | None:
-    """Texts of numbers as decimals where doubles do not hold them all; None where they do.
-
-    A number with a fraction is what its double is, unless it has more than 17 digits.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        Decimals do not hold them either.
-    """
-    texts = pc.utf8_trim_whitespace(texts)
-    long = texts.filter(pc.match_substring_regex(texts, _LONG)).drop_null().to_pylist()
-    if all(Decimal(text) == Decimal(number(float(text))) for text in long):
-        return None
-    return pa.array([Decimal(text) if text else None for text in texts.to_pylist()])
 
 
 def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -411,7 +341,7 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
     if numbers.dtype.kind == "i" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < _SPAN and low >= -_EXACT and high <= _EXACT:
+        if high - low < _SPAN:
             offset = numbers - low
             present = np.bincount(offset) > 0
             lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
@@ -438,7 +368,7 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
     """Numbers or moments that doubles do not hold, by the numbers themselves."""
     index, entries = indexed(array)
     if pa.types.is_timestamp(array.type):
-        numbers = _microseconds(entries)
+        numbers = microseconds(entries)
     else:
         numbers = entries.to_pylist()
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
@@ -448,13 +378,6 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
     rank[order] = np.arange(len(order))
     missing = bool((index < 0).any())
     return Column(name, kind, unit, rank[index], values, missing, exact=exact)
-
-
-def _microseconds(stamps: pa.Array) -> list[Any]:
-    """Time stamps in microseconds since 1970, exactly; None where missing."""
-    counts = stamps.cast(pa.int64()).to_pylist()
-    per = _PER_MICROSECOND[stamps.type.unit]
-    return [None if c is None else c * per if c * per % 1 else int(c * per) for c in counts]
 
 
 def _encode_categories(
@@ -507,7 +430,7 @@ def as_text(values: pa.Array) -> pa.Array:
         exact = values.cast(pa.float64()).to_pylist()
         return pa.array([_number(v) for v in exact], pa.string())
     if pa.types.is_timestamp(kind):
-        exactly = _microseconds(values)
+        exactly = microseconds(values)
         return pa.array([None if v is None else moment(v, "us") for v in exactly], pa.string())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return values

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from .encode import beyond_doubles, decoded, floats, inexact
+from .encode import decoded
+from .exact import beyond_doubles, floats, inexact
 from .table import Table
 
 Floats = NDArray[np.float64]

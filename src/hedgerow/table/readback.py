@@ -14,8 +14,9 @@ from ..errors import InputError
 from .csvfile import read_csv_batches
 from .dates import parse_iso
 from .dialect import Dialect, FileFormat
-from .encode import as_text, decimals, is_text
+from .encode import as_text, is_text
 from .escape import unescape_cells
+from .exact import decimals
 from .jsonlines import read_json_batches
 from .rowhash import value_class
 from .sources import check_path

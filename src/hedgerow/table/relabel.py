@@ -7,15 +7,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 
 from ..notation import number
 from ..schema import Kind
 from .dates import DAY
 from .encode import Column
-
-_EXACT = 1 << 53
-"""Whole numbers beyond this share a double, so their text is not told by it."""
 
 
 def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
@@ -36,18 +32,14 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
     )
 
 
-def as_categories(column: Column, original: pa.DataType) -> Column | None:
-    """A numeric column as categories with the same codes; None where its doubles do not tell.
+def as_categories(column: Column) -> Column:
+    """Whole numbers or doubles as categories with the same codes.
 
-    Numbers stand in the order of their size in either case, and each has one text.
+    They stand in the order of their size in either case, and each has one text.
     """
-    if pa.types.is_integer(original):
-        if column.n_values and max(-column.values[0], column.values[-1]) >= _EXACT:
-            return None
-    elif not pa.types.is_floating(original):
-        return None  # decimals keep their zeros, durations their unit
-    texts = [repr(v) if abs(v) == np.inf else number(v) for v in column.values.tolist()]
-    return replace(column, kind="categorical", values=texts)
+    values = column.exact or column.values.tolist()
+    texts = [repr(v) if v in (np.inf, -np.inf) else number(v) for v in values]
+    return replace(column, kind="categorical", values=texts, exact=())
 
 
 def in_unit(column: Column, unit: str) -> Column | None:
@@ -55,6 +47,6 @@ def in_unit(column: Column, unit: str) -> Column | None:
     if unit == column.unit:
         return column
     values = column.values * DAY if unit == "us" else column.values / DAY
-    if not (np.diff(values) > 0).all():
+    if column.exact or not (np.diff(values) > 0).all():
         return None
     return replace(column, unit=unit, values=values)

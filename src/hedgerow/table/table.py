@@ -169,10 +169,9 @@ class Table:
         array = self.arrow.column(name)
 
         def make() -> Column:
-            told = None
             if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-                told = as_categories(self.column(name, kind="numeric"), array.type)
-            return told or encode(name, array, "categorical")
+                return as_categories(self.column(name, kind="numeric"))
+            return encode(name, array, "categorical")  # decimals keep their zeros
 
         return self._kept((name, "categories"), make)
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .dates import all_match, parse_iso
-from .encode import decimals, indexed, mostly_distinct, trial
+from .encode import indexed, mostly_distinct, trial
+from .exact import decimals
 
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"

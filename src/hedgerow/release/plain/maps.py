@@ -13,7 +13,7 @@ from ...notation import number
 from ...plan import ColumnMap, Maps
 from ...plan.maps import Released
 from ...table import Table
-from ...table.encode import inexact
+from ...table.exact import inexact
 from ...table.numbers import one_zero
 from ...table.rowhash import value_class
 from .recipe import Categories, Labels, Made, Numbers, Rows, taken

@@ -16,7 +16,7 @@ from ...plan import PlanColumn
 from ...plan.maps import Released
 from ...table import Table
 from ...table.dates import DAY
-from ...table.encode import beyond_doubles, floats
+from ...table.exact import beyond_doubles, floats
 from ...table.memory import filled
 from ...table.rowhash import value_class
 
