@@ -378,6 +378,6 @@ def same(a: Column, b: Column) -> bool:
     """Whether two columns hold the same values in the same rows."""
     if len(a.codes) != len(b.codes):
         return False
-    if a.is_number:
+    if a.is_number and not (a.exact or b.exact):
         return bool(np.array_equal(a.numbers, b.numbers, equal_nan=True))
     return bool((b.codes_in(a, unknown=-1) == a.codes).all())

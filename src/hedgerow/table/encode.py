@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from math import floor
 from typing import Any
@@ -110,8 +111,11 @@ class Column(Dictionary):
         >>> one.codes_in(encode("c", pa.chunked_array([["y", "x"]]), "categorical"), unknown=-1)
         array([ 0, -1,  2])
         """
-        place = {name: code for code, name in enumerate(other.values)}
-        codes = [*(place.get(name, unknown) for name in self.values), other.n_values]
+        mine, others = self.exact or self.values, other.exact or other.values
+        if self.exact or other.exact:
+            mine, others = ([Decimal(number(v)) for v in values] for values in (mine, others))
+        place = {name: code for code, name in enumerate(others)}
+        codes = [*(place.get(name, unknown) for name in mine), other.n_values]
         return np.array(codes, np.int64)[self.codes]
 
     @cached_property
