@@ -13,14 +13,14 @@ from ..kernels.threads import side_by_side
 from ..notation import Exact
 from ..schema import Kind
 from ..table import Column, Table
-from ..table.exact import apart
+from ..table.counts import Dictionary
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
 from .scores import Judgement, Public
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SensitiveCounts:
+class SensitiveCounts(Dictionary):
     """A sensitive column as its dictionary and its counts per class.
 
     Parameters
@@ -52,11 +52,6 @@ class SensitiveCounts:
         return cls(column.name, column.kind, column.values, counts, column.exact)
 
     @property
-    def is_number(self) -> bool:
-        """Whether `values` are numbers (numeric columns and dates)."""
-        return self.kind in ("numeric", "date")
-
-    @property
     def ordered(self) -> bool:
         """Whether the order of the values means something."""
         return self.is_number or self.kind == "ordinal"
@@ -84,13 +79,6 @@ class SensitiveCounts:
         """The number behind each code, NaN for missing; shape (n_values,)."""
         known = np.asarray(self.values, np.float64)
         return np.append(known, np.nan)[: self.counts.n_values]
-
-    @property
-    def apart(self) -> FloatArray:
-        """`by_code` as differences need it: exact numbers less their smallest one."""
-        if not self.exact:
-            return self.by_code
-        return np.append(apart(self.values, self.exact), np.nan)[: self.counts.n_values]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -37,7 +37,8 @@ def rsd(column: SensitiveCounts) -> FloatArray:
     a class without a known value has 1.
     """
     if column.is_number:
-        return 1 - of_numbers(column.counts, column.apart)
+        apart = np.append(column.apart, np.nan)[: column.counts.n_values]
+        return 1 - of_numbers(column.counts, apart)
     return 1 - of_categories(column.counts, column.n_known)
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ..notation import Exact
 from ..schema import Kind
-from .exact import apart
 
 
 class Dictionary:
@@ -22,6 +21,7 @@ class Dictionary:
 
     kind: Kind
     values: Any
+    exact: Sequence[Exact]
 
     @property
     def n_values(self) -> int:
@@ -37,6 +37,12 @@ class Dictionary:
     def is_ordered(self) -> bool:
         """Whether the order of the values means something: numbers, dates, ordinal categories."""
         return self.is_number or self.kind == "ordinal"
+
+    @property
+    def apart(self) -> NDArray[np.float64]:
+        """The numbers, for whoever looks at their differences alone: exact ones less the least."""
+        values = [float(v - self.exact[0]) for v in self.exact] if self.exact else self.values
+        return np.asarray(values, np.float64)
 
     @property
     def infinite(self) -> bool:
@@ -84,11 +90,6 @@ class ValueCounts(Dictionary):
         return (
             f"ValueCounts({self.name!r}, {self.kind!r}, {self.total} rows, {self.n_values} values)"
         )
-
-    @property
-    def apart(self) -> NDArray[np.float64]:
-        """The numbers as their differences need them; see `apart`."""
-        return apart(np.asarray(self.values, np.float64), self.exact)
 
     @property
     def has_missing(self) -> bool:

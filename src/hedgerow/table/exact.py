@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ..errors import SchemaError
-from ..notation import Exact, number
+from ..notation import number
 
 _EXACT = 1 << 53
 """Beyond this, whole numbers share a double."""
@@ -93,12 +92,3 @@ def microseconds(stamps: pa.Array) -> list[Any]:
     counts = stamps.cast(pa.int64()).to_pylist()
     per = _MICROSECONDS[stamps.type.unit]
     return [None if c is None else c * per if c * per % 1 else int(c * per) for c in counts]
-
-
-def apart(values: NDArray[np.float64], exact: Sequence[Exact] = ()) -> NDArray[np.float64]:
-    """Numbers less any one of them, for whatever looks at their differences alone.
-
-    Where the numbers themselves are given because doubles do not hold them, their differences
-    from the smallest one are; so neighbours stay apart.
-    """
-    return np.array([float(v - exact[0]) for v in exact]) if exact else values

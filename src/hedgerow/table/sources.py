@@ -52,6 +52,12 @@ def read(
     InputError
         There is no such file, or it cannot be read as a table.
 
+    Notes
+    -----
+    Whole numbers, decimals and time stamps are what they are, also where no double holds them.
+    A number with a fraction in text is the nearest double (up to 17 digits; longer ones are
+    decimals). 0.0 and -0.0 are one value, and a recoded column shows it as 0.
+
     Examples
     --------
     >>> import pyarrow as pa
