@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import math
+import operator
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -170,6 +171,11 @@ class Schema:
             n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
         }
         object.__setattr__(self, "events", events)
+        faults += [
+            f"events of column {name!r} are declared, but it is not sensitive"
+            for name in events
+            if name not in self.sensitive
+        ]
         if self.rest not in REST:
             faults.append(f"rest is {self.rest!r} (one of {', '.join(REST)})")
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
@@ -321,6 +327,15 @@ class Schema:
         return cls.from_mapping(data, path.parent if path else None)
 
 
+_SIGNS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+}
+
+
 @dataclass(frozen=True)
 class Event:
     """Something that may be true of a number, such as "> 200000".
@@ -346,6 +361,10 @@ class Event:
                 f"an event of column {column!r} is not a sign and a number",
                 hint='write for example events = {"income": ["> 200000"]}',
             ) from None
+
+    def holds(self, value: Any) -> bool:
+        """Whether a number has it."""
+        return bool(_SIGNS[self.sign](value, self.bound))
 
     @property
     def text(self) -> str:

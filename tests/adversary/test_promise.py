@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.csv as pacsv
 import pytest
 
 import hedgerow as hr
@@ -100,7 +100,7 @@ def told_by_file(folder: Path) -> tuple[int, Fraction]:
 @pytest.mark.parametrize("name", TABLES)
 def test_no_group_of_a_written_release_tells_more_than_the_cap(name: str, tmp_path: Path) -> None:
     csv_file = tmp_path / "people.csv"
-    pa.csv.write_csv(people(name), csv_file)
+    pacsv.write_csv(people(name), csv_file)
     hr.protect(csv_file, SCHEMA, hr.MART(k=10, max_disclosure=CAP)).write(tmp_path / "kept")
     groups, most = told_by_file(tmp_path / "kept")
     assert groups > 3
@@ -149,7 +149,7 @@ def test_categories_and_orders_are_held_alike(tmp_path: Path) -> None:
         kinds={"mark": "ordinal"},
         categories={"mark": order},
     )
-    pa.csv.write_csv(table, tmp_path / "people.csv")
+    pacsv.write_csv(table, tmp_path / "people.csv")
     for cap in (0.2, 0.5):
         release = hr.protect(tmp_path / "people.csv", schema, hr.MART(k=10, max_disclosure=cap))
         folder = tmp_path / str(cap)
@@ -187,3 +187,59 @@ def test_a_rare_flag_does_not_make_the_table_fall_apart(need_data: None) -> None
     assert kept > best - 0.05
     assert broken < 0.2 * free
     assert lost < best - 0.05
+
+
+METHODS: dict[str, Any] = {
+    "mondrian regression": hr.Mondrian(k=10, objective="regression", max_disclosure=CAP),
+    "mondrian median": hr.Mondrian(k=10, max_disclosure=CAP),
+    "mondrian loss": hr.Mondrian(k=10, objective="loss", max_disclosure=CAP),
+    "incognito": hr.Incognito(k=10, max_disclosure=CAP),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["scores at the mean", "known of the ill"])
+def test_every_method_that_can_hold_the_cap_does(method: str, name: str, tmp_path: Path) -> None:
+    csv_file = tmp_path / "people.csv"
+    pacsv.write_csv(people(name), csv_file)
+    hr.protect(csv_file, SCHEMA, METHODS[method]).write(tmp_path / "kept")
+    groups, most = told_by_file(tmp_path / "kept")
+    assert groups > 1 or method == "mondrian median"  # it cuts blindly, and joins whole branches
+    assert most <= Fraction(repr(CAP))
+    free = METHODS[method].copy().set_params(max_disclosure=None)
+    hr.protect(csv_file, SCHEMA, free).write(tmp_path / "free")
+    assert told_by_file(tmp_path / "free")[1] > Fraction(repr(CAP))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_declared_events_are_told_no_more_than_the_cap(tmp_path: Path) -> None:
+    """Who earns more than 90,000 lives in one area: no cut of the public lies there."""
+    rng = np.random.default_rng(2)
+    area = rng.integers(0, 100, N)
+    rich = (area > 93) & (rng.random(N) < 0.45)
+    told = np.where(rich, 90_500.0, rng.integers(20, 90, N) * 1000.0)
+    csv_file = tmp_path / "people.csv"
+    pacsv.write_csv(
+        pa.table({"area": area, "age": rng.integers(18, 90, N), "told": told}), csv_file
+    )
+
+    def event(folder: Path) -> Fraction:
+        with (folder / "release.csv").open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        groups = [(row["area"], row["age"]) for row in rows]
+        return checker.worst(groups, [float(row["told"]) > 90_000 for row in rows], "category")
+
+    cap = Fraction("0.3")
+    plain = hr.protect(csv_file, SCHEMA, hr.MART(k=10, max_disclosure=CAP))
+    plain.write(tmp_path / "plain")
+    assert event(tmp_path / "plain") > cap
+    schema = hr.Schema(quasi=SCHEMA.quasi, sensitive=["told"], events={"told": ["> 90000"]})
+    for method in (hr.MART(k=10, max_disclosure=CAP), hr.Incognito(k=10, max_disclosure=CAP)):
+        release = hr.protect(csv_file, schema, method)
+        folder = release.write(tmp_path / type(method).__name__)
+        assert event(folder) <= cap
+        plan = hr.Plan.load(folder / "plan.json")
+        assert plan.columns[-1].events == ("> 90000",)
+        audited = hr.audit(csv_file, release, schema).to_dict()
+        assert "> 90000" in str(audited)

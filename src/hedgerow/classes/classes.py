@@ -33,6 +33,8 @@ class SensitiveCounts(Dictionary):
         By position in `values`; a missing value has the code ``len(values)``.
     exact : sequence of int or Decimal
         The numbers themselves where doubles do not hold them; see `Column`.
+    events : tuple of str
+        Declared events; see `Column`.
     """
 
     name: str
@@ -40,6 +42,7 @@ class SensitiveCounts(Dictionary):
     values: Any
     counts: Counts
     exact: Sequence[Exact] = ()
+    events: tuple[str, ...] = ()
 
     def __repr__(self) -> str:  # no person's value
         return f"SensitiveCounts({self.name!r}, {self.kind!r}, {len(self.values)} values)"
@@ -49,7 +52,7 @@ class SensitiveCounts(Dictionary):
         """Count a column in every class."""
         n_values = column.n_values + column.has_missing
         counts = Counts.of(groups, column.codes, n_values)
-        return cls(column.name, column.kind, column.values, counts, column.exact)
+        return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     @property
     def ordered(self) -> bool:
@@ -72,6 +75,7 @@ class SensitiveCounts(Dictionary):
             int(counts[n:].sum()),
             self.apart[:n] if self.is_number else None,
             self.exact,
+            self.events,
         )
 
     @property

@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from ..kernels.exact import deviations
 from ..notation import Exact
+from ..schema import Event
 from ..table import ValueCounts
 from .counts import Counts
 
@@ -101,6 +102,8 @@ class Public:
         The numbers, ascending, or their differences from any one of them.
     exact : sequence of int or Decimal
         The numbers themselves where doubles do not hold them.
+    events : tuple of str
+        Events such as "> 200000", each scored as a flag.
     """
 
     kind: Judgement
@@ -108,13 +111,14 @@ class Public:
     missing: int = 0
     values: Floats | None = None
     exact: Sequence[Exact] = ()
+    events: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, column: ValueCounts) -> Public:
         """What the value counts of a table's column say."""
         counts = np.asarray(column.counts, np.int64)
         if column.is_number:
-            return cls("number", counts, column.missing, column.apart, column.exact)
+            return cls("number", counts, column.missing, column.apart, column.exact, column.events)
         kind: Judgement = "ordinal" if column.kind == "ordinal" else "category"
         return cls(kind, counts, column.missing)
 
@@ -143,6 +147,19 @@ class Public:
         return np.searchsorted(self.cuts, np.arange(self.n_values)).astype(np.int64)
 
     @cached_property
+    def flags(self) -> tuple[tuple[str, Ints], ...]:
+        """The declared events that some values have and some have not: name, and 0 or 1 by code."""
+        made = []
+        for text in self.events:
+            event = Event.parse("", text)
+            assert self.values is not None
+            numbers = self.exact or self.values.tolist()
+            holds = np.array([event.holds(y) for y in numbers], np.int64)
+            if 0 < int(holds @ self.counts) < int(self.counts.sum()):
+                made.append((event.text, holds))
+        return tuple(made)
+
+    @cached_property
     def scores(self) -> tuple[Score, ...]:
         """The scores that this kind of column is judged by."""
         made: list[Score] = []
@@ -155,6 +172,7 @@ class Public:
                     made.append(Squared(self.values, self.counts, self.exact))
                 made.append(Ranked(self.cell, self.counts))
                 made.append(Shares("local", self.cell, self.counts))
+                made += [Shares(name, holds, self.counts) for name, holds in self.flags]
         known = int(self.counts.sum())
         if self.missing and known:
             flag = np.append(np.zeros(self.n_values, np.int64), 1)
@@ -174,7 +192,8 @@ def disclosure(public: Public, counts: Counts) -> dict[str, Floats]:
     Returns
     -------
     dict of str to float64 array of shape (n_groups,)
-        Keys among "squared", "ranked", "local", "brier", "missing"; values in [0, 1].
+        Keys among "squared", "ranked", "local", "brier", "missing" and declared events;
+        values in [0, 1].
         A column of one value tells nothing and has no score.
     """
     return {score.name: score.told(seen).disclosure for score, seen in _judged(public, counts)}

@@ -167,7 +167,7 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        asked = [name for name in ("grid", "events") if getattr(schema, name)]
+        asked = [name for name in ("grid",) if getattr(schema, name)]
         asked += ["unit"] if isinstance(schema.unit, str) else []
         if asked:
             raise UnsupportedError(f"{type(self).__name__} does not heed {', '.join(asked)}")
@@ -340,7 +340,8 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
         if kind == "ordinal" and schema.role(name) == "sensitive":
             # what a group tells depends on the order, which no released file declares
             order = tuple(table.declared_column(schema, name).values)
-        made.append(PlanColumn(name, schema.role(name), kind, unit, order=order))
+        events = tuple(schema.events.get(name, ()))
+        made.append(PlanColumn(name, schema.role(name), kind, unit, order=order, events=events))
     return tuple(made)
 
 

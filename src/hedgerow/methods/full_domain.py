@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import MAPPING, NUMBER, Kind
 from ..errors import InfeasibleError, ParameterError, check_one_of
-from ..guarantees import Check, ColumnGuarantee, KAnonymity, LDiversity, TCloseness
+from ..guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import Schema
@@ -176,6 +176,8 @@ class Incognito(_FullDomain):
         r_1 < c (r_l + ... + r_d) with falling counts r.
     t : float, optional
         t-closeness: largest earth mover's distance of a class from the table, in [0, 1].
+    max_disclosure : float, optional
+        Largest disclosure of any class and sensitive column, in (0, 1], as in `MART`.
     hierarchies : mapping of str to Hierarchy, optional
         Per quasi-identifier; built from the data where none is given.
     suppression : float
@@ -223,6 +225,7 @@ class Incognito(_FullDomain):
         **_FullDomain.kinds,
         "l": NUMBER,
         "t": NUMBER,
+        "max_disclosure": NUMBER,
         "c": NUMBER,
     }
 
@@ -231,6 +234,7 @@ class Incognito(_FullDomain):
     l: float | None = None
     diversity: Diversity = "entropy"
     t: float | None = None
+    max_disclosure: float | None = None
     hierarchies: Mapping[str, Hierarchy] | None = None
     suppression: float = 0.0
     search: Search = "optimal"
@@ -269,6 +273,8 @@ class Incognito(_FullDomain):
             made.append(LDiversity(self.l, self.diversity, c))
         if self.t is not None:
             made.append(TCloseness(self.t))
+        if self.max_disclosure is not None and self.max_disclosure < 1:
+            made.append(Disclosure(float(self.max_disclosure)))
         return made
 
     def _check(self) -> None:
@@ -281,5 +287,7 @@ class Incognito(_FullDomain):
             raise ParameterError(f"l is a whole number for {self.diversity} diversity")
         if self.t is not None and not 0 <= self.t <= 1:
             raise ParameterError(f"t lies in [0, 1], not {self.t!r}")
+        if self.max_disclosure is not None:
+            Disclosure(self.max_disclosure)  # says what is out of range
         if not (math.isfinite(self.c) and self.c > 0):
             raise ParameterError(f"c is above 0, not {self.c!r}")

@@ -41,6 +41,7 @@ class CountedColumn:
     whole : int64 array
         Its counts in the whole table.
     exact : sequence of int or Decimal
+    events : tuple of str
         See `Column`.
     """
 
@@ -50,6 +51,7 @@ class CountedColumn:
     columns: slice
     whole: Ints
     exact: Sequence[Exact] = ()
+    events: tuple[str, ...] = ()
 
 
 def accept(
@@ -62,7 +64,9 @@ def accept(
         if guarantees:
             for one in sensitive:
                 counts = Counts.dense(hist[:, one.columns], one.whole)
-                column = SensitiveCounts(one.name, one.kind, one.values, counts, one.exact)
+                column = SensitiveCounts(
+                    one.name, one.kind, one.values, counts, one.exact, one.events
+                )
                 for guarantee in guarantees:
                     good &= guarantee.kept(column)
         return good
@@ -246,7 +250,9 @@ def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[C
         place = slice(start, start + d)
         whole = counts.sum(axis=0)
         sensitive.append(
-            CountedColumn(name, column.kind, column.values, place, whole, column.exact)
+            CountedColumn(
+                name, column.kind, column.values, place, whole, column.exact, column.events
+            )
         )
         start += d
     return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)

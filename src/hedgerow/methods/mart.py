@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from ..errors import ParameterError
-from ..guarantees import ColumnGuarantee, Disclosure, LDiversity
+from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
-from ..trees.grow import grow
-from ..trees.responses import Responses
-from ..trees.statistics import SSE, StatisticsLayout
+from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
 from .checks import check_whole, is_number
-from .partition import PartitionMethod, Quasi, full_tree, kept_promise
+from .partition import PartitionMethod, Quasi, kept_promise
 
 
 @dataclass(eq=False, repr=False)
@@ -96,12 +94,7 @@ class MART(PartitionMethod):
 
     def _check(self, table: Table, schema: Schema) -> None:
         super()._check(table, schema)
-        d, alpha = self.max_disclosure, self.alpha
-        if d is not None and not (is_number(d) and 0 < d <= 1):
-            raise ParameterError(
-                "max_disclosure must lie in (0, 1], or be None to switch it off",
-                hint="0 would tell nothing and 1 tells all; the default is 0.5",
-            )
+        alpha = self.alpha
         if alpha is not None and not (is_number(alpha) and 0 < alpha < 1):
             raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
         if self.min_leaf is not None:
@@ -113,27 +106,14 @@ class MART(PartitionMethod):
         self._check(table, schema)
         quasi = Quasi.of(table, schema, int(self.max_bins))
         sensitive = self._sensitive(table, schema)
-        cap = self._cap()
-        limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
-        scored = isinstance(cap, Disclosure)
-        responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
-        layout = StatisticsLayout.of(responses, SSE, squares=limit < 1, floored=scored)
-        rules = self._rules(responses, int(self.min_leaf or self.k), SSE, limit, scored)
+        min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)
-        grown = grow(quasi.rows(responses, sensitive), responses, layout, rules, depth)
-        tree = full_tree(grown, responses, layout, quasi)
+        tree = self._grown(quasi, sensitive, SSE, min_leaf, depth)
         self._full_tree = tree
-        if self.alpha is not None or rules.min_leaf < self.k:
+        if self.alpha is not None or min_leaf < self.k:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
-        if cap is not None:
-            tree = kept_promise(tree, sensitive, cap)
-        self.tree_: Tree = tree
-        return self._plan(table, schema, quasi, tree.grown, self._promises(responses, cap))
-
-    def _cap(self) -> ColumnGuarantee | None:
-        """What no group may tell; None where nothing is capped."""
-        d = self.max_disclosure
-        return None if d is None or d >= 1 else Disclosure(float(d))
+        self.tree_: Tree = kept_promise(tree, sensitive, self._cap())
+        return self._plan(table, schema, quasi, self.tree_.grown, self._promises(tree.responses))
 
     def path(self) -> Path:
         """The nested subtrees of the grown tree by smallest q, down to its root.

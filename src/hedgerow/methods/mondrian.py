@@ -13,11 +13,11 @@ from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..table import Column, Table
-from ..trees.grow import Grown, grow
 from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
 from ..trees.responses import Responses
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
-from .partition import PartitionMethod, Quasi, full_tree
+from ..trees.tree import Tree
+from .partition import PartitionMethod, Quasi, full_tree, kept_promise
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 
@@ -36,6 +36,10 @@ class Mondrian(PartitionMethod):
         (Regression Mondrian, with binary splits), "information_gain" the
         entropy of the categorical ones (InfoGain Mondrian); "loss" takes the cut
         after which the normalised certainty penalty is smallest.
+    max_disclosure : float or None, default None
+        In (0, 1]: the largest disclosure of any group and sensitive column, as
+        in `MART`. "median" and "loss" do not look at sensitive columns while
+        cutting: groups that tell more are joined to their siblings.
     numeric : {"range", "mean", "median"}, default "range"
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
     criteria : sequence of LDiversity, optional
@@ -70,6 +74,7 @@ class Mondrian(PartitionMethod):
     k: int = 10
     _: KW_ONLY
     objective: str = "median"
+    max_disclosure: float | None = None
     numeric: str = "range"
     categorical: str = "concatenate"
     criteria: Sequence[LDiversity] | None = None
@@ -85,7 +90,12 @@ class Mondrian(PartitionMethod):
         self._check(table, schema)
         check_one_of("objective", self.objective, OBJECTIVES)
         quasi = Quasi.of(table, schema, int(self.max_bins))
-        responses = None
+        sensitive, responses = self._sensitive(table, schema), None
+        if self._cap() and not sensitive:
+            raise ParameterError(
+                "max_disclosure needs at least one sensitive column",
+                hint="name what an intruder wants to know",
+            )
         if self.objective in ("median", "loss"):
             if self.criteria:
                 raise ParameterError(
@@ -94,36 +104,37 @@ class Mondrian(PartitionMethod):
                 )
             if hasattr(self, "tree_"):
                 del self.tree_
+            unasked = Responses.of([], table.n_rows)
             grown = grow_spread(
-                quasi.rows(Responses.of([], table.n_rows)),
+                quasi.rows(unasked),
                 positions(quasi),
                 domains(quasi),
                 int(self.k),
                 MEDIAN if self.objective == "median" else LOSS,
             )
+            tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
+            tree = kept_promise(tree, sensitive, self._cap())
         else:
-            sensitive = self._sensitive(table, schema)
-            responses = Responses.of([c.value_counts for c in sensitive], table.n_rows)
-            grown = self._grow_for(responses, sensitive, quasi)
-        return self._plan(table, schema, quasi, grown, self._promises(responses))
+            tree = self._grown_for(sensitive, quasi)
+            self.tree_: Tree = tree
+            responses = tree.responses
+        return self._plan(table, schema, quasi, tree.grown, self._promises(responses))
 
-    def _grow_for(self, responses: Responses, sensitive: list[Column], quasi: Quasi) -> Grown:
-        if not responses.responses:
+    def _grown_for(self, sensitive: list[Column], quasi: Quasi) -> Tree:
+        if not sensitive:
             raise ParameterError(
                 f"the objective {self.objective!r} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        if self.objective == "information_gain" and not responses.categorical:
+        if self.objective == "information_gain" and all(c.is_number for c in sensitive):
             raise ParameterError(
                 'the objective "information_gain" needs a categorical sensitive column',
                 hint='for numbers use objective="regression"',
             )
         gain = ENTROPY if self.objective == "information_gain" else SSE
-        layout = StatisticsLayout.of(responses, gain, squares=False)
-        rules = self._rules(responses, int(self.k), gain)
-        grown = grow(quasi.rows(responses, sensitive), responses, layout, rules)
-        self.tree_ = full_tree(grown, responses, layout, quasi)
-        return grown
+        return kept_promise(
+            self._grown(quasi, sensitive, gain, int(self.k)), sensitive, self._cap()
+        )
 
 
 def positions(quasi: Quasi) -> npt.NDArray[np.float64]:

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from ..arguments import LIST, Kind
 from ..classes import Classes, group
 from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
-from ..guarantees import SLACK, ColumnGuarantee, Guarantee, KAnonymity, LDiversity
+from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
 from ..table import Bins, Column, Table, bins_of
-from ..trees.grow import Grown
+from ..trees.grow import Grown, grow
 from ..trees.responses import Responses
 from ..trees.rows import Predictors, Rows
 from ..trees.split import LEAF
@@ -27,7 +27,7 @@ from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import recode
-from .checks import check_k, check_whole
+from .checks import check_k, check_whole, is_number
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
@@ -77,6 +77,7 @@ class PartitionMethod(Method):
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
 
     k: int
+    max_disclosure: float | None
     numeric: str
     categorical: str
     criteria: Sequence[LDiversity] | None
@@ -85,6 +86,12 @@ class PartitionMethod(Method):
     def _check(self, table: Table, schema: Schema) -> None:
         check_k(self.k, table)
         check_columns(table, schema)
+        d = self.max_disclosure
+        if d is not None and not (is_number(d) and 0 < d <= 1):
+            raise ParameterError(
+                "max_disclosure must lie in (0, 1], or be None to switch it off",
+                hint="0 would tell nothing and 1 tells all",
+            )
         check_one_of("numeric", self.numeric, NUMERIC)
         check_one_of("categorical", self.categorical, CATEGORICAL)
         check_whole("max_bins", self.max_bins, 2, 65_000)
@@ -114,13 +121,31 @@ class PartitionMethod(Method):
     def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
         return [table.declared_column(schema, name) for name in schema.sensitive]
 
-    def _rules(
+    def _cap(self) -> ColumnGuarantee | None:
+        """What no group may tell; None where nothing is capped."""
+        d = self.max_disclosure
+        return None if d is None or d >= 1 else Disclosure(float(d))
+
+    def _grown(
         self,
-        responses: Responses,
-        min_leaf: int,
+        quasi: Quasi,
+        sensitive: Sequence[Column],
         gain: int,
-        cap: float = 1.0,
-        scored: bool = False,
+        min_leaf: int,
+        depth: int | None = None,
+    ) -> Tree:
+        """The tree of the best admissible splits."""
+        cap = self._cap()
+        limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
+        scored = isinstance(cap, Disclosure)
+        responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
+        layout = StatisticsLayout.of(responses, gain, squares=limit < 1, floored=scored)
+        rules = self._rules(responses, min_leaf, gain, limit, scored)
+        grown = grow(quasi.rows(responses, sensitive), responses, layout, rules, depth)
+        return full_tree(grown, responses, layout, quasi)
+
+    def _rules(
+        self, responses: Responses, min_leaf: int, gain: int, cap: float, scored: bool
     ) -> Rules:
         classes = responses.categorical
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
@@ -140,10 +165,9 @@ class PartitionMethod(Method):
         )
         return Rules(min_leaf, caps, share, entropy, gain)
 
-    def _promises(
-        self, responses: Responses | None, cap: Guarantee | None = None
-    ) -> list[Guarantee]:
+    def _promises(self, responses: Responses | None) -> list[Guarantee]:
         made: list[Guarantee] = [KAnonymity(int(self.k))]
+        cap = self._cap()
         if cap is not None:
             made.append(cap)
         for criterion in self.criteria or ():
@@ -213,7 +237,7 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
                 )
 
 
-def kept_promise(tree: Tree, columns: Sequence[Column], promise: ColumnGuarantee) -> Tree:
+def kept_promise(tree: Tree, columns: Sequence[Column], promise: ColumnGuarantee | None) -> Tree:
     """The tree with every leaf that breaks a promise merged into its parent until none does.
 
     The grower asks in 64-bit units; this asks exactly, as the release is verified.
@@ -224,9 +248,9 @@ def kept_promise(tree: Tree, columns: Sequence[Column], promise: ColumnGuarantee
     columns : sequence of Column
         The sensitive columns.
     promise : ColumnGuarantee
-        One that a union of groups never breaks where its parts keep it.
+        One that a union of groups never breaks where its parts keep it; None: no promise.
     """
-    while True:
+    while promise is not None:
         grown = tree.grown
         classes = Classes.of(group([tree.leaf_of_rows()]), columns)
         kept = np.ones(classes.n_groups, np.bool_)
@@ -235,8 +259,9 @@ def kept_promise(tree: Tree, columns: Sequence[Column], promise: ColumnGuarantee
         parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~kept]]
         parents = parents[parents >= 0]
         if not len(parents):
-            return tree
+            break
         tree = tree.pruned(np.unique(parents))
+    return tree
 
 
 def conditions(

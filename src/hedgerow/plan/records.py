@@ -49,6 +49,8 @@ class PlanColumn:
     """For dates, "day" or "us" (since 1970); empty otherwise."""
     order: tuple[str, ...] = field(default=(), kw_only=True)
     """The declared categories of an ordinal column, in their order."""
+    events: tuple[str, ...] = field(default=(), kw_only=True)
+    """Declared events of a number, such as "> 200000"."""
 
     @property
     def kept(self) -> bool:

@@ -190,7 +190,8 @@ def _codes(released: Table, name: str) -> NDArray[Any]:
 def _sensitive(column: PlanColumn, released: Table) -> Column:
     """A released sensitive column under its kind, or as categories when it was recoded to text."""
     try:
-        return released.column(column.name, kind=column.kind, categories=column.order or None)
+        found = released.column(column.name, kind=column.kind, categories=column.order or None)
+        return found.with_events(column.events)
     except SchemaError:
         return released.column(column.name, kind="categorical")
 

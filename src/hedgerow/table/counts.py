@@ -69,6 +69,8 @@ class ValueCounts(Dictionary):
         Records without a value.
     exact : sequence of int or Decimal
         The numbers themselves where doubles do not hold them; see `Column`.
+    events : tuple of str
+        Declared events; see `Column`.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class ValueCounts(Dictionary):
     counts: NDArray[np.int64]
     missing: int = 0
     exact: Sequence[Exact] = ()
+    events: tuple[str, ...] = ()
 
     def __repr__(self) -> str:  # no person's value
         return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import floor
@@ -51,6 +51,8 @@ class Column(Dictionary):
         The numbers themselves where doubles do not hold all of them (whole numbers beyond 2^53,
         long decimals, parts of microseconds), else empty. Codes tell these apart; `values` are
         then the doubles nearest to them (dates: whole units), and neighbours may be equal.
+    events : tuple of str
+        Events of a number that its schema declares, such as "> 200000".
     """
 
     name: str
@@ -60,6 +62,7 @@ class Column(Dictionary):
     values: Any
     has_missing: bool
     exact: tuple[Exact, ...] = ()
+    events: tuple[str, ...] = ()
 
     def __repr__(self) -> str:  # no person's value
         return (
@@ -124,8 +127,32 @@ class Column(Dictionary):
         counts = np.bincount(self.codes, minlength=self.n_values + 1)
         missing = int(counts[-1])
         return ValueCounts(
-            self.name, self.kind, self.unit, self.values, counts[:-1], missing, self.exact
+            self.name,
+            self.kind,
+            self.unit,
+            self.values,
+            counts[:-1],
+            missing,
+            self.exact,
+            self.events,
         )
+
+    def with_events(self, events: Sequence[str]) -> Column:
+        """The column with declared events.
+
+        Raises
+        ------
+        SchemaError
+            It holds no numbers.
+        """
+        if not events:
+            return self
+        if self.kind != "numeric":
+            raise SchemaError(
+                f"events of column {self.name!r} are declared, but it holds no numbers",
+                hint="declare events of numeric columns; categories are judged one by one anyway",
+            )
+        return replace(self, events=tuple(events))
 
     def counts(self) -> NDArray[np.int64]:
         """Number of rows per value, the missing ones last; shape (n_values + 1,)."""

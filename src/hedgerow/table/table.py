@@ -138,10 +138,11 @@ class Table:
         return schema.kinds.get(name) or self.kind(name)
 
     def declared_column(self, schema: Schema, name: str) -> Column:
-        """A column under the kind and the order of categories that a schema declares."""
-        return self.column(
+        """A column under the kind, the order of categories and the events that a schema declares."""
+        column = self.column(
             name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
         )
+        return column.with_events(schema.events.get(name, ()))
 
     def share(self, other: Table) -> None:
         """Take over what another table encoded of columns that are the same memory here."""

@@ -127,6 +127,8 @@ class Judged:
         n, n_cells = column.n_values, len(public.cuts) + 1
         if public.kind != "category" and n_cells > 1:
             made.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
+        for _, holds in public.flags:
+            made.append(cls.of(source, np.append(holds, 2), counts, 2))
         if column.missing and column.known and not column.is_number:
             made.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
         return made
