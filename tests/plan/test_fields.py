@@ -62,6 +62,21 @@ def leaves(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield (*path, name)
 
 
+@pytest.mark.parametrize("promise", [{}, {"kind": 5}, {"kind": "k_anonymity", "k": [1]}])
+def test_a_promise_says_what_it_promises(promise: Any) -> None:
+    data = json.loads(dumps(PLANS["mask"]))
+    with pytest.raises(PlanError, match="a promise does not say"):
+        loads(json.dumps({**data, "promises": [promise]}))
+
+
+@pytest.mark.parametrize("category", [5, 1.5])
+def test_a_category_is_a_text(category: Any) -> None:
+    data = json.loads(dumps(PLANS["randomize"]))
+    data["recoding"]["columns"][0]["categories"][0] = category
+    with pytest.raises(PlanError, match="a category is no text"):
+        loads(json.dumps(data))
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_a_value_of_another_type_is_refused_wherever_it_stands(name: str) -> None:
     data = json.loads(dumps(PLANS[name]))
@@ -97,6 +112,7 @@ def test_private_fields_are_left_out_and_public_ones_stay() -> None:
         "role",
         "kind",
         "unit",
+        "order",
         "default",
         "missing",
     }

@@ -255,6 +255,9 @@ class Plan:
         for column in self.columns:
             if column.role not in ROLES or column.kind not in KINDS:
                 raise Contradiction("a column has an unknown role or kind")
+        for promise in self.promises:
+            if type(promise.get("kind")) is not str or type(promise.get("k", 0)) is not int:
+                raise Contradiction("a promise does not say what it promises")
         recoded = {column.name for column in self.recoding.recoded()}
         if any(roles.get(column.name) != column.role for column in self.recoding.recoded()):
             raise Contradiction(
