@@ -113,6 +113,7 @@ def test_private_fields_are_left_out_and_public_ones_stay() -> None:
         "kind",
         "unit",
         "order",
+        "events",
         "default",
         "missing",
     }
