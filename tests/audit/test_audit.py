@@ -103,7 +103,7 @@ def test_any_release_of_mart_is_understood(people, schema):
         release = hr.protect(
             people, schema, hr.MART(k=15, max_disclosure=0.6, numeric=style, categorical="weighted")
         )
-        found = hr.audit(people, release.table, schema, attacks=False, learning=False)
+        found = hr.audit(people, release, schema, attacks=False, learning=False)
         assert found.risk["release"]["classes"]["k"] >= 15
         assert found.risk["release"]["sensitive"]["pay"]["disclosure"]["worst"] <= 0.6 + 1e-9
 
@@ -170,7 +170,7 @@ def test_disclosure_is_the_promise_kept_for_missing_categories():
     )
     schema = hr.Schema(quasi=["age"], sensitive=["job"])
     release = hr.protect(people, schema, hr.MART(k=4, max_disclosure=0.9))
-    measured = hr.audit(people, release.table, schema, attacks=False, learning=False)
+    measured = hr.audit(people, release, schema, attacks=False, learning=False)
     promised = next(c for c in release.checks if c.name == "disclosure")
     worst = measured.risk["release"]["sensitive"]["job"]["disclosure"]["worst"]
     assert worst == pytest.approx(promised.reached, abs=1e-9)
@@ -185,6 +185,6 @@ def test_the_order_of_the_rows_changes_no_number():
     found = []
     for table in (people, mixed):
         release = hr.protect(table, schema, hr.MART(k=10))
-        measured = hr.audit(table, release.table, schema, attacks=False, learning=False)
+        measured = hr.audit(table, release, schema, attacks=False, learning=False)
         found.append((release.plan, release.summary(), measured.to_json()))
     assert found[0] == found[1]

@@ -37,7 +37,7 @@ def test_settings_a_method_lacks_are_not_varied(found):
 
 def test_points_equal_an_audit_of_their_release(found, people, schema):
     for p in found.points[:2]:
-        made = hr.audit(people, found.release(p).table, schema, attacks=False, learning=False)
+        made = hr.audit(people, found.release(p), schema, attacks=False, learning=False)
         risk = made.risk["release"]
         assert p.k == risk["classes"]["k"]
         assert p.worst == pytest.approx(

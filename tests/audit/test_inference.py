@@ -172,7 +172,8 @@ def test_large_tables_are_asked_and_learnt_in_part_with_whole_classes(monkeypatc
 def test_what_cannot_be_measured_is_said_and_never_zero():
     people = people_of(300, noise)
     release = hr.protect(people, SCHEMA, hr.MART(k=20))
-    file = hr.audit(people, release.table, SCHEMA, attacks=False, learning=False, inference=True)
+    asked = {"attacks": False, "learning": False, "inference": True}
+    file = hr.audit(people, release.table, SCHEMA, plan=release.plan, **asked)
     column = file.risk["inference"]["columns"]["pay"]
     assert column["strangers"] is None
     assert column["advantage"] is None

@@ -86,7 +86,7 @@ def test_a_key_file_decides_what_is_drawn(case: Case, folder: Path, capsys: Any)
 
 
 def test_the_audit_of_its_file(case: Case, folder: Path, capsys: Any) -> None:
-    assert run(words(case, "out", "--no-report")) == 0
+    assert run(words(case, "out", "--no-report", "--mapping")) == 0
     _, schema = TABLES[case.table]()
     roles = ["--quasi", ",".join(schema.quasi), "--sensitive", ",".join(schema.sensitive)]
     capsys.readouterr()

@@ -23,7 +23,7 @@ def made():
     schema = hr.Schema(quasi=["age", "job", "sex"], sensitive=["pay", "ill"])
     release = hr.protect(people, schema, hr.MART(k=50, max_disclosure=0.6))
     release.verify()
-    return hr.audit(people, release.table, schema, people=60, learners=["tree"]), release
+    return hr.audit(people, release, schema, people=60, learners=["tree"]), release
 
 
 @pytest.fixture(scope="module")

@@ -76,6 +76,7 @@ def protect_within(
     max_inference: float,
     *,
     pseudonym_key: Any = None,
+    keep_order: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """The first release on the method's ladder that the bound holds for.
@@ -96,7 +97,12 @@ def protect_within(
         try:
             with cautions():  # of a release that may not be taken
                 release = protect(
-                    table, schema, rung, pseudonym_key=pseudonym_key, progress=progress
+                    table,
+                    schema,
+                    rung,
+                    pseudonym_key=pseudonym_key,
+                    keep_order=keep_order,
+                    progress=progress,
                 )
         except (InfeasibleError, ParameterError):
             if not n:

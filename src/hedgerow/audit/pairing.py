@@ -109,8 +109,8 @@ def pair_up(
     Parameters
     ----------
     original : path, frame or Table
-        The table before. Row i of the release belongs to row `subject.rows[i]`
-        of it, to the row with the same `key`, or else to row i.
+        The table before. Row i of the release belongs to the row with the same `key`, to the
+        row that the subject knows (`Subject.rows_of`), or else to row i.
     subject : Subject
         The release.
     key : str, optional
@@ -141,7 +141,8 @@ def pair_up(
             "the released table lacks " + ", ".join(map(repr, lost)),
             hint="its columns are: " + ", ".join(after.names),
         )
-    rows, released_rows = _pair(before, after, key, subject.rows)
+    known = subject.rows_of(before) if key is None else None
+    rows, released_rows = _pair(before, after, key, known)
     quasi = [take(_column(before, n, schema), rows) for n in schema.quasi]
     released, faults = [], []
     for own in quasi:
@@ -208,12 +209,7 @@ def _pair(
     before: Table, after: Table, key: str | None, known: IntArray | None
 ) -> tuple[IntArray, IntArray]:
     """The rows of the original and of the release that belong together, by original row."""
-    if key is None and known is not None:
-        if len(known) != after.n_rows or (len(known) and int(known.max()) >= before.n_rows):
-            raise InputError(
-                f"the release was made from another table: it pairs {len(known):,} rows with "
-                f"the original, which has {before.n_rows:,}"
-            )
+    if known is not None:
         order = np.argsort(known)
         return np.asarray(known, np.int64)[order], order
     if key is None:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from ..arguments import NAMES, takes, whole
 from ..errors import InputError, ParameterError
+from ..release import Release
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
 from .linkage import distance_linkage, interval_disclosure, probabilistic_linkage
+from .subject import plan_of, subject
 
 Floats = NDArray[np.float64]
 
@@ -168,12 +170,14 @@ def score(
 ) -> Scores:
     """Judge a masked file against its original: loss, risk and score.
 
-    Row i of one file must belong to row i of the other. Rows with a missing value
-    in a compared column of either file are left out, and counted.
+    A `Release` or its folder knows its rows (a folder by its ``mapping.json``); otherwise row i
+    of one file must belong to row i of the other. Rows with a missing value in a compared column
+    of either file are left out, and counted.
 
     Parameters
     ----------
-    original, masked : path, pandas, Polars or Arrow table, DuckDB relation, array
+    original : path, pandas, Polars or Arrow table, DuckDB relation, array
+    masked : the same, or a Release or its folder
     columns : list of str, optional
         Columns to compare, in the order in which an intruder learns them; by
         default every numeric column that both files have.
@@ -199,9 +203,17 @@ def score(
     >>> score(people, people).il
     0.0
     """
-    first, second = read(original), read(masked)
+    first = read(original)
+    known_rows = None
+    if isinstance(masked, Release) or plan_of(masked) is not None:
+        made = subject(masked, None, plan_of(masked))
+        second, known_rows = made.table, made.rows_of(first)
+    else:
+        second = read(masked)
     names = _compared(first, second, columns)
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)
+    if known_rows is not None:
+        y = y[np.argsort(known_rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
         raise InputError(

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..classes import IntArray
+import numpy as np
+
+from ..classes import IntArray, group
+from ..engines import transform
 from ..errors import InputError, SchemaError
 from ..guarantees import KAnonymity
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
 from ..release.folder import released_table
+from ..release.mapping import MAPPING, RowMap
 from ..release.write import PLAN
 from ..schema import Schema
 from ..table import Table, read
@@ -33,8 +37,8 @@ class Subject:
         How it was made; says what cells mean that do not say it themselves.
     second : Table, optional
         The table that the released one cannot be read without (Anatomy's).
-    rows : int64 array, optional
-        Row of the original behind each released row, where the release knows it.
+    rows : RowMap, optional
+        The row of the original behind each released row, where the release knows it.
     verified : bool
         Whether nobody need hold its cells against their originals: that was done already,
         or its method alters them.
@@ -46,9 +50,33 @@ class Subject:
     schema: Schema
     plan: Plan | None = None
     second: Table | None = None
-    rows: IntArray | None = None
+    rows: RowMap | None = None
     verified: bool = False
     method: Any = None
+
+    def rows_of(self, original: Table) -> IntArray | None:
+        """The original row behind each released one, by its map or by what the plan makes.
+
+        None where nobody can know but who made it: then its rows stand as the original's.
+
+        Raises
+        ------
+        InputError
+            The release stands in the order of its content, and no plan can pair it.
+        """
+        if self.rows is not None:
+            return self.rows.of_table(original, self.plan)
+        if self.plan is None or self.plan.parameters.get("keep_order"):
+            return None
+        recoding = self.plan.recoding
+        if recoding.applies and not recoding.draws:
+            return by_content(self.plan, original, self.table)
+        raise InputError(
+            "the records stand in the order of their released content, and what chance or the "
+            "whole table gives cannot be paired by a plan",
+            hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or "
+            "give a key column",
+        )
 
     @property
     def yardstick(self) -> str:
@@ -92,14 +120,16 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
     """
     if isinstance(released, Release):
         return of_release(released, schema)
-    second = None
-    if isinstance(released, (str, Path)) and Path(released).is_dir():
-        folder = Path(released)
+    second = rows = None
+    folder = _folder_of(released)
+    if folder is not None:
         table = released_table(folder)
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
             second = released_table(folder, beside)
+        if (folder / MAPPING).exists():
+            rows = RowMap.load(folder / MAPPING)
     else:
         table = read(released)
     if plan is not None and plan.recoding.beside and second is None:
@@ -115,7 +145,31 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
             )
         schema = roles(plan)
     altered = plan is not None and plan.recoding.yardstick == "linkage"
-    return Subject(table, schema, plan, second, verified=altered)
+    return Subject(table, schema, plan, second, rows, verified=altered)
+
+
+def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
+    """The rows that a plan turns into the released ones; None where it makes other rows."""
+    if original.n_rows != released.n_rows:
+        return None
+    made = original.replaced(transform(plan, original).columns)
+    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
+    codes = []
+    for name in names:
+        if name not in made.names or name not in released.names:
+            continue
+        kind = made.kind(name) if made.kind(name) == released.kind(name) else "categorical"
+        before = made.column(name, kind=kind)
+        after = released.column(name, kind=kind, unit=before.unit or None)
+        codes.append(np.concatenate([before.codes, after.codes_in(before, unknown=-1)]))
+    n = original.n_rows
+    labels = group(codes, 2 * n).labels
+    before_rows, after_rows = (np.argsort(part, kind="stable") for part in (labels[:n], labels[n:]))
+    if not np.array_equal(labels[:n][before_rows], labels[n:][after_rows]):
+        return None
+    rows = np.empty(n, np.int64)
+    rows[after_rows] = before_rows
+    return rows
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
@@ -128,11 +182,20 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
     """
     if isinstance(released, (str, Path)) and not Path(released).exists():
         raise InputError(f"there is no file or folder {released}")
-    if path is None and isinstance(released, (str, Path)):
-        path = Path(released) / PLAN
-        if not path.exists():
-            return None
+    folder = _folder_of(released)
+    if path is None and folder is not None and (folder / PLAN).exists():
+        path = folder / PLAN
     return Plan.load(path) if path is not None else None
+
+
+def _folder_of(released: Any) -> Path | None:
+    """The release folder that was handed over, or whose table was."""
+    if not isinstance(released, (str, Path)):
+        return None
+    path = Path(released)
+    if not path.is_dir() and path.stem == "release" and (path.parent / PLAN).exists():
+        return path.parent
+    return path if path.is_dir() else None
 
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:
@@ -142,7 +205,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
         schema or release.schema,
         release.plan,
         _second(release.method),
-        release.rows,
+        RowMap.of(release.rows, release.original, release.plan),
         verified=True,
         method=release.method,
     )
@@ -151,7 +214,8 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
 def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
     """What a fitted method releases of its table, before anything is verified or written."""
     released = table.replaced(method.release_table(table).columns)
-    return Subject(released, schema, method.plan_, _second(method), verified=True)
+    rows = RowMap.of(np.arange(table.n_rows), table, method.plan_)
+    return Subject(released, schema, method.plan_, _second(method), rows, verified=True)
 
 
 def _second(method: Any) -> Table | None:

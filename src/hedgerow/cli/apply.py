@@ -12,7 +12,7 @@ from ..progress import cautions
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, command, merged
-from .outputs import new_file
+from .outputs import KEEP_ORDER, new_file
 
 OPTIONS = (
     Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
@@ -23,6 +23,7 @@ OPTIONS = (
         "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
         off=True,
     ),
+    KEEP_ORDER,
     Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
     Option("json", bool, "Print the result as JSON."),
 )
@@ -64,7 +65,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     key = Key.file(options["key_file"]) if options.get("key_file") else None
     with working("recoding"), cautions() as heard:
         people = read(source)
-        applied = apply_plan(made, people, key)
+        applied = apply_plan(made, people, key, keep_order=bool(options.get("keep_order")))
     for text in heard:
         warn(text)
     write_table(applied.table, out, like=people, escape=options.get("escape", True))

@@ -5,6 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import OutputError
+from ..session.options import Option
+
+KEEP_ORDER = Option(
+    "keep_order",
+    bool,
+    "Leave the records in the order of the input, which may tell who is who. Default: no.",
+)
 
 
 def new_file(path: str | Path, *, force: bool = False, hint: str = "choose another name") -> Path:

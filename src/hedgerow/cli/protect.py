@@ -13,6 +13,7 @@ from ..session import methods
 from ..session.options import Option
 from .console import as_json, note, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
+from .outputs import KEEP_ORDER
 from .schema import SCHEMA, TABLES, schema_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ OUTPUT = (
         bool,
         "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
         off=True,
+    ),
+    KEEP_ORDER,
+    Option(
+        "mapping",
+        bool,
+        "Also write mapping.json (private): whose record is which; audit and score need it for "
+        "randomized and masked releases. Default: no.",
     ),
     Option(
         "pseudonyms", bool, "Replace identifiers by keyed pseudonyms instead of leaving them out."
@@ -104,6 +112,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             method,
             pseudonym_key=pseudonym_key,
             max_inference=options.get("max_inference"),
+            keep_order=bool(options.get("keep_order")),
         )
     with working(f"protecting {session.table.n_rows:,} records") as progress:
         session.protect(progress=progress)
@@ -112,7 +121,13 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     if options.get("report", True):
         _measure(session, options)
     with working("writing and verifying") as progress:
-        session.write(folder, force=force, escape=options.get("escape", True), progress=progress)
+        session.write(
+            folder,
+            force=force,
+            escape=options.get("escape", True),
+            mapping=bool(options.get("mapping")),
+            progress=progress,
+        )
     _tell(session, folder, bool(options.get("json")))
 
 

@@ -46,23 +46,42 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
         small = np.argsort(numbers, kind="stable").astype(np.uint32)
         return numbers[small], small
     keys = numbers.view(np.uint64)
-    order = np.empty(len(keys), np.uint32)
+    _to_keys(keys)
+    order = _sort(keys)
+    _from_keys(keys)
+    return keys.view(np.float64), order
+
+
+def order_of_words(words: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """The stable order of words, equal to ``np.argsort(kind="stable")``."""
+    if len(words) <= _IN_CACHE:
+        return np.argsort(words, kind="stable").astype(np.uint32)
+    return _sort(np.array(words, np.uint64))
+
+
+def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Sort keys in place; their stable order."""
+    order = np.arange(len(keys), dtype=np.uint32)
     pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))
-    _to_keys(keys, order)
     bounds = _scatter(pairs, 0, len(keys))
     in_parts(
         lambda part: _sort_buckets(pairs, bounds[part.start : part.stop + 1]),
         len(bounds) - 1,
         len(keys),
     )
-    return keys.view(np.float64), order
+    return order
 
 
 @njit(cache=True, nogil=True)
-def _to_keys(keys: NDArray[np.uint64], order: NDArray[np.uint32]) -> None:
+def _to_keys(keys: NDArray[np.uint64]) -> None:
     for i in range(keys.size):
         keys[i] = ~keys[i] if keys[i] & _TOP else keys[i] | _TOP
-        order[i] = i
+
+
+@njit(cache=True, nogil=True)
+def _from_keys(keys: NDArray[np.uint64]) -> None:
+    for i in range(keys.size):
+        keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -76,12 +95,9 @@ def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64
 
 @njit(cache=True, nogil=True)
 def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
-    """Sort every bucket and turn its keys back into the bits of its numbers."""
-    keys = pairs.keys
+    """Sort every bucket."""
     for b in range(bounds.size - 1):
         _sort_bucket(pairs, bounds[b], bounds[b + 1])
-        for i in range(bounds[b], bounds[b + 1]):
-            keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
 
 
 @njit(cache=True, nogil=True)

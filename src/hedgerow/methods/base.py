@@ -73,6 +73,11 @@ class Method(Estimator):
     random_state: int | None
 
     @property
+    def by_position(self) -> bool:
+        """Whether what was fitted promises something of records by where they stand."""
+        return False
+
+    @property
     def title(self) -> str:
         """Its name where several methods stand side by side."""
         return type(self).__name__
@@ -219,7 +224,9 @@ class Method(Estimator):
         return self._key
 
     def transform(self, X: Any) -> Any:
-        """Recode quasi-identifiers by the fitted plan; the order of the rows stays.
+        """Recode quasi-identifiers by the fitted plan; the order of the rows and the index stay.
+
+        What is handed out should come from `hedgerow.protect`, whose order tells nothing.
 
         Parameters
         ----------

@@ -289,11 +289,12 @@ class Plan:
         data: dict[str, Any] = json.loads(dumps(self, public=True))
         return data
 
-    def apply(self, people: Any) -> Any:
+    def apply(self, people: Any, *, keep_order: bool = False) -> Any:
         """Recode other people by this plan.
 
         A plan promises nothing about people it was not fitted on: a warning
         counts the cells that fall outside the released cells. `verify` decides.
+        Rows come in the order of their released content, unless `keep_order` is set.
 
         Returns
         -------
@@ -301,7 +302,7 @@ class Plan:
         """
         from ..release import apply_plan
 
-        return apply_plan(self, people).table
+        return apply_plan(self, people, keep_order=keep_order).table
 
     @takes(table=TEXT, dialect=TEXT)
     def to_sql(self, table: str = "people", dialect: str = "duckdb") -> str:

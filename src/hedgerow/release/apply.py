@@ -33,7 +33,9 @@ class Applied:
     dropped: tuple[str, ...] = ()
 
 
-def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
+def apply_plan(
+    plan: Plan, people: Any, key: Key | None = None, *, keep_order: bool = False
+) -> Applied:
     """Recode other people by a plan.
 
     Parameters
@@ -46,6 +48,8 @@ def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
     key : Key, optional
         For randomized response: the steward's key. By default a fresh one, so that no
         draw can be repeated.
+    keep_order : bool
+        Leave the rows in the order they came in, which may tell who is who.
 
     Raises
     ------
@@ -70,9 +74,8 @@ def apply_plan(plan: Plan, people: Any, key: Key | None = None) -> Applied:
         )
     if strangers:
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
-    return Applied(
-        table.restore(made.columns, drop=dropped), made.outside, table.n_rows, tuple(dropped)
-    )
+    frame, _ = table.release(made.columns, drop=dropped, keep_order=keep_order)
+    return Applied(frame, made.outside, table.n_rows, tuple(dropped))
 
 
 def check_columns(plan: Plan, table: Table) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def protect(
     *,
     pseudonym_key: bytes | str | Path | Secret | None = None,
     max_inference: float | None = None,
+    keep_order: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table of people by a method, and verify what comes out.
@@ -48,6 +50,9 @@ def protect(
         error of every sensitive column, over all people and over the worst tenth. The
         method is tightened step by step (`Method.stricter`: k up, cap down) until it does.
         A measured bound under these learners, not a promise about others.
+    keep_order : bool, default False
+        Leave the rows in the order of the input. By default a release stands in the order that
+        its own content gives, for the order of a register may tell who is who.
     progress : callable, optional
         Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
         part of it that is done, or None; what it raises ends the work.
@@ -84,7 +89,13 @@ def protect(
         from ..audit.inference_bound import protect_within
 
         return protect_within(
-            people, schema, method, max_inference, pseudonym_key=pseudonym_key, progress=progress
+            people,
+            schema,
+            method,
+            max_inference,
+            pseudonym_key=pseudonym_key,
+            keep_order=keep_order,
+            progress=progress,
         )
     step, secret = telling(progress), Secret.of(pseudonym_key)
     step("reading")
@@ -106,18 +117,31 @@ def protect(
                 f"left out columns that the schema does not name: {', '.join(undeclared)}; "
                 "what is harmless is released as other=[...] (--other)"
             )
+        if keep_order:
+            caution("the records stand in the order of the input, which may tell who is who")
+            plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
+        elif fitted.by_position:
+            raise ParameterError(
+                f"what this {type(fitted).__name__} promises counts records by their position",
+                hint="draw none by position (bootstrap=False), or leave them in the order of the "
+                "input, which may tell who is who (keep_order=True, --keep-order)",
+            )
     step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)
     kept = tuple(schema.identifiers) if secret is not None else ()
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in kept}
+    frame, rows = table.release(
+        replaced, drop=[n for n in plan.left_out if n not in kept], keep_order=keep_order
+    )
     release = Release(
         plan=plan,
         schema=schema,
         method=fitted,
         original=table,
-        table=table.restore(replaced, drop=[n for n in plan.left_out if n not in kept]),
+        table=frame,
+        rows=rows,
         pseudonyms=kept,
         secret=secret,
         warned=tuple(heard),

@@ -45,6 +45,9 @@ def recipient(
         "",
         f"`{file}` holds {numbers['rows']:,} records about people. Some columns were recoded "
         "to protect them.",
+        "The records stand in the order of the table they come from."
+        if plan.parameters.get("keep_order")
+        else "The records are sorted by what stands in them; their order tells nothing else.",
         "",
         "## Columns",
         "",

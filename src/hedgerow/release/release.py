@@ -29,6 +29,7 @@ from ..table import Table, read
 from ..table.write import write_table
 from .cautions import of_release
 from .explain import recoding_in_words
+from .mapping import MAPPING, RowMap
 from .recipient import recipient
 from .record import record
 from .verify import Verified, classes, require, verify, verify_file
@@ -255,6 +256,7 @@ class Release:
         force: bool = False,
         escape: bool = True,
         measured: Measured | None = None,
+        mapping: bool = False,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release as a folder that appears whole or not at all.
@@ -275,6 +277,9 @@ class Release:
         measured : Audit, optional
             What ``hr.audit(release.original, release.table, release.schema)`` measured:
             ``report.html`` is written from it, and ``audit.json`` holds its numbers too.
+        mapping : bool, default False
+            Also write ``mapping.json``, private: which row of the original stands behind each
+            released one. `hedgerow.audit` needs it for folders of randomized or masked releases.
         progress : callable, optional
             Called with the name of each step ("writing", "reading back") and the part of it that is
             done, or None; what it raises ends the work, and nothing is left behind.
@@ -299,10 +304,14 @@ class Release:
             self.released = read(self.table)
             require(self._own_checks())
         return write_folder(
-            Path(folder), lambda inside: self._fill(inside, escape, measured, step), force=force
+            Path(folder),
+            lambda inside: self._fill(inside, escape, measured, mapping, step),
+            force=force,
         )
 
-    def _fill(self, folder: Path, escape: bool, measured: Measured | None, step: Tell) -> None:
+    def _fill(
+        self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
+    ) -> None:
         file = folder / f"release{self.original.suffix}"
         step("writing")
         write_table(self.released.arrow, file, like=self.original, escape=escape)
@@ -338,6 +347,8 @@ class Release:
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: recipient(self.plan, self.summary(), file.name, self.pseudonyms, beside),
         }
+        if mapping:
+            texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
         for name, text in {**texts, **extra}.items():
             write_private(folder / name, text)
 

@@ -37,12 +37,15 @@ class Choice:
         Secret of the pseudonyms in place of the identifiers; None leaves these out.
     max_inference : float, optional
         What named learners may infer at most; see `hedgerow.protect`.
+    keep_order : bool
+        Leave the rows in the order of the input.
     """
 
     schema: Schema
     method: Any
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     max_inference: float | None = None
+    keep_order: bool = False
 
     def secret(self) -> Secret | None:
         """The pseudonyms' key itself."""
@@ -119,6 +122,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
     words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
     if chosen.max_inference is not None:
         words += ["--max-inference", repr(chosen.max_inference)]
+    words += ["--keep-order"] if chosen.keep_order else []
     words += _key(chosen.method, chosen.pseudonym_key)
     words += _report(chosen.measured)
     words += [] if chosen.escape else ["--no-escape"]
@@ -198,6 +202,8 @@ def python(chosen: Chosen) -> str:
         given.append(f"pseudonym_key=Path({str(chosen.pseudonym_key)!r}).read_bytes()")
     if chosen.max_inference is not None:
         given.append(f"max_inference={chosen.max_inference!r}")
+    if chosen.keep_order:
+        given.append("keep_order=True")
     lines.append(f"release = hr.protect({', '.join(given)})")
     how = [repr(chosen.folder)]
     if chosen.measured is not None:

@@ -195,6 +195,7 @@ class Session:
         *,
         pseudonym_key: str | Path | bytes | None = None,
         max_inference: float | None = None,
+        keep_order: bool = False,
     ) -> Choice:
         """Choose the roles of the columns and what protects them.
 
@@ -209,6 +210,8 @@ class Session:
             more) instead of leaving them out.
         max_inference : float, in (0, 1), optional
             What named learners may infer at most; see `hedgerow.protect`.
+        keep_order : bool, default False
+            Leave the rows in the order of the input, which may tell who is who.
 
         Raises
         ------
@@ -223,7 +226,7 @@ class Session:
                 "the schema names no quasi-identifier, so there is nothing to protect",
                 hint="name what an intruder may know: Schema(quasi=[...])",
             )
-        made = Choice(schema, canonical(method), pseudonym_key, max_inference)
+        made = Choice(schema, canonical(method), pseudonym_key, max_inference, keep_order)
         made.secret()  # a key that is none is told now, not after the work
         tried: Frontier | None = self._results.get("frontier")
         if tried is not None and tried.schema != schema:
@@ -276,6 +279,7 @@ class Session:
             max_inference=before.max_inference
             if found.max_inference is None and before is not None
             else found.max_inference,
+            keep_order=before is not None and before.keep_order,
         )
 
     @takes(progress=PROGRESS)
@@ -299,6 +303,7 @@ class Session:
                 choice.method,
                 pseudonym_key=choice.secret(),
                 max_inference=choice.max_inference,
+                keep_order=choice.keep_order,
                 progress=tell,
             )
         return self._finish("protect", release)
@@ -337,6 +342,7 @@ class Session:
         *,
         force: bool = False,
         escape: bool = True,
+        mapping: bool = False,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release as a folder that appears whole or not at all.
@@ -350,6 +356,7 @@ class Session:
                 folder,
                 force=force,
                 escape=escape,
+                mapping=mapping,
                 measured=self._results.get("measure"),
                 progress=tell,
             )

@@ -8,11 +8,15 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..errors import InputError
 from .encode import as_text, decoded, is_text
+from .written import bare
 
 Replaced = Mapping[str, Any]
+Rows = NDArray[np.int64] | None
+"""The row that stands at each place of what is released; None gives everything back as it came."""
 
 
 class Source(Protocol):
@@ -21,8 +25,12 @@ class Source(Protocol):
     arrow: pa.Table
     categories: Mapping[str, Sequence[str]]
 
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
-        """The same kind of frame with columns replaced, added and dropped."""
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
+        """The same kind of frame with columns replaced, added and dropped.
+
+        With `rows` it is put in their order, and nothing but its values stays: no index, no
+        notes, no category that no row has.
+        """
         ...
 
 
@@ -34,7 +42,7 @@ class ArrowSource:
         self.file = file
         self.categories: Mapping[str, Sequence[str]] = {}
 
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """A pyarrow table."""
         table = self.arrow
         for name, array in replaced.items():
@@ -45,6 +53,8 @@ class ArrowSource:
             else:
                 table = table.set_column(at, name, values)
         table = table.drop_columns(sorted(drop)) if drop else table
+        if rows is not None:
+            return bare(table.take(pa.array(rows)))
         if replaced or drop:
             # What pandas noted about the columns no longer holds.
             notes = {k: v for k, v in (table.schema.metadata or {}).items() if k != b"pandas"}
@@ -71,7 +81,7 @@ class PandasSource:
         # Doubled names are reported by the table; Arrow allows them.
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """A pandas frame with the same index."""
         frame = self.frame.copy(deep=False)
         for name, array in replaced.items():
@@ -82,7 +92,8 @@ class PandasSource:
             frame.isetitem(at, _to_pandas(array, self.frame.dtypes.iloc[at]))
         keep = [i for i, name in enumerate(self.names) if name not in drop]
         keep += range(len(self.names), frame.shape[1])
-        return frame.iloc[:, keep]
+        frame = frame.iloc[:, keep]
+        return frame if rows is None else _bare_pandas(frame.iloc[rows])
 
 
 class NumpySource:
@@ -102,7 +113,7 @@ class NumpySource:
         columns = [_from_objects(array[:, i]) for i in range(array.shape[1])]
         self.arrow = pa.Table.from_arrays(columns, names=names)
 
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """An array of numbers where all columns are, else of objects."""
         names = self.arrow.column_names
         columns = [
@@ -115,7 +126,7 @@ class NumpySource:
         out = np.empty((len(self.array), len(columns)), dtype=kind)
         for j, column in enumerate(columns):
             out[:, j] = column
-        return out
+        return out if rows is None else out[rows]
 
 
 class FrameSource:
@@ -142,7 +153,7 @@ class FrameSource:
         self.arrow = self.frame.with_columns(*texts).to_arrow()
         self.categories: Mapping[str, Sequence[str]] = {}
 
-    def restore(self, replaced: Replaced, drop: set[str]) -> Any:
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """The same kind of frame; a query becomes one on the new values (a table on Spark)."""
         import narwhals
 
@@ -151,9 +162,27 @@ class FrameSource:
             columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
             made = narwhals.from_arrow(columns, backend=frame.implementation)
             frame = frame.with_columns(*made.iter_columns())
+        if rows is not None:
+            frame = narwhals.maybe_reset_index(frame[rows])
+            frame = frame.with_columns(*_categories_anew(frame))
         if self.query and not self.query.is_spark_like():
             return frame.lazy(backend=self.query).to_native()
         return frame.to_native()
+
+
+def _categories_anew(frame: Any) -> list[Any]:
+    """The columns with categories, which then have no category without a row."""
+    import narwhals
+
+    made = []
+    for name, kind in frame.schema.items():
+        if kind == narwhals.Enum:
+            held = set(frame[name].drop_nulls().cast(narwhals.String))
+            kind = narwhals.Enum([each for each in kind.categories if each in held])
+        elif kind != narwhals.Categorical:
+            continue
+        made.append(frame[name].cast(narwhals.String).cast(kind))
+    return made
 
 
 def _run(query: Any) -> Any:
@@ -279,6 +308,19 @@ def _to_pandas(array: Any, was: Any) -> Any:
             pass
     values = array.to_pandas()
     return values.array if isinstance(values, pandas.Series) else values
+
+
+def _bare_pandas(frame: Any) -> Any:
+    """A pandas frame with nothing but its values."""
+    frame = frame.reset_index(drop=True)
+    frame.attrs = {}
+    for i, kind in enumerate(frame.dtypes):
+        if isinstance(kind, sys.modules["pandas"].CategoricalDtype):
+            column = frame.iloc[:, i].cat.remove_unused_categories()
+            if not kind.ordered:
+                column = column.cat.reorder_categories(sorted(column.cat.categories, key=str))
+            frame.isetitem(i, column)
+    return frame
 
 
 def _nullable(pandas: Any) -> tuple[type, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
 from ..schema import KINDS, Kind, Schema
@@ -13,6 +15,7 @@ from .dialect import FileFormat
 from .encode import Column, encode, kind_of
 from .frames import ArrowSource, Source
 from .memory import same_memory
+from .order import content_order
 from .relabel import as_categories, in_unit, ordered
 
 
@@ -222,6 +225,35 @@ class Table:
             object array. What came in is never changed.
         """
         return self._source.restore(dict(replaced), self._check_change(replaced, drop))
+
+    def release(
+        self,
+        columns: Mapping[str, pa.Array | pa.ChunkedArray],
+        *,
+        drop: Iterable[str] = (),
+        keep_order: bool = False,
+    ) -> tuple[Any, NDArray[np.int64] | None]:
+        """What may be handed out: as `restore`, but with nothing that its values do not say.
+
+        Parameters
+        ----------
+        columns, drop
+            As `restore` takes them.
+        keep_order : bool
+            Leave the rows where they stand; otherwise their own content orders them.
+
+        Returns
+        -------
+        frame : the kind of frame that was read
+            Without index, attributes, notes and unused categories.
+        rows : int64 array of shape (n_rows,), or None
+            The row behind each of its rows; None where the order was kept.
+        """
+        gone = self._check_change(columns, drop)
+        made = ArrowSource(self.arrow, file=True).restore(dict(columns), gone)
+        rows = np.arange(self.n_rows) if keep_order else content_order(made)
+        frame = self._source.restore(dict(columns), gone, rows)
+        return frame, None if keep_order else rows
 
     def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
         gone = set(drop)

@@ -15,9 +15,10 @@ from ..errors import OutputError
 from ..files import private_file
 from .dialect import Dialect, FileFormat
 from .duck import whole
-from .encode import is_text
+from .encode import decoded, is_text
 from .escape import concat, escape_cells
 from .table import Table
+from .written import bare, written
 
 _BATCH = 1 << 16
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
@@ -48,7 +49,7 @@ def write_table(
     """
     from .sources import SUFFIXES
 
-    path = Path(path)
+    path, table = Path(path), bare(table)
     layout = layout_like(like, table.column_names) if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
     try:
@@ -75,18 +76,15 @@ def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
 
 
 def _written_out(table: pa.Table) -> pa.Table:
-    """Dictionaries as plain values; notes on the schema, which may name dropped columns, gone."""
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            plain = table.column(i).cast(field.type.value_type)
-            table = table.set_column(i, field.name, plain)
-    return table.replace_schema_metadata(None)
+    """Dictionaries as plain values."""
+    for i, name in enumerate(table.column_names):
+        table = table.set_column(i, name, decoded(table.column(i)))
+    return table
 
 
 def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
-    table = table.replace_schema_metadata(None)
     simple = all(_simple(field.type) for field in table.schema)
     # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
     table = table if simple else _written_out(table)
@@ -170,31 +168,13 @@ def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool) -> pa.A
 
 
 def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
-    kind = array.type
-    plain = False  # whether no cell can hold a delimiter or a quote
-    if is_text(kind):
-        cells = array.cast(pa.large_string())
-        cells = escape_cells(cells) if escape else cells
-    elif pa.types.is_boolean(kind):
-        false, true = dialect.booleans
-        cells = pc.if_else(array, true, false)
-        plain = True
-    elif pa.types.is_floating(kind):
-        cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
-        cells = (
-            pc.replace_substring(cells, ".", dialect.decimal) if dialect.decimal != "." else cells
-        )
-    elif pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        texts = [None if value is None else str(value) for value in array.to_pylist()]
-        cells = pa.array(texts, pa.large_string())
-    else:
-        cells = array.cast(pa.string())
-        plain = "binary" not in str(kind)
-        if pa.types.is_timestamp(kind):
-            cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
-    cells = cells.cast(pa.large_string())
-    plain = (plain or pa.types.is_floating(kind)) and not dialect.quote_all
-    return cells if plain else _quoted(cells, dialect)
+    cells = written(array, dialect)
+    if escape and is_text(array.type):
+        cells = escape_cells(cells)
+    kind = str(array.type)
+    # whether no cell can hold a delimiter or a quote
+    plain = pa.types.is_primitive(array.type) or "decimal" in kind
+    return cells if plain and not dialect.quote_all else _quoted(cells, dialect)
 
 
 def _quoted(cells: pa.Array, dialect: Dialect) -> pa.Array:

@@ -284,6 +284,11 @@ class TreePatternPreserving(Method):
             raise ParameterError("trees is empty", hint="name at least one tree to keep")
         return list(self.trees)
 
+    @property
+    def by_position(self) -> bool:
+        """Whether a forest drew bootstrap rows."""
+        return any(model.get("bootstrap", False) for model in self.model_["models"])
+
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Rebuild the published trees from a released table; also derive L again.
 
