@@ -186,8 +186,8 @@ def test_units_grids_and_events_survive_toml() -> None:
         Schema(sensitive=["income"], events={"income": ["rich"]})
     with pytest.raises(SchemaError, match="events of column 'age' are declared, but it is not"):
         Schema(quasi=["age"], events={"age": ["> 17"]})
+    told = Schema(quasi=["a"], sensitive=["b"], events={"b": "> 1"})
     with pytest.raises(SchemaError, match="it holds no numbers"):
-        told = Schema(quasi=["a"], sensitive=["b"], events={"b": "> 1"})
         hr.protect({"a": [1, 1], "b": ["x", "y"]}, told, hr.MART(2))
 
 

@@ -168,12 +168,12 @@ SIGNS = {
     "joined": "`nurse+cook` says that the value is one of these",
     "weighted": "`nurse:4+cook:1` says that of every five records of the group four are nurses "
     "and one is a cook",
-    "general": "another text stands for several values: a more general one that covers the "
+    "general": "Another text stands for several values: a more general one that covers the "
     "record's own",
     "anything": "`*` can be any value",
     "missing": "`(missing)` beside other values: some records of the group have no value there",
-    "quoted": 'a value that itself holds one of these signs stands in quotes: `"a+b"`',
-    "empty": "an empty cell: none of the group has a value there",
+    "quoted": 'A value that itself holds one of these signs stands in quotes: `"a+b"`',
+    "empty": "An empty cell: none of the group has a value there",
 }
 """What every sign in a released cell says, for its reader."""
 

@@ -189,6 +189,16 @@ def test_sessions_in_two_threads_keep_their_own_cautions(here: Path) -> None:
     assert loud.cautions == alone.cautions
 
 
+def test_what_other_threads_warn_of_is_kept_too(here: Path) -> None:
+    session = hr.Session("people.csv")
+    roles = hr.Schema(quasi=["sex", "job"], sensitive=["smoker"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        methods = {"rr": hr.RandomizedResponse(l=1.2, random_state=1)}
+        session.frontier(methods, schema=roles, k=[], max_disclosure=[])
+    assert any("released as they are" in text for text in session.cautions)
+
+
 def test_a_pseudonym_key_that_is_too_short_is_refused_when_it_is_chosen(
     session: hr.Session,
 ) -> None:
