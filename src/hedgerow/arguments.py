@@ -46,15 +46,16 @@ def _is_whole(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
-def whole(least: int | None = None) -> Kind:
+def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
     """Whole numbers."""
-    if least is None:
-        return Kind("a whole number", _is_whole)
-    words = f"a whole number of at least {least}"
-    return Kind(words, lambda value: _is_whole(value) and value >= least)
+    words = "a whole number"
+    if least > -math.inf:
+        words += f" of at least {least}" if most == math.inf else f" between {least} and {most:,}"
+    return Kind(words, lambda value: _is_whole(value) and least <= value <= most)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; a bool and NaN are none."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and not math.isnan(value)
 
@@ -81,7 +82,7 @@ def many(kind: Kind, words: str) -> Kind:
 
 FLAG = one_of(bool, "True or False")
 NONE = Kind("None", lambda value: value is None)
-NUMBER = Kind("a number", _is_number)
+NUMBER = Kind("a number", is_number)
 TEXT = one_of(str, "text")
 NAMES = many(TEXT, "a list of names")
 NUMBERS = many(NUMBER, "a list of numbers")
@@ -143,5 +144,12 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 def check(name: str, value: Any, kind: Kind) -> None:
     """Raise ParameterError where a value is none of its kind; the value itself is not told."""
     if not kind.fits(value):
-        shown = value if _is_number(value) else f"a {type(value).__name__}"
+        shown = value if is_number(value) else f"a {type(value).__name__}"
         raise ParameterError(f"{name} must be {kind.words}, not {shown}", hint=kind.hint)
+
+
+def check_one_of(name: str, value: Any, known: Iterable[Any]) -> None:
+    """ParameterError when a parameter is none of the values that it may have."""
+    listed = list(known)
+    if value not in listed:
+        raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")

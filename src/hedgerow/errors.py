@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -49,13 +48,6 @@ class SchemaError(HedgerowError, ValueError):
 
 class ParameterError(HedgerowError, ValueError):
     """A parameter lies outside its range or does not fit the table."""
-
-
-def check_one_of(name: str, value: Any, known: Iterable[Any]) -> None:
-    """ParameterError when a parameter is none of the values that it may have."""
-    listed = list(known)
-    if value not in listed:
-        raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")
 
 
 class InfeasibleError(HedgerowError, ValueError):

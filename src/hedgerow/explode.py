@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .arguments import NAMES, NUMBER, TEXT, takes
-from .errors import ParameterError, SchemaError, check_one_of
+from .arguments import NAMES, NUMBER, TEXT, check_one_of, takes
+from .errors import ParameterError, SchemaError
 from .notation import MISSING, parse_range, split_concatenation
 from .table import read
 

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .arguments import MAPPING, NAMES, NUMBER, TEXT, takes
-from .errors import InputError, ParameterError, PlanError, check_one_of
+from .arguments import MAPPING, NAMES, NUMBER, TEXT, check_one_of, takes
+from .errors import InputError, ParameterError, PlanError
 from .methods.response.estimate import clipped, em, projected
 from .methods.response.rr_matrix import Channel
 from .methods.response.verify import released_codes

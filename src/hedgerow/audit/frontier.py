@@ -10,10 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import METHOD, NONE, NUMBER, NUMBERS, PROGRESS, TEXT, many, named, takes, whole
+from ..arguments import (
+    METHOD,
+    NONE,
+    NUMBER,
+    NUMBERS,
+    PROGRESS,
+    TEXT,
+    check_one_of,
+    many,
+    named,
+    takes,
+    whole,
+)
 from ..classes import Classes
 from ..classes.disclosure import Disclosed, of_column
-from ..errors import InfeasibleError, ParameterError, check_one_of
+from ..errors import InfeasibleError, ParameterError
 from ..guarantees import SLACK
 from ..methods.masking import fingerprint
 from ..progress import Progress, carried, telling

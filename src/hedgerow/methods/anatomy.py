@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..arguments import is_number
 from ..classes import Classes
 from ..classes import group as by_codes
 from ..classes.diversity import largest_share
@@ -25,7 +26,6 @@ from ..schema import Schema
 from ..table import Column, Table
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
 from .base import Files, Method, NoTransform
-from .checks import is_number
 from .generalization import check_finite
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
+from ..arguments import check, is_number, whole
 from ..errors import ParameterError
 from ..table import Table
 
@@ -15,26 +14,14 @@ def check_clip(clip: Any) -> None:
     """ParameterError when `clip` is neither a bool nor an increasing pair of finite numbers."""
     if isinstance(clip, bool):
         return
-    pair = isinstance(clip, (tuple, list)) and len(clip) == 2
-    if (
-        not pair
-        or not all(isinstance(x, (int, float)) and np.isfinite(x) for x in clip)
-        or clip[0] >= clip[1]
-    ):
+    pair = isinstance(clip, (tuple, list)) and len(clip) == 2 and all(map(is_number, clip))
+    if not pair or not -math.inf < clip[0] < clip[1] < math.inf:
         raise ParameterError("clip must be True, False or two increasing numbers")
-
-
-def is_number(value: Any) -> bool:
-    """Whether a parameter is a number; a bool is none."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
     """A whole number of at least `least` and at most `most`, else ParameterError."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not least <= value <= most:
-        ends = f"of at least {least}" if most == math.inf else f"between {least} and {most:,}"
-        raise ParameterError(f"{name} must be a whole number {ends}")
+    check(name, value, whole(least, most))
     return int(value)
 
 

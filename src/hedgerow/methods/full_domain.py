@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from ..arguments import MAPPING, NUMBER, Kind
-from ..errors import InfeasibleError, ParameterError, check_one_of
+from ..arguments import MAPPING, NUMBER, Kind, check_one_of
+from ..errors import InfeasibleError, ParameterError
 from ..guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
 from ..plan import Plan

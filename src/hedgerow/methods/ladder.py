@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .checks import is_number
+from ..arguments import is_number
 
 RUNGS = 5
 """How often a method is tightened before a search gives up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from ..arguments import is_number
 from ..errors import ParameterError
 from ..guarantees import LDiversity
 from ..plan import Plan
@@ -12,7 +13,7 @@ from ..schema import Schema
 from ..table import Table
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
-from .checks import check_whole, is_number
+from .checks import check_whole
 from .partition import PartitionMethod, Quasi, kept_promise
 
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_one_of, is_number
 from ..classes import Counts, group
-from ..errors import ParameterError, SchemaError, UnsupportedError, check_one_of
+from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..guarantees import KAnonymity
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
@@ -17,7 +18,7 @@ from ..kernels.sorting import stable_sort
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix
-from .checks import check_k, is_number
+from .checks import check_k
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ParameterError, check_one_of
+from ..arguments import check_one_of
+from ..errors import ParameterError
 from ..guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import is_number
 from ..errors import ParameterError
 from ..key import Key
 from ..schema import Schema
 from ..table import Table
-from .checks import check_clip, is_number
+from .checks import check_clip
 from .masking import Masked, Masking, mask_numbers, numbers
 
 Floats = NDArray[np.float64]

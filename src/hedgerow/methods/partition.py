@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import LIST, Kind
+from ..arguments import LIST, Kind, check_one_of, is_number
 from ..classes import Classes, group
-from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
@@ -27,7 +27,7 @@ from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import recode
-from .checks import check_k, check_whole, is_number
+from .checks import check_k, check_whole
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")

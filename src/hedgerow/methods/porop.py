@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import check_one_of
 from ..engines.rows import normal, sequence
-from ..errors import check_one_of
 from ..key import Key
 from ..progress import caution
 from ..schema import Schema

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ..arguments import NUMBER, TEXT, TEXTS, Kind, named, whole
+from ..arguments import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from ..engines import Transformed
 from ..engines.randomize import randomize
-from ..errors import InfeasibleError, ParameterError, UnsupportedError, check_one_of
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import Check
 from ..key import Key
 from ..plan import Plan, PlanColumn, Randomize, Randomized
@@ -21,7 +21,6 @@ from ..progress import caution
 from ..schema import Schema
 from ..table import Table
 from .base import Files, Method
-from .checks import is_number
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, check_size
 from .response.optimum import optimize

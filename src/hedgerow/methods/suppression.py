@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..arguments import MAPPING, Kind
+from ..arguments import MAPPING, Kind, is_number
 from ..classes import group as by_codes
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import KAnonymity
@@ -20,7 +20,7 @@ from ..schema import Schema
 from ..table import Table
 from ..table.numbers import one_zero
 from .base import check_columns
-from .checks import check_whole, is_number
+from .checks import check_whole
 from .masking import Masked, Masking, masked_column, share
 
 Codes = NDArray[np.int64]

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, check_one_of
+from ..arguments import check_one_of, is_number
+from ..errors import ParameterError
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
-from .checks import check_share, is_number
+from .checks import check_share
 from .masking import Masked, Masking, mask_numbers, numbers, share
 
 Floats = NDArray[np.float64]

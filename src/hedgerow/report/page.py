@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import check_one_of
+from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
