@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -15,6 +17,7 @@ from ..notation import Cell, moment, number
 from ..plan import Mask, Plan, PlanColumn
 from ..table import Column, Table
 from ..table.cover import Cover
+from ..table.memory import filled
 
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
@@ -110,10 +113,24 @@ def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released
     else:
         width = Cover.of(cells, known.values).widths()
     by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
-    found = pc.value_counts(released.arrow.column(column.name))
-    labels, counts = found.field(0).to_pylist(), found.field(1).to_numpy()
+    labels, counts = _counted(released, column.name)
     total = sum(by_label.get(label, 0.0) * n for label, n in zip(labels, counts, strict=True))
     return float(total) / max(released.n_rows, 1)
+
+
+def _counted(released: Table, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+    """The distinct cells of a column, and how many rows have each."""
+    cells = released.arrow.column(name)
+    if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
+        chunk = cells.chunk(0)
+        labels = [*chunk.dictionary.to_pylist(), None]
+        codes = filled(chunk.indices, len(labels) - 1).to_numpy()
+        return labels, np.bincount(codes, minlength=len(labels))
+    if pa.types.is_string(cells.type):  # verification has encoded it
+        known = released.column(name, kind="categorical")
+        return [*known.values, None], known.counts()
+    found = pc.value_counts(cells)
+    return found.field(0).to_pylist(), found.field(1).to_numpy()
 
 
 def _placed(cell: Cell, known: Column) -> Cell:
