@@ -52,7 +52,8 @@ def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
         plain = _without_notes(column.type)
         return column if plain is None else pa.chunked_array([pa.array(column.to_pylist(), plain)])
     if not pa.types.is_dictionary(column.type):
-        return column
+        # a missing cell may have its value left beneath it, which taking does not copy
+        return column.take(pa.array(np.arange(len(column)))) if column.null_count else column
     index, entries = indexed(column)
     merged = entries.dictionary_encode()
     place = np.append(merged.indices.fill_null(-1).to_numpy(), -1)
