@@ -66,6 +66,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("columns", 0, "kind", "number"), "unknown role or kind"),
         (put("columns", 0, "name", ""), "no name of its own"),
         (put("columns", 0, "name", "job"), "no name of its own"),
+        (put("columns", []), "no name of its own"),
         (put("columns", 0, "name", "ages"), "does not know by that role"),
         (put("columns", 0, "role", "other"), "does not know by that role"),
         (put("columns", 4, "role", "quasi"), "a quasi-identifier is not recoded"),

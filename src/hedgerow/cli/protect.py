@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OUTPUT = (
     Option("out", str, "Folder to write; it must not exist."),
+    Option("public", str, "Folder to hand out, apart: what the recipient gets and nothing else."),
     Option("force", bool, "Replace an earlier release of that name."),
     Option(
         "escape",
@@ -98,11 +99,13 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         )
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the folder to write: --out release/")
-    from ..release.write import check_target
+    from ..release.write import PUBLIC_MARKS, check_target
     from ..session.steps import Session
 
     folder, force = Path(options["out"]), bool(options.get("force"))
     check_target(folder, force)
+    if options.get("public"):
+        check_target(Path(options["public"]), force, PUBLIC_MARKS)
     method, pseudonym_key = _secrets(options)
     schema = schema_of(options, config)
     with working("reading"):
@@ -126,9 +129,10 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             force=force,
             escape=options.get("escape", True),
             mapping=bool(options.get("mapping")),
+            public=options.get("public"),
             progress=progress,
         )
-    _tell(session, folder, bool(options.get("json")))
+    _tell(session, folder, options.get("public"), bool(options.get("json")))
 
 
 def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
@@ -171,7 +175,7 @@ def _measure(session: Session, options: dict[str, Any]) -> None:
         warn(f"no report.html: {error.message}")
 
 
-def _tell(session: Session, folder: Path, json: bool) -> None:
+def _tell(session: Session, folder: Path, public: str | None, json: bool) -> None:
     from ..session.text import outcome
 
     release = session.release
@@ -187,6 +191,7 @@ def _tell(session: Session, folder: Path, json: bool) -> None:
         as_json(
             {
                 "files": {name: str(path) for name, path in files.items()},
+                "public": public,
                 "other": other,
                 "left_out": release.plan.left_out,
                 **release.summary(),
@@ -202,9 +207,11 @@ def _tell(session: Session, folder: Path, json: bool) -> None:
     say(f"release    {files['release']}")
     say(f"to read    {files['recipient']}  (give it with the release)")
     say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
-    say(f"numbers    {files['numbers']}")
+    say(f"numbers    {files['numbers']}  (private: for the auditor)")
     if (folder / "report.html").exists():
         files["report"] = folder / "report.html"
-        say(f"report     {files['report']}  (private; for the recipient: hedgerow audit)")
+        say(f"report     {files['report']}  (private)")
     for path in sorted(p for p in folder.iterdir() if p not in files.values()):
         say(f"beside     {path}")
+    if public:
+        say(f"hand out   {public}  (all of it, and nothing else)")

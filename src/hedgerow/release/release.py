@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from ..arguments import PATH, PROGRESS, Kind, takes
 from ..classes import disclosure, sizes
 from ..classes.disclosure import Disclosed
-from ..errors import PromiseError
+from ..errors import OutputError, PromiseError
 from ..files import write_private
 from ..guarantees import Check
 from ..key import Secret
@@ -33,7 +34,15 @@ from .mapping import MAPPING, RowMap
 from .recipient import recipient
 from .record import record
 from .verify import Verified, classes, require, verify, verify_file
-from .write import AUDIT, PLAN, RECIPIENT, REPORT, write_folder
+from .write import (
+    AUDIT,
+    PLAN,
+    PUBLIC_MARKS,
+    RECIPIENT,
+    REPORT,
+    check_target,
+    write_folder,
+)
 
 IntArray = NDArray[np.int64]
 
@@ -47,7 +56,7 @@ class Measured(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
 
-    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, cautions: Any) -> Any:
+    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
         """Write the report."""
 
 
@@ -257,6 +266,7 @@ class Release:
         escape: bool = True,
         measured: Measured | None = None,
         mapping: bool = False,
+        public: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release as a folder that appears whole or not at all.
@@ -280,6 +290,11 @@ class Release:
         mapping : bool, default False
             Also write ``mapping.json``, private: which row of the original stands behind each
             released one. `hedgerow.audit` needs it for folders of randomized or masked releases.
+        public : path, optional
+            A folder to hand out: the table, ``RECIPIENT.md``, what the method publishes and,
+            where `measured` is given, the recipient's report. Nothing else of the release may
+            leave the steward: ``plan.json``, ``audit.json``, ``report.html`` and the mapping
+            tell of single people.
         progress : callable, optional
             Called with the name of each step ("writing", "reading back") and the part of it that is
             done, or None; what it raises ends the work, and nothing is left behind.
@@ -303,15 +318,44 @@ class Release:
             # A frame can be changed in place: what is written now must be what was verified.
             self.released = read(self.table)
             require(self._own_checks())
-        return write_folder(
-            Path(folder),
-            lambda inside: self._fill(inside, escape, measured, mapping, step),
-            force=force,
-        )
+        handed = None if public is None else Path(public)
+        if handed is not None:
+            check_target(handed, force, marks=PUBLIC_MARKS)
+            if handed.resolve() in (Path(folder).resolve(), *Path(folder).resolve().parents):
+                raise OutputError(f"{handed} holds the private folder", hint="choose another name")
+
+        def fill(inside: Path) -> None:
+            published = self._fill(inside, escape, measured, mapping, step)
+            if handed is not None:
+                write_folder(
+                    handed,
+                    lambda out: self._hand_out(inside, out, published, measured),
+                    force=force,
+                    marks=PUBLIC_MARKS,
+                )
+
+        return write_folder(Path(folder), fill, force=force)
+
+    def _hand_out(
+        self, inside: Path, out: Path, published: Sequence[str], measured: Measured | None
+    ) -> None:
+        """Copy what may leave the steward; the recipient's report is written anew."""
+        for name in published:
+            shutil.copy(inside / name, out / name)
+        if measured is not None:
+            drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
+            measured.report(
+                out / REPORT,
+                audience="recipient",
+                plan=self.plan,
+                checks=self.checks,
+                drawings=drawings,
+            )
 
     def _fill(
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
-    ) -> None:
+    ) -> list[str]:
+        """Write every file; the names of those that may be handed out."""
         file = folder / f"release{self.original.suffix}"
         step("writing")
         write_table(self.released.arrow, file, like=self.original, escape=escape)
@@ -351,13 +395,19 @@ class Release:
             texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
         for name, text in {**texts, **extra}.items():
             write_private(folder / name, text)
+        tables = [file.name] if second is None else [file.name, self._second_name]
+        return [*tables, *dict.fromkeys([RECIPIENT, *files.public])]
+
+    @property
+    def _second_name(self) -> str:
+        return f"{self.plan.recoding.beside}{self.original.suffix}"
 
     def _write_second(self, folder: Path, escape: bool) -> Table | None:
         """The second table in the format of the first, with a header; as its reader reads it."""
         made = self.method.second_table()
         if made is None:
             return None
-        file = folder / f"{self.plan.recoding.beside}{self.original.suffix}"
+        file = folder / self._second_name
         write_table(made, file, like=self.original, escape=escape)
         return read(file, unescape_formulas=escape)
 

@@ -13,7 +13,17 @@ from ..errors import OutputError
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 
 
-def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool = False) -> Path:
+MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
+"""The files by which a release folder, and one that was handed out, are known again."""
+
+
+def write_folder(
+    folder: Path,
+    fill: Callable[[Path], None],
+    *,
+    force: bool = False,
+    marks: frozenset[str] = MARKS,
+) -> Path:
     """Fill a hidden folder, and only then give it its name.
 
     Parameters
@@ -24,8 +34,10 @@ def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool = Fa
         Writes the files into the folder it is given; what it raises removes them all.
     force : bool
         Replace an earlier release.
+    marks : set of str
+        The files that an earlier one holds.
     """
-    check_target(folder, force)
+    check_target(folder, force, marks)
     try:
         hidden = Path(
             tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent)
@@ -34,7 +46,7 @@ def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool = Fa
         raise _cannot(folder, error) from None
     try:
         fill(hidden)
-        _put(hidden, folder, force)
+        _put(hidden, folder, force, marks)
     except OSError as error:
         raise _cannot(folder, error) from None
     finally:  # also on Ctrl-C; once the folder has its name this finds nothing
@@ -42,7 +54,7 @@ def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool = Fa
     return folder
 
 
-def check_target(folder: Path, force: bool = False) -> None:
+def check_target(folder: Path, force: bool = False, marks: frozenset[str] = MARKS) -> None:
     """Raise OutputError when a release cannot go there; called before long work as well."""
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
@@ -60,18 +72,18 @@ def check_target(folder: Path, force: bool = False) -> None:
             )
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
-        if inside and not {PLAN, AUDIT} <= inside:
+        if inside and not marks <= inside:
             raise OutputError(
                 f"{folder} is not a release folder, so it is not replaced",
                 hint="choose another name, or remove it yourself",
             )
 
 
-def _put(hidden: Path, folder: Path, force: bool) -> None:
+def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None:
     if not folder.exists():
         os.rename(hidden, folder)
         return
-    check_target(folder, force)
+    check_target(folder, force, marks)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".old", dir=folder.parent))
     try:
         os.rename(folder, aside / "old")

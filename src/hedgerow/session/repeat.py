@@ -66,6 +66,10 @@ class Chosen(Choice):
         Whether cells that a spreadsheet would run get an apostrophe.
     measured : mapping, optional
         What the report was asked to measure; None for no report.
+    mapping : bool
+        Whether whose record is which was written as well.
+    public : Path, optional
+        The folder to hand out.
     """
 
     _: KW_ONLY
@@ -73,6 +77,8 @@ class Chosen(Choice):
     out: Path | None = None
     escape: bool = True
     measured: Mapping[str, Any] | None = None
+    mapping: bool = False
+    public: Path | None = None
 
     @property
     def folder(self) -> str:
@@ -126,6 +132,8 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
     words += _key(chosen.method, chosen.pseudonym_key)
     words += _report(chosen.measured)
     words += [] if chosen.escape else ["--no-escape"]
+    words += ["--mapping"] if chosen.mapping else []
+    words += ["--public", _file(chosen.public)] if chosen.public is not None else []
     words += ["--out", chosen.folder]
     return "\n".join([*chosen.notes, *before, " ".join(map(shlex.quote, words))])
 
@@ -212,6 +220,10 @@ def python(chosen: Chosen) -> str:
         how.append("measured=measured")
     if not chosen.escape:
         how.append("escape=False")
+    if chosen.mapping:
+        how.append("mapping=True")
+    if chosen.public is not None:
+        how.append(f"public={str(chosen.public)!r}")
     lines.append(f"release.write({', '.join(how)})")
     # the standard library first, as linters keep it
     heads = sorted(needed | {"import hedgerow as hr"}, key=lambda line: ("hedgerow" in line, line))

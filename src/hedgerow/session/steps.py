@@ -43,6 +43,8 @@ class Written:
 
     folder: Path
     escape: bool = True
+    mapping: bool = False
+    public: Path | None = None
 
 
 class Session:
@@ -343,6 +345,7 @@ class Session:
         force: bool = False,
         escape: bool = True,
         mapping: bool = False,
+        public: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release as a folder that appears whole or not at all.
@@ -357,10 +360,13 @@ class Session:
                 force=force,
                 escape=escape,
                 mapping=mapping,
+                public=public,
                 measured=self._results.get("measure"),
                 progress=tell,
             )
-        self._finish("write", Written(made, escape))
+        self._finish(
+            "write", Written(made, escape, mapping, None if public is None else Path(public))
+        )
         return made
 
     @takes(schema_file=PATH)
@@ -398,6 +404,8 @@ class Session:
             path=self.path,
             out=written.folder if written else None,
             escape=written.escape if written else True,
+            mapping=written.mapping if written else False,
+            public=written.public if written else None,
             measured=self._measured_as(),
         )
 
