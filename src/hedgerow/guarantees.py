@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .classes import Classes, FloatArray, SensitiveCounts, closeness, diversity, scores
+from .classes import Classes, FloatArray, SensitiveCounts, closeness, diversity
 from .errors import ParameterError, PlanError
 
 BoolArray = npt.NDArray[np.bool_]
@@ -250,11 +250,11 @@ class Disclosure(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The disclosure of every group."""
-        return scores.worst(column.public, column.counts)
+        return column.scores.worst
 
     def kept(self, column: SensitiveCounts) -> BoolArray:
         """Which groups keep the cap, decided exactly."""
-        return ~scores.exceeding(column.public, column.counts, self.maximum)
+        return ~column.scores.exceeding(self.maximum)
 
     def words(self) -> str:
         """What the cap promises."""

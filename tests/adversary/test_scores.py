@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.classes import Counts, group
-from hedgerow.classes.scores import Public, disclosure, exceeding, worst
+from hedgerow.classes.scores import Public, Scores
 
 from . import checker
 
@@ -37,7 +37,7 @@ def agree(groups: list[int], values: list[Any], kind: str) -> None:
     """Every score of every group equals the definition, and so does who exceeds a cap."""
     public, counts = counted(groups, values, kind)
     names = list(dict.fromkeys(groups))
-    ours, truth = disclosure(public, counts), checker.column_disclosures(groups, values, kind)
+    ours, truth = Scores(public, counts).by_score, checker.column_disclosures(groups, values, kind)
     for i, name in enumerate(names):
         for score, value in truth[name].items():
             told = float(ours[score][i]) if score in ours else 0.0
@@ -45,7 +45,7 @@ def agree(groups: list[int], values: list[Any], kind: str) -> None:
     # caps that lie exactly on a group's disclosure are the hard ones
     edges = [float(v) for scores in truth.values() for v in scores.values()][:6]
     for cap in [0.2, 0.3, 0.5, *edges]:
-        over = exceeding(public, counts, cap)
+        over = Scores(public, counts).exceeding(cap)
         limit = Fraction(repr(cap))
         expected = [any(v > limit for v in truth[name].values()) for name in names]
         assert over.tolist() == expected
@@ -91,7 +91,7 @@ def test_extremes_beside_small_numbers_are_decided_exactly() -> None:
 
 def worst_of(groups: Any, values: Any, kind: str = "number") -> float:
     public, counts = counted(groups, values, kind)
-    return float(worst(public, counts).max())
+    return float(Scores(public, counts).worst.max())
 
 
 def test_groups_that_sit_on_the_public_mean_are_seen() -> None:
@@ -99,7 +99,7 @@ def test_groups_that_sit_on_the_public_mean_are_seen() -> None:
     values = [1.0, 2.0, 3.0, 4.0, 5.0] * 40
     groups = [0 if y == 3.0 else 1 for y in values]
     public, counts = counted(groups, values, "number")
-    told = disclosure(public, counts)
+    told = Scores(public, counts).by_score
     assert told["squared"][0 if groups[0] == 0 else 1] == pytest.approx(0.0)
     assert worst_of(groups, values) > 0.5
 
@@ -113,7 +113,7 @@ def test_nurses_near_the_public_mean_are_seen_with_and_without_outliers() -> Non
         values = np.concatenate([nurses, others, far])
         groups = [0] * len(nurses) + [1] * (len(others) + outliers)
         public, counts = counted(groups, values.tolist(), "number")
-        told = disclosure(public, counts)
+        told = Scores(public, counts).by_score
         assert told["squared"][0] < 0.1  # what a cap on means alone would have let pass
         assert max(told["ranked"][0], told["local"][0]) > 0.5
 
@@ -124,7 +124,7 @@ def test_two_exact_values_are_seen_by_the_local_score() -> None:
     low, high = np.quantile(others, [0.3, 0.7])
     values = [*([float(low)] * 10), *([float(high)] * 10), *others.tolist()]
     public, counts = counted([0] * 20 + [1] * 2_000, values, "number")
-    told = disclosure(public, counts)
+    told = Scores(public, counts).by_score
     assert told["squared"][0] < 0.05
     assert told["local"][0] > 0.4
 
@@ -150,15 +150,15 @@ def test_the_floor_counts_for_each_record() -> None:
             groups[-10:] = 1
             public = Public("category", np.array([n - case, case]))
             counts = Counts.of(group([groups]), values, 2)
-            assert bool(exceeding(public, counts, cap)[1]) is over
+            assert bool(Scores(public, counts).exceeding(cap)[1]) is over
 
 
 def test_whether_a_value_is_missing_counts() -> None:
     values = [5.0, 6.0, 7.0, 5.0, 6.0] * 4 + [None] * 100
     groups = [0] * 20 + [1] * 100
     public, counts = counted(groups, values, "number")
-    assert disclosure(public, counts)["missing"][0] > 0.9
-    assert "missing" not in disclosure(*counted(groups, [v or 1.0 for v in values], "number"))
+    assert Scores(public, counts).by_score["missing"][0] > 0.9
+    assert "missing" not in Scores(*counted(groups, [v or 1.0 for v in values], "number")).by_score
 
 
 @pytest.mark.parametrize("outliers", [0.0, 0.01])
@@ -182,6 +182,6 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
     rows = np.where(parts % 4 < 2, rows, near)
     apart = Counts.of(group([parts]), inverse[rows], len(known))
     both = Counts.of(group([parts // 2]), inverse[rows], len(known))
-    for score, told in disclosure(public, apart).items():
-        joined = disclosure(public, both)[score]
+    for score, told in Scores(public, apart).by_score.items():
+        joined = Scores(public, both).by_score[score]
         assert (joined <= told.reshape(-1, 2).max(axis=1) + 1e-9).all(), score

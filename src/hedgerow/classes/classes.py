@@ -16,7 +16,7 @@ from ..table import Column, Table
 from ..table.counts import Dictionary
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
-from .scores import Judgement, Public
+from .scores import Judgement, Public, Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +63,11 @@ class SensitiveCounts(Dictionary):
     def n_known(self) -> int:
         """Number of distinct values, missing not counted; also the code of a missing value."""
         return len(self.values)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """What every class tells of the column."""
+        return Scores(self.public, self.counts)
 
     @cached_property
     def public(self) -> Public:

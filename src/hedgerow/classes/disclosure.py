@@ -16,7 +16,6 @@ import numpy as np
 
 from ..kernels.exact import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
-from . import scores
 from .classes import SensitiveCounts
 from .counts import Counts, FloatArray
 from .groups import IntArray
@@ -27,7 +26,7 @@ def of_column(column: SensitiveCounts) -> FloatArray:
 
     The largest of its proper scores.
     """
-    return scores.worst(column.public, column.counts)
+    return column.scores.worst
 
 
 def rsd(column: SensitiveCounts) -> FloatArray:

@@ -180,53 +180,59 @@ class Public:
         return tuple(made)
 
 
-def disclosure(public: Public, counts: Counts) -> dict[str, Floats]:
-    """The disclosure of every class by every score of a column.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What every class tells of a column by each of its scores; computed once, then kept.
+
+    A column of one value tells nothing and has no score.
 
     Parameters
     ----------
     public : Public
     counts : Counts
         The column's codes by class; a missing value has the code `public.n_values`.
-
-    Returns
-    -------
-    dict of str to float64 array of shape (n_groups,)
-        Keys among "squared", "ranked", "local", "brier", "missing" and declared events;
-        values in [0, 1].
-        A column of one value tells nothing and has no score.
     """
-    return {score.name: score.told(seen).disclosure for score, seen in _judged(public, counts)}
 
+    public: Public
+    counts: Counts
 
-def worst(public: Public, counts: Counts) -> Floats:
-    """The largest disclosure of every class by any score: the column's disclosure."""
-    each = list(disclosure(public, counts).values())
-    return np.max(each, axis=0) if each else np.zeros(counts.n_groups)
+    @cached_property
+    def _told(self) -> list[tuple[Score, Counts, Told]]:
+        """Missing values take part in their flag alone."""
+        known = _known(self.counts, self.public.n_values)
+        made = []
+        for score in self.public.scores:
+            seen = self.counts if score.name == "missing" else known
+            made.append((score, seen, score.told(seen)))
+        return made
 
+    @property
+    def by_score(self) -> dict[str, Floats]:
+        """The disclosure of every class by score, float64 arrays of shape (n_groups,) in [0, 1].
 
-def exceeding(public: Public, counts: Counts, cap: float) -> Bools:
-    """Which classes tell more than `cap` by any score, decided exactly.
+        Keys among "squared", "ranked", "local", "brier", "missing" and declared events.
+        """
+        return {score.name: told.disclosure for score, _, told in self._told}
 
-    `cap` stands for the decimal number that is written for it.
-    """
-    limit = Fraction(repr(float(cap)))
-    over = np.zeros(counts.n_groups, np.bool_)
-    for score, seen in _judged(public, counts):
-        told = score.told(seen)
-        apart = told.gain - float(limit) * told.against
-        over |= apart > told.slack
-        for group in np.flatnonzero((np.abs(apart) <= told.slack) & ~over):
-            part = slice(seen.starts[group], seen.starts[group + 1])
-            over[group] = score.exceeds(seen.values[part], seen.counts[part], limit)
-    return over
+    @property
+    def worst(self) -> Floats:
+        """The largest disclosure of every class by any score: the column's disclosure."""
+        return np.max([np.zeros(self.counts.n_groups), *self.by_score.values()], axis=0)
 
+    def exceeding(self, cap: float) -> Bools:
+        """Which classes tell more than `cap` by any score, decided exactly.
 
-def _judged(public: Public, counts: Counts) -> Iterator[tuple[Score, Counts]]:
-    """Every score with the records that it speaks of: missing ones take part in the flag alone."""
-    known = _known(counts, public.n_values)
-    for score in public.scores:
-        yield score, counts if score.name == "missing" else known
+        `cap` stands for the decimal number that is written for it.
+        """
+        limit = Fraction(repr(float(cap)))
+        over = np.zeros(self.counts.n_groups, np.bool_)
+        for score, seen, told in self._told:
+            apart = told.gain - float(limit) * told.against
+            over |= apart > told.slack
+            for group in np.flatnonzero((np.abs(apart) <= told.slack) & ~over):
+                part = slice(seen.starts[group], seen.starts[group + 1])
+                over[group] = score.exceeds(seen.values[part], seen.counts[part], limit)
+        return over
 
 
 def _known(counts: Counts, n_known: int) -> Counts:

@@ -15,7 +15,6 @@ from ...classes import (
     disclosure,
     diversity,
     likeness,
-    scores,
 )
 from ...hierarchy import Hierarchy
 from ...kernels.exact import total
@@ -37,15 +36,13 @@ def sensitive_summary(
     hierarchy : Hierarchy, optional
         For t-closeness with hierarchical distances.
     """
-    by_score = scores.disclosure(column.public, column.counts)
-    sizes = column.counts.sizes
-    told = np.max([np.zeros(len(sizes)), *by_score.values()], axis=0)
+    told, sizes = column.scores.worst, column.counts.sizes
     return {
         "kind": column.kind,
         **diversity_summary(column, hierarchy),
         "matching": matching(column.counts, column.by_code) if column.is_number else None,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
-        "disclosure": disclosure_summary(told, sizes, by_score),
+        "disclosure": disclosure_summary(told, sizes, column.scores.by_score),
         "scatter": scatter(sizes, told),
     }
 
