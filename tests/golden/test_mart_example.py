@@ -146,7 +146,7 @@ def test_every_measure_by_definition() -> None:
         )
         rows = values[[r - 1 for r in sorted(records)]]
         apart = ((rows - rows.mean(0)) ** 2).sum(0) / ((rows - values.mean(0)) ** 2).sum(0)
-        assert node["disclosure"] == pytest.approx(1 - apart.min(), abs=1e-7)
+        assert node["explained"] == pytest.approx(1 - apart.min(), abs=1e-7)
         part = np.cov(rows.T)
         if len(records) <= 2:  # singular
             assert node["p_value"] == 0

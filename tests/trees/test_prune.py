@@ -158,7 +158,7 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
         inside[grown.rows[grown.start[i] : grown.end[i]]] = 1
         for j, column in enumerate(ordered):
             left = rsd(SensitiveCounts.of(group([inside]), column))[-1]
-            assert 1 - measures.disclosure[i, j] == pytest.approx(left, abs=1e-7)
+            assert 1 - measures.explained[i, j] == pytest.approx(left, abs=1e-7)
 
 
 @pytest.mark.parametrize("kinds", ["n", "nn", "nc"])
@@ -205,17 +205,17 @@ def test_the_path_prunes_the_smallest_ratio_each_time(seed: int) -> None:
         before = kept
         leaf = sub.grown.column == LEAF
         n = (sub.grown.end - sub.grown.start)[leaf]
-        told = sub.measures.disclosure[leaf]
+        told = sub.measures.explained[leaf]
         row = table.iloc[step]
         assert row["groups"] == leaf.sum() == sub.n_leaves
         assert row["smallest"] == n.min()
         assert row["error"] == pytest.approx(sub.measures.error[leaf].sum(), rel=1e-9)
         assert row["r2"] == pytest.approx(1 - sub.measures.error[leaf].sum() / m.error[0], abs=1e-9)
-        assert row["disclosure_mean_over_groups"] == pytest.approx(told.mean(), rel=1e-9)
-        assert row["disclosure_mean_over_records"] == pytest.approx(
+        assert row["explained_mean_over_groups"] == pytest.approx(told.mean(), rel=1e-9)
+        assert row["explained_mean_over_records"] == pytest.approx(
             np.average(told.mean(axis=1), weights=n), rel=1e-9
         )
-        assert row["disclosure_worst"] == told.max()
+        assert row["explained_worst"] == told.max()
     assert before == {1}
 
 

@@ -282,7 +282,7 @@ def in_sample() -> list[dict[str, Any]]:
         _, group = released_by(Mondrian(k, objective="regression", numeric="mean"), data, everyone)
         found.append((f"{RM_BINARY} k={k}", remaining_uncertainty(group, y)))
     path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
-    step = int(np.argmax(path.to_table()["disclosure_mean_over_groups"].to_numpy() <= 0.15))
+    step = int(np.argmax(path.to_table()["explained_mean_over_groups"].to_numpy() <= 0.15))
     pruned = path[step].leaf_of_rows().astype(np.int64)
     found.append(("error-digression path to RSD 0.85, k=10", remaining_uncertainty(pruned, y)))
     for k, cap in ((10, 0.5), (10, 0.4), (10, 0.3), (20, 0.4)):

@@ -37,7 +37,7 @@ class NodeMeasures:
     p_value : float array
         Of the likelihood ratio test that the node's covariance matrix is the
         table's, equation (9) with n_t - 1; the G-test for classes; they add up.
-    disclosure : float array of shape (nodes, responses)
+    explained : float array of shape (nodes, responses)
         Share of the public squared error that a node takes off; 1 less the terms of formula 10.
     """
 
@@ -47,7 +47,7 @@ class NodeMeasures:
     branch_digression: Floats
     q: Floats
     p_value: Floats
-    disclosure: Floats
+    explained: Floats
 
 
 def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
@@ -95,7 +95,7 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
         branch_digression,
         q,
         _p_values(tree, responses, layout, scatter),
-        disclosures(tree, responses, layout, scatter),
+        explained(tree, responses, layout, scatter),
     )
 
 
@@ -108,10 +108,10 @@ def ratio(
         return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
 
 
-def disclosures(
+def explained(
     tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
 ) -> Floats:
-    """The disclosure of every node and response, numeric ones first."""
+    """1 - RSD of every node and response, numeric ones first: squared errors alone, no floor."""
     scatter = scatters(tree, layout) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
     columns = []

@@ -76,7 +76,7 @@ class Tree:
             node and parent (1-based, as in Figure 1 of Li & Sarkar; parent null
             at the root), depth, split (what goes left; null for leaves), n,
             leaf, error, branch_error, digression, branch_digression, q (null
-            for leaves), p_value, disclosure (the largest of any response).
+            for leaves), p_value, explained (the largest of any response).
         """
         g, m = self.grown, self.measures
         parent = np.where(g.parent >= 0, self.numbers[np.maximum(g.parent, 0)], 0)
@@ -95,7 +95,7 @@ class Tree:
                 "branch_digression": m.branch_digression,
                 "q": pa.array(m.q, mask=leaf),
                 "p_value": m.p_value,
-                "disclosure": m.disclosure.max(axis=1, initial=0.0),
+                "explained": m.explained.max(axis=1, initial=0.0),
             }
         )
 
@@ -168,8 +168,8 @@ class Path:
             step, node (the one pruned to get here, null at first), q, groups,
             smallest (records of the smallest group), error (of the tree), r2
             (share of the root's error that the groups explain),
-            disclosure_mean_over_groups, disclosure_mean_over_records and
-            disclosure_worst (0 tells nothing, 1 all): the mean over responses of
+            explained_mean_over_groups, explained_mean_over_records and
+            explained_worst (1 - RSD: 0 tells nothing, 1 all): the mean over responses of
             each group, and the worst group and response.
         """
         g, m = self.tree.grown, self.tree.measures
@@ -177,8 +177,8 @@ class Path:
         born, gone = lifetimes(g, self.order)
         n = (g.end - g.start).astype(float)
         seen = born < steps
-        each = m.disclosure.mean(axis=1) if m.disclosure.shape[1] else np.zeros(g.n_nodes)
-        worst = m.disclosure.max(axis=1, initial=0.0)
+        each = m.explained.mean(axis=1) if m.explained.shape[1] else np.zeros(g.n_nodes)
+        worst = m.explained.max(axis=1, initial=0.0)
         sums = {
             name: self._over_time(value, born, gone, seen)
             for name, value in (
@@ -199,9 +199,9 @@ class Path:
                 "smallest": self._least(n, born, gone).astype(np.int64),
                 "error": np.maximum(sums["error"], 0),
                 "r2": 1 - np.maximum(sums["error"], 0) / root,
-                "disclosure_mean_over_groups": sums["told"] / groups,
-                "disclosure_mean_over_records": sums["weighted"] / n[0],
-                "disclosure_worst": -self._least(-worst, born, gone),
+                "explained_mean_over_groups": sums["told"] / groups,
+                "explained_mean_over_records": sums["weighted"] / n[0],
+                "explained_worst": -self._least(-worst, born, gone),
             }
         )
 
