@@ -87,6 +87,7 @@ class Anatomy(Method):
     """
 
     draws = True
+    pairs = True
 
     l: int = 2
     _: KW_ONLY

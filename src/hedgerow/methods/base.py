@@ -60,6 +60,8 @@ class Method(Estimator):
     """What judges its release: classes of equal cells, or how well records are linked."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what is released."""
+    pairs: ClassVar[bool] = False
+    """Whether its own checks compare a released row with the original one at the same place."""
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
     not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")

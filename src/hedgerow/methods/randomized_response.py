@@ -128,6 +128,7 @@ class RandomizedResponse(Method):
     """
 
     draws = True
+    pairs = True
     yardstick = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
         "caps": named(NUMBER, "a mapping of values to caps"),

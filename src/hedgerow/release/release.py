@@ -204,8 +204,8 @@ class Release:
         self._summary = None
 
     def _paired(self) -> Table:
-        """The original with its rows in the order of the release."""
-        if self._rows is None:
+        """The original, with its rows in the order of the release where its method asks for it."""
+        if self._rows is None or not self.method.pairs:
             return self.original
         return Table(self.original.arrow.take(pa.array(self._rows)), layout=self.original.layout)
 
