@@ -47,6 +47,11 @@ def test_k_counts_people_where_they_are_known() -> None:
     people = Classes(made.sizes, {}, persons=np.array([1, 3]))
     check = KAnonymity(3).check(people)
     assert (check.reached, check.holds, check.detail) == (1, False, "1 of 2 groups are smaller")
+    asked = KAnonymity(2, "person")
+    assert asked.check(people).detail.endswith("or one person has more than half of their records")
+    assert not asked.check(made).holds, "nobody told who the people are"
+    assert from_promise(asked.promise()) == asked
+    assert "2 people (told apart by person), none of whom has more than half" in asked.words()
 
 
 @given(

@@ -191,10 +191,14 @@ def test_units_grids_and_events_survive_toml() -> None:
         hr.protect({"a": [1, 1], "b": ["x", "y"]}, told, hr.MART(2))
 
 
-@pytest.mark.parametrize("said", [{"unit": "id"}, {"grid": {"a": (0, 9, 3)}}])
-def test_a_method_refuses_what_it_does_not_heed(said: dict[str, object]) -> None:
+def test_a_method_refuses_what_it_does_not_heed() -> None:
     table = {"id": [1, 2, 3, 4], "a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}
-    schema = Schema(quasi=["a"], sensitive=["b"], identifiers=["id"], **said)  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedError, match=f"MART does not heed {next(iter(said))}"):
-        hr.protect(table, schema, hr.MART(2))
-    assert hr.protect(table, schema.replace(unit=None, grid={}, events={}), hr.MART(2)).checks
+    roles = Schema(quasi=["a"], sensitive=["b"], identifiers=["id"])
+    for said, method in (
+        ({"grid": {"a": (0, 9, 3)}}, hr.MART(2)),
+        ({"unit": "id"}, hr.Anatomy(2)),
+    ):
+        schema = roles.replace(**said)
+        with pytest.raises(UnsupportedError, match=f"does not heed {next(iter(said))}"):
+            hr.protect(table, schema, method)
+        assert hr.protect(table, schema.replace(unit=None, grid={}), method).checks

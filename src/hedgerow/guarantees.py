@@ -59,6 +59,10 @@ class Guarantee:
         """What the classes of a released table reach."""
         raise NotImplementedError
 
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Which classes keep it."""
+        raise NotImplementedError
+
     def words(self) -> str:
         """The guarantee as a sentence for whoever signs or receives the release."""
         raise NotImplementedError
@@ -101,24 +105,36 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
 class KAnonymity(Guarantee):
     """Every group has at least k people (Samarati 2001, Sweeney 2002).
 
-    A record counts as a person, unless the classes know how many different
-    people they hold.
+    A record counts as a person, unless a column tells who is one: then, from k = 2
+    on, no person has more than half of a group's records either.
 
     Parameters
     ----------
     k : int
         At least 1.
+    unit : str, optional
+        The column that tells who is a person.
     """
 
     kind: ClassVar[str] = "k_anonymity"
     k: int
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
             raise ParameterError("k must be a whole number of at least 1")
+        if not isinstance(self.unit, (str, type(None))):
+            raise ParameterError("the unit of k is not the name of a column")
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Which classes have k people."""
+        return classes.people >= self.k
 
     def check(self, classes: Classes) -> Check:
         """The smallest group."""
+        if self.unit is not None and classes.persons is None:
+            told = f"nothing tells the people of {self.unit!r}"
+            return Check("k-anonymity", self.k, "not measured", False, told)
         people = classes.people
         small = int(np.count_nonzero(people < self.k))
         reached = int(people.min()) if len(people) else 0
@@ -127,17 +143,21 @@ class KAnonymity(Guarantee):
             self.k,
             reached,
             reached >= self.k,
-            f"{small:,} of {len(people):,} groups are smaller"
+            (
+                f"{small:,} of {len(people):,} groups are smaller"
+                + (", or one person has more than half of their records" if self.unit else "")
+            )
             if small
-            else f"{len(people):,} groups",
+            else f"{len(people):,} groups" + (f", people by {self.unit!r}" if self.unit else ""),
         )
 
     def words(self) -> str:
         """What k promises."""
-        return (
-            "every combination of released quasi-identifier values is shared by at "
-            f"least {self.k:,} records"
-        )
+        told = f"every combination of released quasi-identifier values is shared by at least {self.k:,}"
+        if self.unit is None:
+            return f"{told} records"
+        half = ", none of whom has more than half of its records" if self.k > 1 else ""
+        return f"{told} people (told apart by {self.unit}){half}"
 
 
 @dataclass(frozen=True)
@@ -178,6 +198,13 @@ class ColumnGuarantee(Guarantee):
         if self.lowest_is_worst:
             return reached >= self.limit - SLACK
         return reached <= self.limit + SLACK
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Which classes keep the promise in every column that it speaks of."""
+        kept = np.ones(classes.n_groups, np.bool_)
+        for name in self.columns or classes.sensitive:
+            kept &= self.kept(classes.sensitive[name])
+        return kept
 
     def check(self, classes: Classes) -> Check:
         """The group and column that come nearest to breaking the promise, or break it."""

@@ -205,6 +205,11 @@ class Schema:
             return "identifier"
         return "other" if name in self.other or self.rest == "release" else "undeclared"
 
+    @property
+    def person(self) -> str | None:
+        """The column that tells who is a person; None where every row is taken for one."""
+        return self.unit if isinstance(self.unit, str) else None
+
     def undeclared(self, columns: Sequence[str]) -> list[str]:
         """The columns of a table that no role names, whatever `rest` says of them."""
         named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.unit}
@@ -226,7 +231,7 @@ class Schema:
             *(self.sensitive if sensitive else ()),
             *self.identifiers,
             *self.other,
-            *((self.unit,) if isinstance(self.unit, str) else ()),
+            *((self.person,) if self.person is not None else ()),
         ]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}

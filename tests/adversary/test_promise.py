@@ -18,7 +18,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import hedgerow as hr
-from hedgerow.methods import mart
+from hedgerow.methods import partition
 from hedgerow.papers.mart_folds import CappedMART
 
 from . import checker
@@ -117,13 +117,13 @@ def test_verification_refuses_what_a_careless_grower_made(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A grower that looks at squared errors alone, and does not ask again."""
-    careful = mart.Responses.of
+    careful = partition.Responses.of
 
     def careless(columns: Any, n_rows: Any = None, *, scored: bool = False) -> Any:
         return careful(columns, n_rows)
 
-    monkeypatch.setattr(mart.Responses, "of", careless)
-    monkeypatch.setattr(mart, "kept_promise", lambda tree, columns, promise: tree)
+    monkeypatch.setattr(partition.Responses, "of", careless)
+    monkeypatch.setattr(hr.MART, "_kept", lambda self, tree, *asked: tree)
     with pytest.raises(hr.HedgerowError, match=r"disclosure: required 0\.3"):
         hr.protect(people(name), SCHEMA, hr.MART(k=10, max_disclosure=CAP))
 

@@ -31,6 +31,7 @@ from ..methods.masking import fingerprint
 from ..progress import Progress, carried, telling
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
+from ..table.profile import refuse_repeated
 from .inference import infer, refitting
 from .inference_bound import InferenceBound
 from .pairing import Pair, align, pair_up
@@ -149,6 +150,7 @@ def frontier(
     table = read(people)
     # reading the original as its own release checks the schema and encodes every column once
     align(table, table, schema)
+    refuse_repeated(table, schema)
     settings = [
         (name, parameters)
         for name in chosen
@@ -290,7 +292,7 @@ def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
         linked = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
     told = None if altered else _told(pair)
     return {
-        "k": None if altered else int(pair.classes.sizes.min()),
+        "k": None if altered else int(pair.people_in(pair.classes).min()),
         "classes": None if altered else pair.classes.n_groups,
         "worst": told.worst if told else None,
         "mean_over_groups": told.mean_over_groups if told else None,

@@ -46,6 +46,14 @@ RISK = (
         high=None,
     ),
     Measure(
+        "people",
+        "k in people",
+        "people of the smallest class, 1 where one has more than half of its records",
+        better="higher",
+        low=1,
+        high=None,
+    ),
+    Measure(
         "wildcard_k",
         "k when * and missing match anything",
         "fewest records that could be in one class when suppressed cells match every value",

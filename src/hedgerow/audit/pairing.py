@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import Groups, IntArray, group
+from ..classes import Groups, IntArray, Persons, group
 from ..errors import InputError, SchemaError
 from ..schema import Schema
 from ..table import Column, Table, read
@@ -70,6 +70,16 @@ class Pair:
     def classes(self) -> Groups:
         """The equivalence classes of the released quasi-identifiers."""
         return group([e.codes for e in self.released_quasi], self.n_rows)
+
+    @cached_property
+    def persons(self) -> Persons | None:
+        """Who the rows are about, where the schema tells; None where every row is a person."""
+        found = Persons.of(self.original, self.schema.person)
+        return None if found is None else found.taken(self.rows)
+
+    def people_in(self, groups: Groups) -> IntArray:
+        """What k counts of some groups of the rows: people, or records."""
+        return groups.sizes if self.persons is None else self.persons.sizes(groups)
 
     @property
     def told(self) -> Groups:
@@ -358,6 +368,11 @@ def _notes(
     released: Sequence[Column],
 ) -> list[str]:
     notes = []
+    if schema.person is not None:
+        notes.append(
+            f"people are told apart by {schema.person}; disclosure, risks and shares weigh every "
+            "record alike, so whoever has many counts for many"
+        )
     named = [n for n in schema.identifiers if n in after.names]
     if named:
         notes.append("direct identifiers are in the release: " + ", ".join(named))

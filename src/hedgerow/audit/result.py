@@ -143,9 +143,10 @@ class Audit:
             Most that a class may give away of any sensitive column.
         """
         release, lines = self.risk["release"], []
-        smallest = release["classes"]["k"]
-        if k is not None and smallest < k:
-            lines.append(f"the smallest class has {smallest} records, fewer than {k}")
+        smallest, people = release["classes"]["k"], release["classes"]["people"]
+        if k is not None and (people or smallest) < k:
+            told = f"{smallest} records" if people is None else f"{people} people"
+            lines.append(f"the smallest class has {told}, fewer than {k}")
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             if max_disclosure is not None and worst > max_disclosure + 1e-9:

@@ -267,7 +267,11 @@ def _risk(
     made, hierarchies = Classes.of(told, sensitive), pair.schema.hierarchies
     wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
     return {
-        "classes": _sizes(groups) | {"wildcard_k": wildcard},
+        "classes": _sizes(groups)
+        | {
+            "people": None if pair.persons is None else int(pair.people_in(groups).min()),
+            "wildcard_k": wildcard,
+        },
         "reidentification": sizes.attackers(groups.sizes, population, threshold)
         | {"threshold": threshold},
         "sensitive": {

@@ -19,7 +19,7 @@ from ..release import Release
 from ..release.folder import released_table
 from ..release.mapping import MAPPING, RowMap
 from ..release.write import PLAN
-from ..schema import Schema
+from ..schema import UNSAID, Schema
 from ..table import Table, read
 
 
@@ -230,5 +230,6 @@ def roles(plan: Plan) -> Schema:
         quasi=plan.names("quasi"),
         sensitive=plan.names("sensitive"),
         identifiers=plan.names("identifier"),
+        unit=plan.unit or UNSAID,
         kinds={c.name: c.kind for c in (*measured, *plan.recoding.recoded())},
     )

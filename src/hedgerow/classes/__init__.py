@@ -3,6 +3,7 @@
 from .classes import Classes, SensitiveCounts
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
+from .persons import Persons
 
 __all__ = [
     "Classes",
@@ -10,6 +11,7 @@ __all__ = [
     "FloatArray",
     "Groups",
     "IntArray",
+    "Persons",
     "SensitiveCounts",
     "group",
 ]

@@ -16,6 +16,7 @@ from ..table import Column, Table
 from ..table.counts import Dictionary
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
+from .persons import Persons
 from .scores import Judgement, Public, Scores
 
 
@@ -102,7 +103,7 @@ class Classes:
         Records of each class.
     sensitive : mapping of str to SensitiveCounts
     persons : int64 array, shape (n_groups,), optional
-        Different people of each class, where a person may have several records.
+        `persons.people` of each class, where a person may have several records.
     weights : float array, shape (n_groups,), optional
         Summed sampling weights of each class, where records stand for more than one person.
     """
@@ -116,13 +117,16 @@ class Classes:
         return f"Classes({self.n_groups:,} classes, {self.n_records:,} records)"
 
     @classmethod
-    def of(cls, groups: Groups, columns: Iterable[Column] = ()) -> Classes:
-        """The classes of rows, with their sensitive columns."""
+    def of(
+        cls, groups: Groups, columns: Iterable[Column] = (), persons: Persons | None = None
+    ) -> Classes:
+        """The classes of rows, with their sensitive columns and the people behind them."""
         chosen = list(columns)
         made = side_by_side(
             lambda column: SensitiveCounts.of(groups, column), chosen, groups.n_rows * len(chosen)
         )
-        return cls(groups.sizes, {each.name: each for each in made})
+        counted = None if persons is None else persons.sizes(groups)
+        return cls(groups.sizes, {each.name: each for each in made}, counted)
 
     @classmethod
     def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..errors import SchemaError
 from ..hierarchy import Hierarchy
+from ..schema import EVERY_ROW, Schema
 from ..schema import TABLES as COLUMNWISE
-from ..schema import Schema
 from ..session.options import Option
 
 SCHEMA = (
@@ -23,6 +23,11 @@ SCHEMA = (
     Option("sensitive", list, "Columns that must not be inferred; released unchanged."),
     Option("identifiers", list, "Columns that name a person; left out."),
     Option("other", list, "Columns that are harmless; released unchanged."),
+    Option(
+        "unit",
+        str,
+        "Column that tells who is a person, where people have several records; none: every row is one.",
+    ),
     Option(
         "rest",
         str,
@@ -59,6 +64,8 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
         for name in ("quasi", "sensitive", "identifiers", "other", "rest")
         if name in options
     }
+    if "unit" in options:
+        fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
     tables = {name: options[name] for name in TABLES if name in options}
     if tables:
         more = Schema.from_mapping(tables, folder)

@@ -64,6 +64,8 @@ class Method(Estimator):
     """Whether its own checks compare a released row with the original one at the same place."""
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
+    heeds: ClassVar[tuple[str, ...]] = ()
+    """What it heeds of `unit`, `grid` and `events` of a schema; it refuses the others."""
     not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
     """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
 
@@ -148,6 +150,11 @@ class Method(Estimator):
             if len(values) != people.n_rows:
                 raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
         given = self.schema or Schema()
+        if given.person is not None:
+            raise UnsupportedError(
+                f"fit(X, y) does not see the unit {given.person!r}, which is no column to recode",
+                hint="protect the whole table: hr.protect(people, schema, method)",
+            )
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         self.fit_table(
             people.replaced(answers),
@@ -174,10 +181,14 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        asked = [name for name in ("grid",) if getattr(schema, name)]
-        asked += ["unit"] if isinstance(schema.unit, str) else []
-        if asked:
-            raise UnsupportedError(f"{type(self).__name__} does not heed {', '.join(asked)}")
+        asked = ["grid"] if schema.grid else []
+        asked += ["unit"] if schema.person is not None else []
+        if ignored := [name for name in asked if name not in self.heeds]:
+            raise UnsupportedError(
+                f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",
+                hint="leave it out (unit=None: every row is a person), or choose a method that "
+                "does, such as MART",
+            )
         if self.draws:
             self._key = Key.of(self.key, self.random_state)
         self.plan_ = self._fit(table, schema)

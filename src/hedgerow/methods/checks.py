@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from ..arguments import check, is_number, whole
+from ..classes import Persons
 from ..errors import ParameterError
+from ..schema import Schema
 from ..table import Table
 
 
@@ -33,6 +35,11 @@ def check_k(k: Any, table: Table, least: int = 2) -> int:
             hint="ask for smaller groups",
         )
     return int(k)
+
+
+def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
+    """`check_k`, and the people whom the schema makes k count; None where it counts records."""
+    return Persons.asked(table, schema, check_k(k, table, least))
 
 
 def check_share(name: str, value: Any, *, zero: bool = False) -> float:

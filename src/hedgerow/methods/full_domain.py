@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from ..arguments import MAPPING, NUMBER, Kind, check_one_of
+from ..classes import Persons
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
@@ -17,7 +18,7 @@ from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from .base import Method, check_columns
-from .checks import check_k
+from .checks import check_people
 from .estimator import renamed
 from .generalization import Domain, accept, build, hierarchies_of
 from .lattice import LOSSES, Lattice, Outcome
@@ -34,6 +35,7 @@ class _FullDomain(Method):
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
     needs_sensitive = False
+    heeds = ("unit",)
     kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
     not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
 
@@ -46,14 +48,18 @@ class _FullDomain(Method):
             raise ParameterError(
                 "there are no quasi-identifiers to generalise", hint="name them in the schema"
             )
-        self._check_k(table)
+        persons = self._check_k(table, schema)
         check_columns(table, schema)
         guarantees = self._guarantees()
         diverse = bool(guarantees)
         if diverse and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
         domain = build(
-            table, schema, hierarchies_of(self.hierarchies, schema, schema.quasi), diverse
+            table,
+            schema,
+            hierarchies_of(self.hierarchies, schema, schema.quasi),
+            diverse,
+            persons,
         )
         limit = math.floor(self.suppression * table.n_rows + 1e-9)
         test = accept(domain.sensitive, guarantees)
@@ -66,14 +72,16 @@ class _FullDomain(Method):
             test,
             limit,
             loss,
-            monotone=not (diverse and limit),
+            monotone=not (limit and (diverse or persons)),
+            units=domain.units,
         )
         return domain, lattice
 
-    def _check_k(self, table: Table) -> None:
-        check_k(self.k, table, 1)
+    def _check_k(self, table: Table, schema: Schema) -> Persons | None:
+        persons = check_people(self.k, table, schema, 1)
         if not 0 <= self.suppression < 1:
             raise ParameterError(f"suppression is a share in [0, 1), not {self.suppression!r}")
+        return persons
 
     def _plan(
         self, table: Table, schema: Schema, domain: Domain, lattice: Lattice, best: Outcome | None
@@ -89,7 +97,7 @@ class _FullDomain(Method):
         assert out is not None
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
-        promises = [KAnonymity(int(self.k)), *self._guarantees()]
+        promises = [KAnonymity(int(self.k), schema.person), *self._guarantees()]
         recoding = domain.recoding(best.node, lattice, classes, out)
         return self._planned(table, schema, recoding, promises)
 

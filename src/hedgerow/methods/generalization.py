@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import Counts, Groups, SensitiveCounts, group
+from ..classes import Counts, Groups, Persons, SensitiveCounts, group
 from ..errors import ParameterError, SchemaError
 from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
@@ -91,6 +91,8 @@ class Domain:
         As in `Lattice`.
     sensitive : tuple of CountedColumn
         What stands where in `hist`.
+    units : Counts, optional
+        Records of every person, where k counts people.
     """
 
     columns: tuple[Column, ...]
@@ -101,6 +103,7 @@ class Domain:
     size: Ints
     hist: Ints
     sensitive: tuple[CountedColumn, ...]
+    units: Counts | None = None
 
     def recoding(
         self, node: Node, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
@@ -134,7 +137,11 @@ class Domain:
 
 
 def build(
-    table: Table, schema: Schema, hierarchies: Mapping[str, Hierarchy], diverse: bool
+    table: Table,
+    schema: Schema,
+    hierarchies: Mapping[str, Hierarchy],
+    diverse: bool,
+    persons: Persons | None = None,
 ) -> Domain:
     """Encode the quasi-identifiers with their hierarchies and count the sensitive values.
 
@@ -146,6 +153,8 @@ def build(
         Where none is given one is built from the data.
     diverse : bool
         Whether the sensitive columns are counted.
+    persons : Persons, optional
+        Who the records are about, where k counts people.
 
     Raises
     ------
@@ -190,6 +199,7 @@ def build(
         groups.sizes,
         hist,
         sensitive,
+        None if persons is None else persons.counts(groups),
     )
 
 

@@ -9,7 +9,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import group
+from ..classes import Counts, group
+from ..classes.diversity import distinct
+from ..classes.persons import people
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -50,14 +52,40 @@ class NodeClasses:
         Records per class.
     hist : int array of shape (g, u)
         Counts of the sensitive values, all sensitive attributes side by side.
+    units : Counts, optional
+        Records of every person in each class, where k counts people.
     """
 
     row: Ints
     size: Ints
     hist: Ints
+    units: Counts | None = None
 
     def __len__(self) -> int:
         return len(self.size)
+
+    @property
+    def people(self) -> Ints:
+        """What k counts."""
+        return self.size if self.units is None else people(self.units)
+
+    def few(self, k: int) -> Bools:
+        """Classes of fewer than k people; a union of classes with others never is."""
+        return (self.size if self.units is None else distinct(self.units)) < k
+
+    def merged(self, rows: Ints, labels: Ints, chosen: Bools | None = None) -> NodeClasses:
+        """The classes under other labels, those that are not chosen left out."""
+        kept = slice(None) if chosen is None else chosen
+        n, at = len(rows), labels[kept]
+        size, *hist = (np.bincount(at, each[kept], n) for each in (self.size, *self.hist.T))
+        units = self.units
+        if units is not None:
+            cells = slice(None) if chosen is None else chosen[units.groups]
+            parts = (units.groups[cells], units.values[cells], units.counts[cells])
+            units = Counts(*parts, units.n_groups, units.n_values)
+            units = units.placed(groups=labels, n_groups=n)
+        counts = np.array(hist, np.int64).T.reshape(n, -1)
+        return NodeClasses(rows, size.astype(np.int64), counts, units)
 
 
 @dataclass(frozen=True)
@@ -115,6 +143,8 @@ class Lattice:
     monotone : bool
         Whether merging accepted classes gives accepted classes and no record needs
         suppression; else only the class size prunes.
+    units : Counts, optional
+        Records of every person in each combination, where k counts people.
     """
 
     axes: Sequence[Axis]
@@ -126,6 +156,7 @@ class Lattice:
     limit: int = 0
     loss: str = "loss"
     monotone: bool = True
+    units: Counts | None = None
 
     def __post_init__(self) -> None:
         self.n = int(self.size.sum())
@@ -135,7 +166,7 @@ class Lattice:
         self._nodes = np.zeros((_SNAPSHOTS, len(self.axes)), dtype=np.int64)
         self._groups = np.zeros(_SNAPSHOTS, dtype=np.int64)
         self._kept = 0
-        base = NodeClasses(np.arange(len(self.size)), self.size, self.hist)
+        base = NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units)
         self._nodes[0], self._groups[0], self._kept = 0, len(base), 1
         self._snapshots.append(base)
         self._status = np.zeros(self.heights, dtype=np.int8)
@@ -151,9 +182,7 @@ class Lattice:
         if tuple(self._nodes[at].tolist()) == node:
             return start
         found = group(self._columns(node, start.row))
-        merged = [np.bincount(found.labels, each) for each in (start.size, *start.hist.T)]
-        size, hist = merged[0].astype(np.int64), np.array(merged[1:], np.int64).T
-        made = NodeClasses(start.row[found.first], size, hist.reshape(len(size), -1))
+        made = start.merged(start.row[found.first], found.labels.astype(np.int64))
         if len(made) * 3 <= len(start) * 2:
             self._keep(node, made)
         return made
@@ -182,7 +211,7 @@ class Lattice:
         The suppressed records form one more released class, so they must satisfy the
         criteria together: where they do not, the smallest other classes join them.
         """
-        out = (classes.size < self.k) | ~self.accept(classes.size, classes.hist)
+        out = ~self._good(classes)
         total = int(classes.size[out].sum())
         if total > self.limit:
             return None
@@ -201,10 +230,12 @@ class Lattice:
                 return out
         return None
 
+    def _good(self, classes: NodeClasses) -> Bools:
+        return (classes.people >= self.k) & self.accept(classes.size, classes.hist)
+
     def _together(self, classes: NodeClasses, out: Bools) -> bool:
-        size = classes.size[out].sum(keepdims=True)
-        hist = classes.hist[out].sum(axis=0, keepdims=True)
-        return bool(size[0] >= self.k and self.accept(size, hist)[0])
+        one = classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out)
+        return bool(self._good(one)[0])
 
     def outcome(self, node: Node) -> Outcome | None:
         """The node's loss; None when it cannot be released."""
@@ -262,9 +293,7 @@ class Lattice:
     def _passes(self, node: Node) -> bool:
         """The predicate that stays true upwards."""
         classes = self.classes(node)
-        out = classes.size < self.k
-        if self.monotone:
-            out |= ~self.accept(classes.size, classes.hist)
+        out = ~self._good(classes) if self.monotone else classes.few(self.k)
         return int(classes.size[out].sum()) <= self.limit
 
     def _test(self, node: Node) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from ..arguments import is_number
+from ..classes import Persons
 from ..errors import ParameterError
 from ..guarantees import LDiversity
 from ..plan import Plan
@@ -14,7 +15,7 @@ from ..table import Table
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
 from .checks import check_whole
-from .partition import PartitionMethod, Quasi, kept_promise
+from .partition import PartitionMethod, Quasi
 
 
 @dataclass(eq=False, repr=False)
@@ -30,7 +31,7 @@ class MART(PartitionMethod):
     Parameters
     ----------
     k : int, default 10
-        Fewest records of a released group, at least 2.
+        Fewest records of a released group, at least 2; people, where the schema has a `unit`.
     max_disclosure : float or None, default 0.5
         In (0, 1]: the largest disclosure of any group and response. None or 1
         switches it off.
@@ -93,8 +94,8 @@ class MART(PartitionMethod):
     max_bins: int = 1024
     schema: Schema | None = None
 
-    def _check(self, table: Table, schema: Schema) -> None:
-        super()._check(table, schema)
+    def _check(self, table: Table, schema: Schema) -> Persons | None:
+        persons = super()._check(table, schema)
         alpha = self.alpha
         if alpha is not None and not (is_number(alpha) and 0 < alpha < 1):
             raise ParameterError("alpha must lie in (0, 1), or be None to switch pruning off")
@@ -102,19 +103,21 @@ class MART(PartitionMethod):
             check_whole("min_leaf", self.min_leaf, 1, self.k)
         if self.max_depth is not None:
             check_whole("max_depth", self.max_depth, 0)
+        return persons
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        self._check(table, schema)
+        persons = self._check(table, schema)
         quasi = Quasi.of(table, schema, int(self.max_bins))
         sensitive = self._sensitive(table, schema)
         min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)
-        tree = self._grown(quasi, sensitive, SSE, min_leaf, depth)
+        tree = self._grown(quasi, sensitive, persons, SSE, min_leaf, depth)
         self._full_tree = tree
         if self.alpha is not None or min_leaf < self.k:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
-        self.tree_: Tree = kept_promise(tree, sensitive, self._cap())
-        return self._plan(table, schema, quasi, self.tree_.grown, self._promises(tree.responses))
+        self.tree_: Tree = self._kept(tree, sensitive, persons)
+        promises = self._promises(schema, tree.responses)
+        return self._plan(table, schema, quasi, self.tree_.grown, promises)
 
     def path(self) -> Path:
         """The nested subtrees of the grown tree by smallest q, down to its root.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import check_one_of, is_number
-from ..classes import Counts, group
+from ..classes import Counts, Persons, group
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..guarantees import KAnonymity
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
@@ -18,7 +18,7 @@ from ..kernels.sorting import stable_sort
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix
-from .checks import check_k
+from .checks import check_people
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
 Floats = NDArray[np.float64]
@@ -84,6 +84,7 @@ class Microaggregation(Masking):
     """
 
     words: ClassVar[str] = "microaggregation"
+    heeds = ("unit",)
 
     k: int = 3
     _: KW_ONLY
@@ -100,7 +101,8 @@ class Microaggregation(Masking):
         return self.grouping == "individual_ranking"
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
-        k = check_k(self.k, table)
+        persons = check_people(self.k, table, schema)
+        k = int(self.k)
         check_one_of("grouping", self.grouping, GROUPINGS)
         check_one_of("distance", self.distance, DISTANCES)
         if not is_number(self.gain) or not 0 <= self.gain < np.inf:
@@ -110,9 +112,14 @@ class Microaggregation(Masking):
             name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")
         ]
         if self.grouping == "individual_ranking":
+            if persons is not None:
+                raise UnsupportedError(
+                    'grouping="individual_ranking" promises no k, so there is no unit to count',
+                    hint='set grouping="mdav", or say that every row is a person: unit=None',
+                )
             return self._rank(table, schema, k)
         if self.distance == "gower" or (self.distance == "auto" and words):
-            return self._gower(table, schema, k, words)
+            return self._gower(table, schema, k, words, persons)
         given, rows = self._complete(table, schema, list(schema.quasi)), self._rows(table)
         values = rows.sorted(given)
         scaled = _standardised(values) if self.standardise else values
@@ -124,11 +131,13 @@ class Microaggregation(Masking):
             found = variable_groups(points, k, float(self.gain))
         groups = np.empty_like(found)
         groups[canonical] = found
+        if persons is not None:
+            groups = joined_groups(groups, scaled, k, persons.taken(rows.order))
         self.groups_ = rows.back(groups)
         after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
         facts = self._facts(values, groups)
-        return Masked(released, columns, facts, (KAnonymity(k),))
+        return Masked(released, columns, facts, (KAnonymity(k, schema.person),))
 
     def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
         values = numeric_matrix(table, names, schema.kinds)
@@ -171,7 +180,9 @@ class Microaggregation(Masking):
         )
         return Masked(released, columns, {"k": k, "columns_ranked_alone": before.shape[1]})
 
-    def _gower(self, table: Table, schema: Schema, k: int, words: list[str]) -> Masked:
+    def _gower(
+        self, table: Table, schema: Schema, k: int, words: list[str], persons: Persons | None
+    ) -> Masked:
         if self.grouping != "mdav" or self.distance == "euclidean":
             raise UnsupportedError(
                 "categories are aggregated by MDAV with Gower's distance alone",
@@ -207,6 +218,10 @@ class Microaggregation(Masking):
         )
         groups = np.empty_like(found)
         groups[canonical] = found
+        if persons is not None:  # whole categories count 1, as Gower's distance has it
+            apart = [np.eye(n)[c] / np.sqrt(2) for n, c in zip(sizes, ordered.T, strict=True)]
+            points = np.column_stack([scaled, *apart])
+            groups = joined_groups(groups, points, k, persons.taken(rows.order))
         self.groups_ = rows.back(groups)
         after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(
@@ -229,7 +244,7 @@ class Microaggregation(Masking):
             released,
             tuple(by_name[n] for n in schema.quasi),
             self._facts(values, groups),
-            (KAnonymity(k),),
+            (KAnonymity(k, schema.person),),
         )
 
 
@@ -250,6 +265,27 @@ def variable_groups(points: Floats, k: int, gain: float) -> Groups:
             nearest(tree, points[i], 1, found, gaps)
             groups[i] = found[0]
     return groups
+
+
+def joined_groups(groups: Groups, points: Floats, k: int, persons: Persons) -> Groups:
+    """Groups of fewer than k people, each joined with that of the nearest average, until none is."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    while True:
+        found = group([groups])
+        groups, n = found.labels.astype(np.int64), found.n_groups
+        small = np.flatnonzero(persons.sizes(found) < k)
+        if not len(small):
+            return groups
+        centres = np.ascontiguousarray(_averages(points, groups)[found.first])
+        tree, near, gaps = build(centres), np.empty(2, np.int64), np.empty(2)
+        other = np.empty(len(small), np.int64)
+        for i, g in enumerate(small):
+            nearest(tree, centres[g], 2, near, gaps)
+            other[i] = near[near != g][0]
+        pairs = coo_array((np.ones(len(small)), (small, other)), (n, n))
+        groups = connected_components(pairs, directed=False)[1][groups].astype(np.int64)
 
 
 def group_loss(values: Floats, groups: Groups) -> float:

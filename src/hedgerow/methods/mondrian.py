@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import check_one_of
+from ..classes import Persons
 from ..errors import ParameterError
 from ..guarantees import LDiversity
 from ..plan import Plan
@@ -18,7 +19,7 @@ from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
 from ..trees.responses import Responses
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from ..trees.tree import Tree
-from .partition import PartitionMethod, Quasi, full_tree, kept_promise
+from .partition import PartitionMethod, Quasi, full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 
@@ -30,7 +31,7 @@ class Mondrian(PartitionMethod):
     Parameters
     ----------
     k : int, default 10
-        Fewest records of a released group, at least 2.
+        Fewest records of a released group, at least 2; people, where the schema has a `unit`.
     objective : {"median", "regression", "information_gain", "loss"}, default "median"
         "median" cuts the quasi-identifier of widest normalised extent at its
         median; "regression" reduces the squared error of the sensitive columns
@@ -88,7 +89,7 @@ class Mondrian(PartitionMethod):
         return f"{type(self).__name__} ({self.objective})"
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        self._check(table, schema)
+        persons = self._check(table, schema)
         check_one_of("objective", self.objective, OBJECTIVES)
         quasi = Quasi.of(table, schema, int(self.max_bins))
         sensitive, responses = self._sensitive(table, schema), None
@@ -107,21 +108,22 @@ class Mondrian(PartitionMethod):
                 del self.tree_
             unasked = Responses.of([], table.n_rows)
             grown = grow_spread(
-                quasi.rows(unasked),
+                quasi.rows(unasked, persons=persons),
                 positions(quasi),
                 domains(quasi),
                 int(self.k),
                 MEDIAN if self.objective == "median" else LOSS,
+                persons is not None,
             )
             tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
-            tree = kept_promise(tree, sensitive, self._cap())
+            tree = self._kept(tree, sensitive, persons)
         else:
-            tree = self._grown_for(sensitive, quasi)
+            tree = self._grown_for(sensitive, quasi, persons)
             self.tree_: Tree = tree
             responses = tree.responses
-        return self._plan(table, schema, quasi, tree.grown, self._promises(responses))
+        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, responses))
 
-    def _grown_for(self, sensitive: list[Column], quasi: Quasi) -> Tree:
+    def _grown_for(self, sensitive: list[Column], quasi: Quasi, persons: Persons | None) -> Tree:
         if not sensitive:
             raise ParameterError(
                 f"the objective {self.objective!r} needs at least one sensitive column",
@@ -133,9 +135,8 @@ class Mondrian(PartitionMethod):
                 hint='for numbers use objective="regression"',
             )
         gain = ENTROPY if self.objective == "information_gain" else SSE
-        return kept_promise(
-            self._grown(quasi, sensitive, gain, int(self.k)), sensitive, self._cap()
-        )
+        tree = self._grown(quasi, sensitive, persons, gain, int(self.k))
+        return self._kept(tree, sensitive, persons)
 
 
 def positions(quasi: Quasi) -> npt.NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import LIST, Kind, check_one_of, is_number
-from ..classes import Classes, group
+from ..classes import Classes, Persons, group
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
@@ -27,7 +27,7 @@ from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import recode
-from .checks import check_k, check_whole
+from .checks import check_people, check_whole
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
@@ -60,7 +60,12 @@ class Quasi:
         n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
         return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
 
-    def rows(self, responses: Responses, sensitive: Sequence[Column] = ()) -> Rows:
+    def rows(
+        self,
+        responses: Responses,
+        sensitive: Sequence[Column] = (),
+        persons: Persons | None = None,
+    ) -> Rows:
         """The records of the table, as the grower moves them."""
         return Rows.of(
             self.predictors,
@@ -68,6 +73,7 @@ class Quasi:
             responses,
             [c.codes for c in sensitive],
             lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
+            persons=None if persons is None else persons.shares(),
         )
 
 
@@ -75,6 +81,7 @@ class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
+    heeds = ("unit",)
 
     k: int
     max_disclosure: float | None
@@ -83,8 +90,8 @@ class PartitionMethod(Method):
     criteria: Sequence[LDiversity] | None
     max_bins: int
 
-    def _check(self, table: Table, schema: Schema) -> None:
-        check_k(self.k, table)
+    def _check(self, table: Table, schema: Schema) -> Persons | None:
+        persons = check_people(self.k, table, schema)
         check_columns(table, schema)
         d = self.max_disclosure
         if d is not None and not (is_number(d) and 0 < d <= 1):
@@ -117,6 +124,7 @@ class PartitionMethod(Method):
                     f"no hierarchy for {', '.join(map(repr, lacking))}",
                     hint="give Schema(hierarchies={...}) or recode by concatenation",
                 )
+        return persons
 
     def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
         return [table.declared_column(schema, name) for name in schema.sensitive]
@@ -130,6 +138,7 @@ class PartitionMethod(Method):
         self,
         quasi: Quasi,
         sensitive: Sequence[Column],
+        persons: Persons | None,
         gain: int,
         min_leaf: int,
         depth: int | None = None,
@@ -139,9 +148,10 @@ class PartitionMethod(Method):
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
-        layout = StatisticsLayout.of(responses, gain, squares=limit < 1, floored=scored)
+        own = ("persons",) if persons is not None else ()
+        layout = StatisticsLayout.of(responses, gain, limit < 1, own, floored=scored)
         rules = self._rules(responses, min_leaf, gain, limit, scored)
-        grown = grow(quasi.rows(responses, sensitive), responses, layout, rules, depth)
+        grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)
         return full_tree(grown, responses, layout, quasi)
 
     def _rules(
@@ -165,8 +175,28 @@ class PartitionMethod(Method):
         )
         return Rules(min_leaf, caps, share, entropy, gain)
 
-    def _promises(self, responses: Responses | None) -> list[Guarantee]:
-        made: list[Guarantee] = [KAnonymity(int(self.k))]
+    def _kept(self, tree: Tree, sensitive: Sequence[Column], persons: Persons | None) -> Tree:
+        """The tree with every leaf that breaks a promise merged into its parent until none does.
+
+        The grower asks in 64-bit units, of shares of people; this asks exactly, as the
+        release is verified. A union of groups keeps what its parts keep.
+        """
+        cap = self._cap()
+        asked = [KAnonymity(int(self.k))] if persons is not None else []
+        promises = [*asked, *([cap] if cap is not None else [])]
+        while promises:
+            grown = tree.grown
+            classes = Classes.of(group([tree.leaf_of_rows()]), sensitive, persons)
+            kept = np.all([promise.kept_by(classes) for promise in promises], axis=0)
+            parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~kept]]
+            parents = parents[parents >= 0]
+            if not len(parents):
+                break
+            tree = tree.pruned(np.unique(parents))
+        return tree
+
+    def _promises(self, schema: Schema, responses: Responses | None) -> list[Guarantee]:
+        made: list[Guarantee] = [KAnonymity(int(self.k), schema.person)]
         cap = self._cap()
         if cap is not None:
             made.append(cap)
@@ -237,33 +267,6 @@ def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
                 )
 
 
-def kept_promise(tree: Tree, columns: Sequence[Column], promise: ColumnGuarantee | None) -> Tree:
-    """The tree with every leaf that breaks a promise merged into its parent until none does.
-
-    The grower asks in 64-bit units; this asks exactly, as the release is verified.
-
-    Parameters
-    ----------
-    tree : Tree
-    columns : sequence of Column
-        The sensitive columns.
-    promise : ColumnGuarantee
-        One that a union of groups never breaks where its parts keep it; None: no promise.
-    """
-    while promise is not None:
-        grown = tree.grown
-        classes = Classes.of(group([tree.leaf_of_rows()]), columns)
-        kept = np.ones(classes.n_groups, np.bool_)
-        for column in classes.sensitive.values():
-            kept &= promise.kept(column)
-        parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~kept]]
-        parents = parents[parents >= 0]
-        if not len(parents):
-            break
-        tree = tree.pruned(np.unique(parents))
-    return tree
-
-
 def conditions(
     grown: Grown, quasi: Quasi
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], list[tuple[str | None, ...]]]:
@@ -329,4 +332,4 @@ def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quas
     )
 
 
-__all__ = ["PartitionMethod", "Quasi", "full_tree", "kept_promise"]
+__all__ = ["PartitionMethod", "Quasi", "full_tree"]

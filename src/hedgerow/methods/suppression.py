@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..arguments import MAPPING, Kind, is_number
+from ..classes import Persons
 from ..classes import group as by_codes
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import KAnonymity
@@ -75,6 +76,8 @@ class LocalSuppression(Masking):
         "classes"  # what is left of a record is true
     )
 
+    heeds = ("unit",)
+
     k: int = 3
     _: KW_ONLY
     importance: Mapping[str, float] | None = None
@@ -84,6 +87,7 @@ class LocalSuppression(Masking):
         k = check_whole("k", self.k, 2)
         if k > table.n_rows:
             raise InfeasibleError(f"k is {k}, but there are only {table.n_rows} rows")
+        persons = Persons.asked(table, schema, k)
         check_columns(table, schema, empty=True)
         costs = self._costs(schema)
         codes = np.empty((table.n_rows, len(schema.quasi)), np.int64)
@@ -94,7 +98,8 @@ class LocalSuppression(Masking):
             codes[:, c], absent[c] = column.codes, column.n_values
             kinds.append(column.kind)
         rows = self._rows(table)
-        hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs))
+        ordered = None if persons is None else persons.taken(rows.order)
+        hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
         released, columns = {}, []
         for c, name in enumerate(schema.quasi):
             original = table.arrow.column(name).combine_chunks()
@@ -112,7 +117,7 @@ class LocalSuppression(Masking):
             "records_touched": int(hidden.any(axis=1).sum()),
             "share_suppressed": share(columns, "suppressed"),
         }
-        return Masked(released, tuple(columns), facts, (KAnonymity(k),))
+        return Masked(released, tuple(columns), facts, (KAnonymity(k, schema.person),))
 
     def _costs(self, schema: Schema) -> list[float]:
         given = dict(self.importance or {})
@@ -127,7 +132,9 @@ class LocalSuppression(Masking):
         return [float(given.get(name, 1.0)) for name in schema.quasi]
 
 
-def suppress(codes: Codes, absent: Codes, k: int, costs: list[float]) -> NDArray[np.bool_]:
+def suppress(
+    codes: Codes, absent: Codes, k: int, costs: list[float], persons: Persons | None = None
+) -> NDArray[np.bool_]:
     """Which cells to suppress so that every row of codes occurs at least k times.
 
     Parameters
@@ -138,9 +145,11 @@ def suppress(codes: Codes, absent: Codes, k: int, costs: list[float]) -> NDArray
     k : int, at most n
     costs : list of float
         Cost of a cell of each column.
+    persons : Persons, optional
+        Who the rows are about, where k counts people.
     """
     now = codes.copy()
-    group, size = _groups(now)
+    group, size = _groups(now, persons)
     rare = size[group] < k
     for chosen in _by_cost(costs):
         if not rare.any():
@@ -150,21 +159,36 @@ def suppress(codes: Codes, absent: Codes, k: int, costs: list[float]) -> NDArray
         trial[:, chosen] = absent[chosen]
         # Rows that are settled already count where they are missing in the same cells.
         settled = np.flatnonzero(~rare & (now[:, chosen] == absent[chosen]).all(axis=1))
-        group, size = _groups(np.concatenate((trial, now[settled])))
+        both = np.concatenate((rows, settled))
+        group, size = _groups(
+            np.concatenate((trial, now[settled])), persons and persons.taken(both)
+        )
         enough = size[group[: len(rows)]] >= k
         now[rows[enough]] = trial[enough]
         rare[rows[enough]] = False
     if rare.any():
         now[rare] = absent
-        _fill_up(now, absent, k)
+        _fill_up(now, absent, k, persons)
     return np.asarray(now != codes)
 
 
-def _fill_up(now: Codes, absent: Codes, k: int) -> None:
+def _fill_up(now: Codes, absent: Codes, k: int, persons: Persons | None) -> None:
     """Suppress whole records of other groups until k are suppressed whole."""
+    if persons is None:  # what a group can spare depends on whose records they are
+        _spare(now, absent, k)
+    while True:  # whole groups, the smallest first
+        group, size = _groups(now, persons)
+        empty = (now == absent).all(axis=1)
+        if size[group[empty]].min(initial=k) >= k:
+            return
+        size[group[empty]] = len(now) + 1
+        now[group == np.argmin(size)] = absent
+
+
+def _spare(now: Codes, absent: Codes, k: int) -> None:
+    """Suppress whole records that large groups can spare until k are suppressed whole."""
     empty = (now == absent).all(axis=1)
     group, size = _groups(now)
-    # First what large groups can spare, then whole groups, the smallest first.
     order = np.argsort(group, kind="stable")
     place = np.empty(len(group), np.int64)
     starts = np.cumsum(size) - size
@@ -174,20 +198,13 @@ def _fill_up(now: Codes, absent: Codes, k: int) -> None:
     need = k - int(empty.sum())
     taken = spare[: max(need, 0)]
     now[taken] = absent
-    need -= len(taken)
-    while need > 0:
-        group, size = _groups(now)
-        empty = (now == absent).all(axis=1)
-        size[group[np.flatnonzero(empty)]] = len(now) + 1
-        rows = np.flatnonzero(group == np.argmin(size))
-        now[rows] = absent
-        need -= len(rows)
 
 
-def _groups(codes: Codes) -> tuple[Codes, Codes]:
-    """Group of every row and size of every group, groups in sorted order."""
+def _groups(codes: Codes, persons: Persons | None = None) -> tuple[Codes, Codes]:
+    """Group of every row and what k counts of every group, groups in sorted order."""
     found = by_codes(list(codes.T))
-    return found.labels.astype(np.int64), found.sizes.copy()
+    size = found.sizes if persons is None else persons.sizes(found)
+    return found.labels.astype(np.int64), size.copy()
 
 
 def _by_cost(costs: list[float]) -> Iterator[list[int]]:

@@ -247,6 +247,11 @@ class Plan:
         """The columns that are not released: identifiers, and those that nobody declared."""
         return [c.name for c in self.columns if c.role in ("identifier", "undeclared")]
 
+    @property
+    def unit(self) -> str | None:
+        """The column that told who is a person; None where k counts records."""
+        return next((p["unit"] for p in self.promises if p.get("unit")), None)
+
     def check(self) -> None:
         """Raise Contradiction when the columns contradict each other or the recoding."""
         roles = {column.name: column.role for column in self.columns}

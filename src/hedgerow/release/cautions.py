@@ -50,6 +50,11 @@ def of_release(
                 f"k = 1: {alone:,} of {classes.n_records:,} records are alone with their released "
                 "quasi-identifiers"
             )
+        if classes.persons is not None and told:
+            yield (
+                "disclosure and shares weigh every record alike: whoever has many records counts "
+                "for many"
+            )
         for name in () if recoding.beside else told:
             yield from _whole(name, classes, told[name])
         lost = certainty_lost(plan, original, released)

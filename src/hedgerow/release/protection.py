@@ -14,7 +14,7 @@ from ..plan import Plan
 from ..progress import Progress, caution, cautions, telling
 from ..schema import SCHEMA, Schema
 from ..table import read
-from ..table.profile import refuse_identifiers
+from ..table.profile import refuse_identifiers, refuse_repeated
 from .pseudonyms import pseudonyms
 from .release import Release
 
@@ -35,7 +35,7 @@ def protect(
     Parameters
     ----------
     people : path, pandas, Polars or Arrow table, DuckDB relation
-        One record per person; never changed.
+        One record per person, or several where the schema has a `unit`; never changed.
     schema : Schema
         The roles of the columns; at least one quasi-identifier.
     method : Method
@@ -66,7 +66,8 @@ def protect(
     InfeasibleError
         No release within `max_inference` was found; says what was reached.
     SchemaError
-        ``rest="release"`` would release columns that look like identifiers.
+        ``rest="release"`` would release columns that look like identifiers; identifiers
+        repeat, and the schema does not say who is a person.
     HedgerowError
         The table cannot be read, the schema does not fit, a parameter is out of
         range, or the released table does not keep a promise.
@@ -108,6 +109,7 @@ def protect(
         )
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
+    refuse_repeated(table, schema)
     step("fitting")
     with cautions() as heard:
         fitted: Method = method.copy().fit_table(table, schema)

@@ -223,7 +223,8 @@ class Release:
         Returns
         -------
         dict
-            ``rows``, ``groups`` (count, extremes, quartiles), ``disclosure`` (0 nothing, 1
+            ``rows``, ``groups`` (count, extremes, quartiles), ``people`` (of the smallest
+            group, where the schema has a unit), ``disclosure`` (0 nothing, 1
             all: mean over groups, over records, worst; ``columns`` has each sensitive
             column), ``cautions`` and ``checks``; plain data, ready for JSON.
         """
@@ -237,6 +238,7 @@ class Release:
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
                 "groups": sizes.summary(made.sizes).to_json(),
+                "people": None if made.persons is None else int(made.persons.min()),
                 "disclosure": None
                 if overall is None
                 else {

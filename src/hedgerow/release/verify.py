@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..classes import Classes, group
+from ..classes import Classes, Persons, group
 from ..errors import PromiseError, SchemaError
 from ..guarantees import Check, from_promise
 from ..key import Secret
@@ -103,7 +103,7 @@ def verify(
         odd = [n for n in kept if n in replaced and not _replaced(n, original, released, rows)]
         words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
         checks.append(none("pseudonyms", len(odd), words))
-    made = classes(plan, released)
+    made = classes(plan, released, Persons.of(original, plan.unit), rows)
     checks += [from_promise(promise).check(made) for promise in plan.promises]
     return Verified(checks, expected, made)
 
@@ -165,11 +165,21 @@ def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int6
     return alone and not set(old.values) & set(new.values)
 
 
-def classes(plan: Plan, released: Table) -> Classes:
-    """The released groups: records that share all released quasi-identifier values."""
+def classes(
+    plan: Plan,
+    released: Table,
+    persons: Persons | None = None,
+    rows: NDArray[np.int64] | None = None,
+) -> Classes:
+    """The released groups: records that share all released quasi-identifier values.
+
+    `persons` are those of the original, `rows` the original row behind each released one.
+    """
     found = group([_codes(released, n) for n in plan.names("quasi")], released.n_rows)
     return Classes.of(
-        found, [_sensitive(c, released) for c in plan.columns if c.role == "sensitive"]
+        found,
+        [_sensitive(c, released) for c in plan.columns if c.role == "sensitive"],
+        None if persons is None else persons.taken(rows),
     )
 
 

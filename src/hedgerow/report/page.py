@@ -170,6 +170,12 @@ def _risk_rows(
             "quasi-identifiers with at least k - 1 others; missing equals missing",
         ),
         (
+            "k in people",
+            "people",
+            str,
+            "people of the smallest class; 1 where one has more than half of its records",
+        ),
+        (
             "k when * and missing match anything",
             "wildcard_k",
             str,
@@ -178,7 +184,9 @@ def _risk_rows(
         ("classes", "classes", str, "groups of equal released quasi-identifiers"),
         ("records that are unique", "unique_share", percent, "alone in their class"),
     ):
-        rows.append((title, show(before["classes"][key]), show(after["classes"][key]), says))
+        one, two = before["classes"][key], after["classes"][key]
+        if one is not None:
+            rows.append((title, show(one), show(two), says))
     models = {
         "prosecutor": "knows that the person is in the table",
         "journalist": "does not know who of the population is in the table",

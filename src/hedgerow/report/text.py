@@ -56,6 +56,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'Risk':44}{'original':>12}{'release':>12}"
     for title, section, key, show in (
         ("k (smallest class)", "classes", "k", str),
+        ("k in people", "classes", "people", str),
         ("k when * and missing match anything", "classes", "wildcard_k", str),
         ("classes", "classes", "classes", str),
         ("records that are unique", "classes", "unique_share", percent),
@@ -63,6 +64,8 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
         ("average re-identification risk", "prosecutor", "average", percent),
     ):
         one, two = _section(before, section), _section(release, section)
+        if one[key] is None:  # every record is a person
+            continue
         yield f"{title:44}{show(one[key]):>12}{show(two[key]):>12}"
     for name, column in release["sensitive"].items():
         yield from ("", f"Sensitive column {name!r}")

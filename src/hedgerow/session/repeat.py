@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..key import Secret
-from ..schema import Points, Schema
+from ..schema import EVERY_ROW, UNSAID, Points, Schema
 from .methods import changed, name_of
 from .methods import words as method_words
 
@@ -125,6 +125,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
             if getattr(schema, role):
                 words += [f"--{role}", ",".join(getattr(schema, role))]
         words += ["--rest", schema.rest] if schema.rest != Schema.rest else []
+        words += ["--unit", schema.person or "none"] if schema.unit is not UNSAID else []
     words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
     if chosen.max_inference is not None:
         words += ["--max-inference", repr(chosen.max_inference)]
@@ -140,10 +141,11 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
 
 def _sayable(schema: Schema) -> bool:
     """Whether flags say all of a schema: plain names, and nothing but roles."""
-    flags = {name: getattr(schema, name) for name in (*ROLES, "rest")}
-    if schema != Schema(**flags):
+    flags = {name: getattr(schema, name) for name in (*ROLES, "rest", "unit")}
+    if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
-    return all(_PLAIN_NAME.match(name) for role in ROLES for name in getattr(schema, role))
+    names = [name for role in ROLES for name in getattr(schema, role)]
+    return all(map(_PLAIN_NAME.match, [*names, schema.person or "none"]))
 
 
 def _file(path: str | Path) -> str:

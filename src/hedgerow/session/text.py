@@ -24,8 +24,9 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         lines = [f"{records}; {checks} on the written file.", release.recoding_in_words()]
         return lines + _linked(measured) + _inferred(release, measured)
     lines = [
-        f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}; {checks} on "
-        "the written file."
+        f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}"
+        + (f" ({numbers['people']:,} people)" if numbers["people"] is not None else "")
+        + f"; {checks} on the written file."
     ]
     if told is not None:
         lines.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import SchemaError
-from ..schema import Role, Schema
+from ..schema import UNSAID, Role, Schema
 from .dates import parse_dates
 from .encode import Column, indexed, is_text
 from .sources import read
@@ -22,6 +23,8 @@ from .table import Table
 _LOOKED_AT = 1000
 """Distinct values that the patterns look at, evenly spaced through the dictionary."""
 _MATCHING = 0.9
+_REPEATS = 0.95
+"""Share of distinct values below which an identifier stands for people of several records."""
 _UNIQUE = 0.9
 """Share of distinct values from which text names its person."""
 _FEW = 100
@@ -137,6 +140,34 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
             hint="leave them out (identifiers=, --identifiers), or say that they are harmless "
             "(other=, --other)",
         )
+
+
+def refuse_repeated(table: Table, schema: Schema) -> None:
+    """Raise SchemaError where identifiers repeat, none tells rows apart, and nobody said who is a person."""
+    if schema.unit is not UNSAID:
+        return
+    shares = {name: _distinct_share(table, name) for name in schema.identifiers}
+    if 1.0 in shares.values():
+        return
+    found = [name for name, share in shares.items() if share < _REPEATS]
+    if found:
+        raise SchemaError(
+            f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
+            "and k would count records",
+            hint=f"say who is a person: unit={found[0]!r} (--unit {found[0]}), or that every row "
+            "is one: unit=None (--unit none)",
+        )
+
+
+def _distinct_share(table: Table, name: str) -> float:
+    """Different values over those that are there; nan where none is, or they cannot be compared."""
+    array = table.arrow.column(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    there = len(array) - array.null_count
+    if pa.types.is_nested(array.type) or not there:
+        return math.nan
+    return float(pc.count_distinct(array, mode="only_valid").as_py() / there)
 
 
 def _describe(table: Table, name: str) -> ColumnProfile:

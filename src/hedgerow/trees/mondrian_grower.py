@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ..kernels.bits import borrowed, count_ones
+from ..kernels.exact import UNIT_BITS
 from .expand import (
     COLUMN,
     DEPTH,
@@ -28,7 +29,7 @@ from .expand import (
     bring_left,
 )
 from .grow import Grown, in_preorder
-from .rows import Rows, code_at
+from .rows import MASK, SHIFT, WORD_AT, Rows, code_at
 from .split import LEAF
 
 MEDIAN, LOSS = 0, 1
@@ -38,8 +39,9 @@ def grow_spread(
     rows: Rows,
     positions: npt.NDArray[np.float64],
     domain: npt.NDArray[np.float64],
-    min_leaf: int,
+    k: int,
     objective: int,
+    persons: bool = False,
 ) -> Grown:
     """Grow a tree by extents.
 
@@ -52,29 +54,37 @@ def grow_spread(
         the value's place in [0, 1]; codes of categories take no place.
     domain : float array of shape (p,)
         What a group with every category has as extent: the categories that occur, less one.
-    min_leaf : int
-        Fewest records of a group.
+    k : int
+        Fewest records of a group, or people.
     objective : {MEDIAN, LOSS}
+    persons : bool
+        Whether the rows have shares of people: these are counted then, not records.
     """
+    share, person = np.zeros((1, 5), np.int64), 1  # without a mask every record counts 1
+    if persons:
+        byte, person = 4 * int(rows.format.quantities[0]), 1 << UNIT_BITS
+        share[0, [WORD_AT, SHIFT, MASK]] = byte // 8, byte % 8 * 8, (1 << 32) - 1
     predictors = rows.predictors
     widths = predictors.n_codes + 1
     offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     word_at = np.concatenate(
         [[0], np.cumsum(np.where(predictors.ordered, 0, (widths + 63) // 64))]
     ).astype(np.int64)
-    limit = max(1, 2 * (rows.n // min_leaf))
+    limit = max(1, 2 * (rows.n // k))
     nodes = np.zeros((limit, 11), np.int64)
     nodes[0, END], nodes[0, PARENT] = rows.n, -1
     n_nodes, codes = _grow(
         rows.words,
         rows.format.codes,
+        share,
         predictors.n_codes.astype(np.int64),
         predictors.ordered,
         offsets,
         positions,
         word_at,
         domain,
-        min_leaf,
+        (k - 1) * person + 1,
+        person,
         objective,
         nodes,
     )
@@ -84,7 +94,7 @@ def grow_spread(
 
 @njit(cache=True, nogil=True)
 def _summarise(  # type: ignore[no-untyped-def]
-    words, fields, a, b, c, offsets, ordered, n_codes, word_at, present, count, lo, hi, bits
+    words, fields, share, a, b, c, ordered, n_codes, word_at, present, count, lo, hi, bits
 ):
     """Per code of column c: records, and for every column the extent or the categories present."""
     p = fields.shape[0]
@@ -96,7 +106,7 @@ def _summarise(  # type: ignore[no-untyped-def]
                 hi[v, j] = -1
             for w in range(bits.shape[1]):
                 bits[v, w] = 0
-        count[v] += 1
+        count[v] += max(code_at(words, i, share, 0), 1)
         for j in range(p):
             code = code_at(words, i, fields, j)
             if ordered[j]:
@@ -172,6 +182,7 @@ def _sweep(  # type: ignore[no-untyped-def]
 def _grow(  # type: ignore[no-untyped-def]
     words,
     fields,
+    share,
     n_codes,
     ordered,
     offsets,
@@ -179,6 +190,7 @@ def _grow(  # type: ignore[no-untyped-def]
     word_at,
     domain,
     min_leaf,
+    person,
     objective,
     nodes,
 ):
@@ -219,7 +231,7 @@ def _grow(  # type: ignore[no-untyped-def]
         best = np.inf
         column = LEAF
         best_k, best_m = -1, 0
-        if b - a >= 2 * min_leaf:
+        if (b - a) * person >= 2 * min_leaf:
             if objective == MEDIAN:
                 _node_extents(
                     words,
@@ -250,10 +262,10 @@ def _grow(  # type: ignore[no-untyped-def]
                 m = _summarise(
                     words,
                     fields,
+                    share,
                     a,
                     b,
                     c,
-                    offsets,
                     ordered,
                     n_codes,
                     word_at,
@@ -263,6 +275,9 @@ def _grow(  # type: ignore[no-untyped-def]
                     hi,
                     bits,
                 )
+                total = 0
+                for k in range(m):
+                    total += count[present[k]]
                 values = m
                 if ordered[c] and m > 0 and present[m - 1] == n_codes[c]:
                     values = m - 1  # missing values follow the right side
@@ -270,8 +285,8 @@ def _grow(  # type: ignore[no-untyped-def]
                     nl = 0
                     for k in range(values - 1):
                         nl += count[present[k]]
-                        if nl >= min_leaf and b - a - nl >= min_leaf:
-                            off = abs(2.0 * nl - (b - a))
+                        if nl >= min_leaf and total - nl >= min_leaf:
+                            off = abs(2.0 * nl - total)
                             if off < best:
                                 best, best_k, best_m = off, k, m
                                 column = c
@@ -329,7 +344,7 @@ def _grow(  # type: ignore[no-untyped-def]
                         nl = 0
                         for k in range(values - 1):
                             nl += count[sequence[k]]
-                            if nl < min_leaf or b - a - nl < min_leaf:
+                            if nl < min_leaf or total - nl < min_leaf:
                                 continue
                             loss = ahead[k] + behind[m - 2 - k]
                             if loss < best - 1e-9 * abs(best) or best == np.inf:

@@ -294,7 +294,7 @@ class Terms(NamedTuple):
         return cls(
             Plain.of(rules, layout),
             rules.gain,
-            rules.min_leaf * layout.person,
+            (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
             layout.persons,
             layout.divisor,
             layout.sums,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from ...arguments import NAMES, NUMBER, TEXT, Kind
-from ...classes import Classes, group
+from ...classes import Classes, Persons, group
 from ...classes.diversity import frequency
 from ...errors import ParameterError, SchemaError
 from ...guarantees import Check, KAnonymity
@@ -17,7 +17,7 @@ from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
 from ..base import Files, Method
-from ..checks import check_k
+from ..checks import check_people
 from ..features import as_array
 from .encoding import (
     check_numbers,
@@ -105,6 +105,7 @@ class TreePatternPreserving(Method):
     """
 
     needs_sensitive = False
+    heeds = ("unit",)
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
     @property
@@ -164,7 +165,7 @@ class TreePatternPreserving(Method):
         others = [n for n in schema.sensitive if n not in self._named()]
         if response is None and len(others) == 1:
             response = others[0]
-        self._check_parameters(table)
+        persons = self._check_parameters(table, schema)
         if response is None:
             raise ParameterError(
                 "the response is not named",
@@ -206,6 +207,7 @@ class TreePatternPreserving(Method):
             targets,
             codes,
             [e.column.kind == "date" for e in encoded],
+            persons,
         )
         best, path = sanitizer.search(self.k, self.l)
         self.k_, self.l_, self.n_steps_ = best.k, best.l, best.step
@@ -261,13 +263,14 @@ class TreePatternPreserving(Method):
             "steps": best.step,
             "trade_off": self.trade_off_,
         }
-        plan = self._planned(table, roles, Maps(maps), [KAnonymity(self.k)])
+        plan = self._planned(table, roles, Maps(maps), [KAnonymity(self.k, schema.person)])
         return replace(plan, parameters=parameters)
 
-    def _check_parameters(self, table: Table) -> None:
-        check_k(self.k, table)
+    def _check_parameters(self, table: Table, schema: Schema) -> Persons | None:
+        persons = check_people(self.k, table, schema)
         if self.l is not None and not 1 <= self.l < float("inf"):
             raise ParameterError("l must be a number of at least 1")
+        return persons
 
     def _chosen(self, table: Table, schema: Schema, response: str) -> list[Any]:
         if self.trees is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...classes import Counts, Groups, group
+from ...classes import Counts, Groups, Persons, group
 from ...classes.diversity import frequency
 from ...errors import InfeasibleError
 from ...notation import concatenation
@@ -63,6 +63,8 @@ class Sanitizer:
         Codes of the sensitive columns that L is measured on.
     rounded : sequence of bool
         Columns (dates) whose mean is rounded to a whole number where no tree uses them.
+    persons : Persons, optional
+        Who the records are about, where K counts people.
     """
 
     def __init__(
@@ -72,7 +74,9 @@ class Sanitizer:
         targets: Sequence[Any],
         sensitive: Sequence[NDArray[np.int64]] = (),
         rounded: Sequence[bool] | None = None,
+        persons: Persons | None = None,
     ) -> None:
+        self.persons = persons
         self.columns, self.responses, self.targets = list(columns), list(responses), list(targets)
         self.sensitive = list(sensitive)
         self.rounded = list(rounded) if rounded is not None else [False] * len(self.columns)
@@ -135,7 +139,8 @@ class Sanitizer:
             float(frequency(Counts.of(groups, codes, int(codes.max()) + 1)).min())
             for codes in self.sensitive
         ]
-        return int(groups.sizes.min()), min(least, default=None)
+        people = groups.sizes if self.persons is None else self.persons.sizes(groups)
+        return int(people.min()), min(least, default=None)
 
     def classes(self, plans: Sequence[ColumnPlan]) -> Groups:
         """The classes of the records over the released predictors."""
