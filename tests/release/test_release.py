@@ -385,7 +385,8 @@ def test_pseudonyms_link_records_under_one_key_alone() -> None:
     table = people()
     doubled = pa.concat_tables([table, table])
     key = b"0123456789abcdef"
-    release = hr.protect(doubled, SCHEMA, hr.MART(k=5, max_disclosure=None), pseudonym_key=key)
+    method, persons = hr.MART(k=5, max_disclosure=None), SCHEMA.replace(unit="name")
+    release = hr.protect(doubled, persons, method, pseudonym_key=key)
     made = release.table.take(pa.array(np.argsort(release.rows))).column("name").to_pylist()
     assert made[:N] == made[N:]
     assert len(set(made)) == N

@@ -398,7 +398,8 @@ def test_a_release_in_another_order_is_paired_by_its_rows(method: str) -> None:
 
 def test_pseudonyms_stand_for_one_person_each() -> None:
     doubled = pa.concat_tables([people(), people()])
-    release = protected("ranges", doubled, pseudonym_key=b"0123456789abcdef")
+    key, method = b"0123456789abcdef", METHODS["ranges"]()
+    release = hr.protect(doubled, SCHEMA.replace(unit="name"), method, pseudonym_key=key)
     whole = release.table
     for change in (
         lambda cells: ["same"] * len(cells),

@@ -106,6 +106,32 @@ def test_what_flags_cannot_say_stands_in_a_schema_file(here: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("unit", ["person_id", None, "none"])
+def test_who_is_a_person_is_repeated(unit: str | None, here: Path) -> None:
+    frame = pd.read_csv("people.csv").rename(columns={"person_id": unit or "person_id"})
+    frame.iloc[::2].reset_index(drop=True).pipe(lambda half: pd.concat([half, half])).to_csv(
+        "people.csv", index=False
+    )
+    schema = hr.Schema(quasi=["age"], sensitive=["income"], identifiers=["postcode"], unit=unit)
+    session = hr.Session("people.csv")
+    session.choose(schema, hr.MART(k=10))
+    files = made(session)
+    shutil.rmtree("release")
+    line = session.command_line()
+    # a column of that name can only stand in a schema file
+    assert ("--schema" if unit == "none" else f"--unit {unit or 'none'} ") in line
+    if unit == "none":
+        Path("people.schema.toml").write_text(schema.to_toml())
+        line = line.splitlines()[-1]
+    assert run(shlex.split(line)[1:]) == 0
+    assert contents(Path("release")) == files
+    shutil.rmtree("release")
+    exec(session.python(), {})
+    assert contents(Path("release")) == files
+    assert run([*shlex.split(line)[1:], "--unit", "nobody", "--force"]) == 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_pseudonyms_attacks_and_escapes_are_repeated(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
