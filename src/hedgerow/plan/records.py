@@ -255,7 +255,11 @@ class Plan:
     def check(self) -> None:
         """Raise Contradiction when the columns contradict each other or the recoding."""
         roles = {column.name: column.role for column in self.columns}
-        if not roles or len(roles) < len(self.columns) or not all(isinstance(n, str) and n for n in roles):
+        if (
+            not roles
+            or len(roles) < len(self.columns)
+            or not all(isinstance(n, str) and n for n in roles)
+        ):
             raise Contradiction("a column has no name of its own")
         for column in self.columns:
             if column.role not in ROLES or column.kind not in KINDS:
