@@ -86,7 +86,7 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
     Examples
     --------
     >>> from_promise({"kind": "k_anonymity", "k": 5})
-    KAnonymity(k=5)
+    KAnonymity(k=5, unit=None)
     """
     kind = promise.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
