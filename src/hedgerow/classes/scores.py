@@ -19,6 +19,7 @@ is decided exactly: by integers or fractions wherever the bound leaves it open.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.exact import deviations
+from ..kernels.exact import deviations, total
 from ..notation import Exact
 from ..schema import Event
 from ..table import ValueCounts
@@ -128,6 +129,11 @@ class Public:
         return len(self.counts)
 
     @cached_property
+    def known(self) -> int:
+        """Records with a value."""
+        return int(self.counts.sum())
+
+    @cached_property
     def cuts(self) -> Ints:
         """Codes t of the events "value <= t", ascending, all below the largest value.
 
@@ -135,9 +141,9 @@ class Public:
         than 1/16 of the known records that value and the next lower one, so
         that a heavy value has a cell of its own.
         """
-        total, below = int(self.counts.sum()), np.cumsum(self.counts)
-        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * total)
-        heavy = np.flatnonzero(self.counts * PARTS > total)
+        below = np.cumsum(self.counts)
+        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * self.known)
+        heavy = np.flatnonzero(self.counts * PARTS > self.known)
         chosen = np.unique(np.concatenate([quantiles, heavy, heavy - 1]))
         return chosen[(chosen >= 0) & (chosen < self.n_values - 1)].astype(np.int64)
 
@@ -155,28 +161,33 @@ class Public:
             assert self.values is not None
             numbers = self.exact or self.values.tolist()
             holds = np.array([event.holds(y) for y in numbers], np.int64)
-            if 0 < int(holds @ self.counts) < int(self.counts.sum()):
+            if 0 < int(holds @ self.counts) < self.known:
                 made.append((event.text, holds))
         return tuple(made)
 
     @cached_property
-    def scores(self) -> tuple[Score, ...]:
-        """The scores that this kind of column is judged by."""
-        made: list[Score] = []
+    def scores(self) -> tuple[tuple[Score, Ints | None], ...]:
+        """The scores that this kind of column is judged by, and the cell of every code in each.
+
+        None: the codes themselves are scored. Where there is a cell for a missing value, the
+        score speaks of all records.
+        """
+        made: list[tuple[Score, Ints | None]] = []
         if int(np.count_nonzero(self.counts)) > 1:
             if self.kind == "category":
-                made.append(Shares("brier", np.arange(self.n_values), self.counts))
+                made.append((Shares("brier", self.counts), None))
             else:
                 if self.kind == "number":
                     assert self.values is not None
-                    made.append(Squared(self.values, self.counts, self.exact))
-                made.append(Ranked(self.cell, self.counts))
-                made.append(Shares("local", self.cell, self.counts))
-                made += [Shares(name, holds, self.counts) for name, holds in self.flags]
-        known = int(self.counts.sum())
-        if self.missing and known:
-            flag = np.append(np.zeros(self.n_values, np.int64), 1)
-            made.append(Shares("missing", flag, np.append(self.counts, self.missing)))
+                    made.append((Squared(self.values, self.counts, self.exact), None))
+                cells = np.bincount(self.cell, self.counts).astype(np.int64)
+                made += [(Ranked(cells), self.cell), (Shares("local", cells), self.cell)]
+                for name, holds in self.flags:
+                    have = int(holds @ self.counts)
+                    made.append((Shares(name, np.array([self.known - have, have])), holds))
+        if self.missing and self.known:
+            absent = np.append(np.zeros(self.n_values, np.int64), 1)
+            made.append((Shares("missing", np.array([self.known, self.missing])), absent))
         return tuple(made)
 
 
@@ -199,10 +210,13 @@ class Scores:
     @cached_property
     def _told(self) -> list[tuple[Score, Counts, Told]]:
         """Missing values take part in their flag alone."""
-        known = _known(self.counts, self.public.n_values)
-        made = []
-        for score in self.public.scores:
-            seen = self.counts if score.name == "missing" else known
+        n_known = self.public.n_values
+        made, cells = [], {id(None): _known(self.counts, n_known)}
+        for score, cell in self.public.scores:
+            if cell is not None and id(cell) not in cells:
+                judged = cells[id(None)] if len(cell) == n_known else self.counts
+                cells[id(cell)] = _merged(judged, cell)
+            seen = cells[id(cell)]
             made.append((score, seen, score.told(seen)))
         return made
 
@@ -245,77 +259,80 @@ def _known(counts: Counts, n_known: int) -> Counts:
     )
 
 
-def _cells(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Ints]]:
-    """Dense counts of the cells, a block of classes at a time."""
+def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Floats]]:
+    """How often each cell occurs, one row a class, a block of classes at a time."""
     step = max(1, _CHUNK // n_cells)
     for begin in range(0, counts.n_groups, step):
         end = min(begin + step, counts.n_groups)
         part = slice(counts.starts[begin], counts.starts[end])
         key = (counts.groups[part] - begin) * n_cells + cell[counts.values[part]]
-        dense = np.bincount(key, counts.counts[part], (end - begin) * n_cells)
+        dense = np.asarray(
+            np.bincount(key, counts.counts[part], (end - begin) * n_cells), np.float64
+        )
         yield slice(begin, end), dense.reshape(end - begin, n_cells)
 
 
+def _merged(counts: Counts, cell: Ints) -> Counts:
+    """The counts of the cells in which the codes lie."""
+    n_cells = int(cell.max(initial=0)) + 1
+    groups, values, number = [], [], []
+    for part, dense in _dense(counts, cell, n_cells):
+        group, value = np.nonzero(dense)
+        groups.append(group + part.start)
+        values.append(value)
+        number.append(dense[group, value])
+    if not groups:
+        return Counts(counts.groups, counts.values, counts.counts, 0, n_cells)
+    return Counts(
+        np.concatenate(groups),
+        np.concatenate(values),
+        np.concatenate(number).astype(np.int64),
+        counts.n_groups,
+        n_cells,
+    )
+
+
 class Shares:
-    """The Brier score of categories, and of numbers between cuts ("local").
+    """The Brier score of categories, of cells of numbers ("local"), and of flags.
 
     Parameters
     ----------
     name : str
-    cell : int64 array of shape (d,)
-        The category of every code.
-    counts : int64 array of shape (d,)
-        Records of every code in the table.
+    counts : int64 array of shape (m,)
+        Records of every category in the table.
     """
 
-    def __init__(self, name: str, cell: Ints, counts: Ints) -> None:
+    def __init__(self, name: str, counts: Ints) -> None:
         self.name = name
-        self.cell = cell
-        self.total = np.bincount(cell, counts).astype(np.int64)
-        self.n = int(self.total.sum())
-        square = sum(int(c) ** 2 for c in self.total)
-        # in units of 1 / (4 N^3): the loss of a record of each cell, not below U / 4
-        self.floor = self.n**2 - square
+        self.counts = [int(c) for c in counts]
+        self.n = sum(self.counts)
+        square = sum(c**2 for c in self.counts)
+        # in units of 1 / (4 N^3): the loss of a record of each category, not below U / 4
+        floor = self.n * (self.n**2 - square)
         self.loss = [
-            max(4 * self.n * (self.n**2 - 2 * self.n * int(c) + square), self.floor * self.n)
-            for c in self.total
+            max(4 * self.n * (self.n**2 - 2 * self.n * c + square), floor) for c in self.counts
         ]
         self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
-        self._public = self.total / self.n
+        self._public = np.array(self.counts) / self.n
         self._square = square / self.n**2
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
-        cells = self.cell[counts.values]
-        if len(self.total) == len(self.cell):  # every code is a cell of its own
-            number, groups = counts.counts.astype(np.float64), counts
-            inside = groups.per_group(number * number)
-            cross = groups.per_group(number * self._public[cells])
-        else:
-            inside, cross = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
-            for part, dense in _cells(counts, self.cell, len(self.total)):
-                inside[part] = (dense * dense).sum(axis=1)
-                cross[part] = dense @ self._public
+        number = counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
-        rows = np.maximum(n, 1.0)
-        gain = inside / rows - 2 * cross + n * self._square
-        against = counts.per_group(counts.counts * self.weight[cells])
-        return Told(
-            np.maximum(gain, 0.0),
-            against,
-            16 * _EPS * (inside / rows + 2 * cross + n * self._square + against),
-        )
+        inside = counts.per_group(number * number) / np.maximum(n, 1.0)
+        cross = counts.per_group(number * self._public[counts.values])
+        gain = inside - 2 * cross + n * self._square
+        against = counts.per_group(number * self.weight[counts.values])
+        slack = 16 * _EPS * (inside + 2 * cross + n * self._square + against)
+        return Told(np.maximum(gain, 0.0), against, slack)
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
         """gain > cap * loss in whole numbers: sum (c N - C n)^2 against the floored losses."""
-        seen: dict[int, int] = {}
-        for cell, c in zip(self.cell[codes].tolist(), number.tolist(), strict=True):
-            seen[cell] = seen.get(cell, 0) + int(c)
+        seen = dict(zip(codes.tolist(), number.tolist(), strict=True))
         n = sum(seen.values())
-        gain = sum(
-            (seen.get(i, 0) * self.n - int(total) * n) ** 2 for i, total in enumerate(self.total)
-        )
-        loss = sum(c * self.loss[cell] for cell, c in seen.items())
+        gain = sum((seen.get(i, 0) * self.n - c * n) ** 2 for i, c in enumerate(self.counts))
+        loss = sum(c * self.loss[i] for i, c in seen.items())
         # gain / (n N^2) > cap * loss / (4 N^3)
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
 
@@ -325,25 +342,23 @@ class Ranked:
 
     Parameters
     ----------
-    cell : int64 array of shape (d,)
-        Cell between the cuts of every code.
-    counts : int64 array of shape (d,)
+    counts : int64 array of shape (m,)
+        Records of every cell between the cuts, in order.
     """
 
     name = "ranked"
 
-    def __init__(self, cell: Ints, counts: Ints) -> None:
-        self.cell = cell
-        total = np.bincount(cell, counts).astype(np.int64)
-        self.n = int(total.sum())
-        self.below = [int(c) for c in np.cumsum(total)[:-1]]
+    def __init__(self, counts: Ints) -> None:
+        cells = [int(c) for c in counts]
+        self.n = sum(cells)
+        self.below = list(itertools.accumulate(cells[:-1]))
         losses = [
             sum(((k <= b) * self.n - below) ** 2 for b, below in enumerate(self.below))
-            for k in range(len(total))
+            for k in range(len(cells))
         ]
-        self.floor = sum(int(c) * loss for c, loss in zip(total, losses, strict=True))
+        floor = sum(c * loss for c, loss in zip(cells, losses, strict=True))
         # in units of 1 / (4 N^3)
-        self.loss = [max(4 * self.n * loss, self.floor) for loss in losses]
+        self.loss = [max(4 * self.n * loss, floor) for loss in losses]
         self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
         self._public = np.array(self.below) / self.n
 
@@ -351,25 +366,24 @@ class Ranked:
         """Gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
-        for part, dense in _cells(counts, self.cell, len(self.weight)):
+        m = len(self.weight)
+        for part, dense in _dense(counts, np.arange(m), m):
             share = np.cumsum(dense, axis=1)[:, :-1] / np.maximum(n[part], 1.0)[:, None]
             apart = np.where(n[part, None] > 0, share - self._public, 0.0)
             gain[part] = n[part] * (apart * apart).sum(axis=1)
             # every difference of two shares is off by at most 2 eps
             slack[part] = n[part] * (4 * _EPS * np.abs(apart).sum(axis=1) + 64 * _EPS**2)
-        against = counts.per_group(counts.counts * self.weight[self.cell[counts.values]])
+        against = counts.per_group(counts.counts * self.weight[counts.values])
         return Told(gain, against, slack + 64 * _EPS * (gain + against))
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
         """The same in whole numbers."""
-        seen = [0] * (len(self.below) + 1)
-        for cell, c in zip(self.cell[codes].tolist(), number.tolist(), strict=True):
-            seen[cell] += int(c)
-        n, running, gain = sum(seen), 0, 0
-        for c, below in zip(seen, self.below, strict=False):
-            running += c
+        seen = dict(zip(codes.tolist(), number.tolist(), strict=True))
+        n, running, gain = sum(seen.values()), 0, 0
+        for cell, below in enumerate(self.below):
+            running += seen.get(cell, 0)
             gain += (running * self.n - below * n) ** 2
-        loss = sum(c * w for c, w in zip(seen, self.loss, strict=True))
+        loss = sum(c * self.loss[cell] for cell, c in seen.items())
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
 
 
@@ -394,7 +408,7 @@ class Squared:
         self._apart = deviations(values, counts)
         self._off = 2 * _EPS  # their own rounding, in the same unit
         square = self._apart * self._apart
-        self._floor = math.fsum(square * counts) / self.n / 4
+        self._floor = total(square * counts) / self.n / 4
         self.weight = np.maximum(square, self._floor)
 
     def told(self, counts: Counts) -> Told:
@@ -402,13 +416,13 @@ class Squared:
         apart, number = self._apart[counts.values], counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
-        total = counts.per_group(number * apart)
-        absolute = counts.per_group(number * np.abs(apart))
+        away = number * apart
+        summed, absolute = counts.per_group(away), counts.per_group(np.abs(away))
         entries = np.diff(counts.starts).astype(np.float64)
         off = _EPS * (entries + 4) * absolute + n * self._off
-        gain = total * total / rows
+        gain = summed * summed / rows
         against = counts.per_group(number * self.weight[counts.values])
-        slack = (2 * np.abs(total) + off) * off / rows + 4 * self._off * absolute
+        slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
         slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
         return Told(gain, against, slack)
 
@@ -419,9 +433,9 @@ class Squared:
         unit = math.lcm(*{below for _, below in ratios})
         whole = [above * (unit // below) for above, below in ratios]
         number = self.counts.tolist()
-        total = sum(y * c for y, c in zip(whole, number, strict=True))
-        spread = sum(c * (self.n * y - total) ** 2 for y, c in zip(whole, number, strict=True))
-        return whole, total, spread
+        summed = sum(y * c for y, c in zip(whole, number, strict=True))
+        spread = sum(c * (self.n * y - summed) ** 2 for y, c in zip(whole, number, strict=True))
+        return whole, summed, spread
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
         """The same in whole numbers: deviations are N y - sum of all, losses their squares."""

@@ -113,8 +113,8 @@ class Judged:
     def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> Judged:
         """The column whose value codes lie in these cells; `n_cells` takes no part."""
         seen = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
-        inside, own = cells < n_cells, np.arange(n_cells)
-        local, ranked = Shares("local", own, seen[:-1]), Ranked(own, seen[:-1])
+        inside = cells < n_cells
+        local, ranked = Shares("local", seen[:-1]), Ranked(seen[:-1])
         share = seen[:-1] / max(int(counts[inside].sum()), 1)
         return cls(source, cells.astype(np.uint8), seen, share, local.weight, ranked.weight)
 
