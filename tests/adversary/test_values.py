@@ -168,7 +168,7 @@ def released(case: Case, world: str, suffix: str, categories: bool, folder: Path
     sensitive = ["ill"] if case.table == "categories" else ["pay"]
     schema = hr.Schema(quasi=["v", "w"], sensitive=sensitive, other=["kept"], kinds=kinds)
     try:
-        made = hr.protect(path, schema, case.method(schema))
+        made = hr.protect(path, schema, case.method(schema), keep_order=True)  # rows side by side
     except HedgerowError as error:
         return error
     out = made.write(folder / "out")
@@ -249,10 +249,10 @@ def test_odd_sensitive_values_are_released_and_held_exactly(
     schema = hr.Schema(quasi=["w", "job"], sensitive=["v"])
     number = read(path).kind("v") in ("numeric", "date")
     old = [row["v"] for row in texts(path)]
-    kept = hr.protect(path, schema, hr.MART(3, max_disclosure=None))
+    kept = hr.protect(path, schema, hr.MART(3, max_disclosure=None), keep_order=True)
     rows = texts(kept.write(tmp_path / "mart") / f"release{suffix}")
     assert all(same(row["v"], value, number) for row, value in zip(rows, old, strict=True))
-    anatomy = hr.protect(path, schema, hr.Anatomy(2, random_state=1))
+    anatomy = hr.protect(path, schema, hr.Anatomy(2, random_state=1), keep_order=True)
     folder = anatomy.write(tmp_path / "anatomy")
     groups = [row["v"] for row in texts(folder / f"release{suffix}")]
     beside = texts(folder / f"{anatomy.plan.recoding.beside}{suffix}")

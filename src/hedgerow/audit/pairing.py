@@ -321,7 +321,7 @@ def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
             f"the released sensitive column {column.name!r} cannot be read as "
             f"{column.kind}, the kind of the original"
         ) from None
-    return take(found, rows)
+    return take(found.with_events(column.events), rows)
 
 
 def _middles(own: Column, after: Table) -> Column | None:

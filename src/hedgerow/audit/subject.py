@@ -224,7 +224,7 @@ def _second(method: Any) -> Table | None:
 
 
 def roles(plan: Plan) -> Schema:
-    """The schema as far as a plan knows it: roles, and kinds as the original has them."""
+    """The schema as far as a plan knows it: roles, and kinds, orders and events as declared."""
     measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
     return Schema(
         quasi=plan.names("quasi"),
@@ -232,4 +232,6 @@ def roles(plan: Plan) -> Schema:
         identifiers=plan.names("identifier"),
         unit=plan.unit or UNSAID,
         kinds={c.name: c.kind for c in (*measured, *plan.recoding.recoded())},
+        categories={c.name: c.order for c in measured if c.order},
+        events={c.name: c.events for c in measured if c.events},
     )
