@@ -195,7 +195,7 @@ def test_a_method_refuses_what_it_does_not_heed() -> None:
     table = {"id": [1, 2, 3, 4], "a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}
     roles = Schema(quasi=["a"], sensitive=["b"], identifiers=["id"])
     for said, method in (
-        ({"grid": {"a": (0, 9, 3)}}, hr.MART(2)),
+        ({"grid": {"a": (0, 9, 3)}}, hr.Datafly(2)),
         ({"unit": "id"}, hr.Anatomy(2)),
     ):
         schema = roles.replace(**said)

@@ -225,7 +225,8 @@ def _midpoints(
         ends = parse_range(cell) if cell is not None else (np.nan, np.nan)
         if ends is None:
             return None
-        middles[at] = (ends[0] + ends[1]) / 2
+        inside = [end for end in ends if not np.isinf(end)]  # an open range stands at its one end
+        middles[at] = sum(inside) / len(inside)
     return (
         middles[code] if any(cell is not None and cell.startswith("[") for cell in cells) else None
     )

@@ -1,7 +1,8 @@
 """How things are written down: released cells as text and back, results as plain data.
 
 The one home of the release notation. A range is ``[27-39]`` (dates
-``[2001-05-01/2003-01-31]``), a single value stays bare, categories join with
+``[2001-05-01/2003-01-31]``); between public points it is half-open, ``[20-35)``,
+``[85-]``. A single value stays bare, categories join with
 ``+``, weights follow ``:``; a category that could be misread is quoted with
 ``"`` (doubled inside). Missing values inside a mixed group are ``(missing)``.
 """
@@ -13,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from math import floor, isfinite
+from math import floor, inf, isfinite, nextafter
 from typing import Any
 
 from .hierarchy import TOP
@@ -27,7 +28,8 @@ WEIGHT = ":"
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf"
 _RANGE = re.compile(rf"^\[({_NUMBER})-({_NUMBER})\]$")
-_DATES = re.compile(r"^\[([^/\]]+)/([^/\]]+)\]$")
+_BETWEEN = re.compile(rf"^\[({_NUMBER})?-(?:({_NUMBER})\)|\])$")
+_DATES = re.compile(r"^\[([^/\]]*)/([^/\])]*)[\])]$")
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?::(\d+))?|([^+]*?)(?::(\d+))?(?=\+|$)')
 
 
@@ -96,6 +98,20 @@ def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
     return number(lo) if lo == hi else f"[{number(lo)}-{number(hi)}]"
 
 
+def between(lo: float | None, hi: float | None, unit: str = "") -> str:
+    """A range from one public point on and below another as text; None: that end is open.
+
+    Examples
+    --------
+    >>> between(20, 35), between(85, None), between(None, -20), between(None, None)
+    ('[20-35)', '[85-]', '[--20)', '*')
+    """
+    if lo is None and hi is None:
+        return TOP
+    first, last = ("" if e is None else moment(e, unit) if unit else number(e) for e in (lo, hi))
+    return f"[{first}{'/' if unit else '-'}{last}{']' if hi is None else ')'}"
+
+
 def quote(category: str) -> str:
     """A category as it stands in a cell: quoted when it could be misread."""
     risky = (
@@ -159,6 +175,10 @@ def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
 
 SIGNS = {
     "range": "`[27-39]` says that the value lies between 27 and 39, both included",
+    "between": "`[20-25)` says that the value is at least 20 and less than 25, `[85-]` that it is 85 "
+    "or more, `[-20)` that it is less than 20",
+    "periods": "`[2001-05-01/2003-01-31)` says that the date is not before the first and before the "
+    "second of these; an end that is left out is open",
     "dates": "`[2001-05-01/2003-01-31]` says that the date lies between these two, both included",
     "steps": "`[20, 25)` says that the value is at least 20 and less than 25",
     "span": "`{low..high}` says that the value lies between low and high, both included, in the "
@@ -237,28 +257,40 @@ def _extent(text: str, kind: str) -> str:
     if _SPAN.match(text):
         return "span"
     if kind == "date":
-        return "dates" if _DATES.match(text) else "" if parse_dates(text) else "general"
+        if not _DATES.match(text):
+            return "" if parse_dates(text) else "general"
+        return "periods" if text.endswith(")") or "/]" in text else "dates"
     if kind == "numeric" and parse_range(text):
-        return "range" if _RANGE.match(text) else ""
+        return "range" if _RANGE.match(text) else "between" if text.startswith("[") else ""
     if _STEPS.match(text):
         return "steps"
     return "general" if kind == "numeric" else ""
 
 
 def parse_range(text: str) -> tuple[float, float] | None:
-    """The ends of a numeric range or a bare number; None when it is neither."""
+    """The ends of a numeric range (infinite where open) or a bare number; None when it is neither.
+
+    Examples
+    --------
+    >>> parse_range("[27-39]"), parse_range("[85-]"), parse_range("[-20)")[0]
+    ((27.0, 39.0), (85.0, inf), -inf)
+    """
     match = _RANGE.match(text)
     if match:
         return float(match[1]), float(match[2])
+    match = _BETWEEN.match(text)
+    if match and (match[1] or match[2]):
+        high = nextafter(float(match[2]), -inf) if match[2] else inf
+        return float(match[1] or -inf), high
     return (float(text), float(text)) if re.fullmatch(_NUMBER, text) else None
 
 
 def parse_dates(text: str) -> tuple[str, str] | None:
-    """The two ISO dates of a date range or a bare date; None when it is neither."""
+    """The ISO dates of a date range ("" where open) or a bare date; None when it is neither."""
     match = _DATES.match(text)
     ends = (match[1], match[2]) if match else (text, text)
     try:
-        for end in ends:
+        for end in filter(None, ends) if match and any(ends) else ends:
             dt.datetime.fromisoformat(end)
     except ValueError:
         return None

@@ -404,6 +404,7 @@ def _points(name: str, given: Any) -> Points:
             )
         count = math.floor((last - first) / step + 1e-9)
         points = tuple(first + i * step for i in range(count + 1))
+        points = tuple(p if isinstance(p, int) else float(f"{p:.15g}") for p in points)
     texts = all(isinstance(p, (str, dt.date)) for p in points)
     if not points or not (texts or all(map(_is_number, points))):
         raise SchemaError(f"the grid of column {name!r} is not a list of cut points", hint=hint)

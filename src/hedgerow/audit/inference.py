@@ -392,7 +392,7 @@ def _cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
     if not known:
         return np.zeros(len(asked), np.int64)
     tree = MART(k=CELL, max_disclosure=None).fit_table(
-        people, schema.replace(quasi=tuple(known), sensitive=(name,), unit=None)
+        people, schema.replace(quasi=tuple(known), sensitive=(name,), unit=None, grid={})
     )
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
 

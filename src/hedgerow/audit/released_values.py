@@ -245,11 +245,26 @@ class _Reader:
         return min(e[0] for e in ends), max(e[1] for e in ends), gone, general or len(ends) > 1
 
     def _ends(self, text: str) -> tuple[float, float] | None:
+        """The ends of a range, open ones at the extent of the original."""
         if self.original.kind == "date":
-            found = parse_dates(text)
-            return None if found is None else (self._moment(found[0]), self._moment(found[1]))
-        made = _INTERVAL.match(text)
-        return (float(made[1]), float(made[2])) if made else parse_range(text)
+            dates = parse_dates(text)
+            if dates is None:
+                return None
+            low, high = (self._moment(end) if end else None for end in dates)
+            if high is not None and text.endswith(")"):
+                high -= 1
+        else:
+            made = _INTERVAL.match(text)
+            found = (float(made[1]), float(made[2])) if made else parse_range(text)
+            if found is None:
+                return None
+            low, high = (end if np.isfinite(end) else None for end in found)
+        values = self.original.values
+        if low is None and high is not None:
+            low = min(float(values[0]), high) if len(values) else high
+        if high is None and low is not None:
+            high = max(float(values[-1]), low) if len(values) else low
+        return None if low is None or high is None else (low, high)
 
     def _moment(self, text: str) -> float:
         moment = np.datetime64(text[:26], "us").astype(np.int64)  # a float tells no more

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from ..arguments import NAMES, NUMBER, PROGRESS, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import ParameterError
+from ..notation import signs
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..schema import SCHEMA, Schema
@@ -192,7 +193,7 @@ def audit(
             "identifiers": list(what.schema.identifiers),
             "yardstick": pair.yardstick,
             "released_columns": pair.released.names,
-            "notes": list(pair.notes),
+            "notes": [*pair.notes, *(_extremes(pair, k) if k is not None else ())],
         },
         risk=risk,
         attacks=found,
@@ -226,6 +227,25 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
             f"unknown learners: {', '.join(map(repr, unknown))}",
             hint="one of " + ", ".join(LEARNERS),
         )
+
+
+def _extremes(pair: Pair, k: int) -> Iterator[str]:
+    """Columns whose ranges state a value that fewer than k of the people have."""
+    for own, released in zip(pair.quasi, pair.released_quasi, strict=True):
+        if not own.is_number:
+            continue
+        rare = own.values[own.counts()[: own.n_values] < k]
+        closed = [
+            bool(signs([label], kind=own.kind) & {"range", "dates"}) for label in released.labels
+        ]
+        told = np.isin(released.lo, rare) | np.isin(released.hi, rare)
+        told &= np.array(closed, np.bool_)
+        if told.any():
+            yield (
+                f"{int(told.sum()):,} cells of {own.name} state an extreme that fewer than {k:,} "
+                f"records have, and {int(released.counts[told].sum()):,} records show them; a grid "
+                "of public points does not"
+            )
 
 
 def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray | None:

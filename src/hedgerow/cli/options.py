@@ -93,7 +93,9 @@ def merged(
     values = _config(config, known, extra) if config is not None else {}
     values |= {name: value for name, value in given.items() if value is not None and value != []}
     return {
-        name: split(value) if name in known and known[name].type is list else value
+        name: split(value)
+        if name in known and known[name].type is list and not isinstance(value, Mapping)
+        else value
         for name, value in values.items()
     }
 
@@ -110,6 +112,8 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
         name = key.replace("-", "_")
         if name not in names:
             faults.append(f"{key!r}{did_you_mean(name, names)}")
+        elif name in extra and isinstance(value, Mapping):
+            values[name] = value
         elif name in known and not fits(value, known[name].type):
             faults.append(f"{key!r} must be {_words(known[name].type)}")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,11 @@ SCHEMA = (
         "rest",
         str,
         "Columns that are named nowhere: drop (default), or release those unlike an identifier.",
+    ),
+    Option(
+        "grid",
+        list,
+        "COLUMN=FIRST:LAST:STEP or COLUMN=0,18,25: public points that groups are cut at and told by.",
     ),
     Option(
         "hierarchy",
@@ -66,6 +72,8 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
     }
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
+    if not isinstance(options.get("grid", {}), Mapping):
+        options = {**options, "grid": _grid(options["grid"])}
     tables = {name: options[name] for name in TABLES if name in options}
     if tables:
         more = Schema.from_mapping(tables, folder)
@@ -79,3 +87,31 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
             )
         hierarchies[column] = Hierarchy.from_csv(path)
     return base.replace(**{**fields, "hierarchies": hierarchies})
+
+
+def _grid(entries: Sequence[str]) -> dict[str, Any]:
+    """Points by column; what was split at commas belongs to the column before."""
+    points: dict[str, list[str]] = {}
+    for entry in entries:
+        column, equals, first = entry.rpartition("=")
+        if equals:
+            points[column] = [first]
+        elif points:
+            points[next(reversed(points))].append(entry)
+        if not points or "" in points:
+            raise SchemaError(
+                "--grid reads COLUMN=FIRST:LAST:STEP or COLUMN=POINT,POINT",
+                hint="for example --grid age=0:85:5",
+            )
+    return {
+        column: given[0] if ":" in given[0] and len(given) == 1 else list(map(_point, given))
+        for column, given in points.items()
+    }
+
+
+def _point(text: str) -> float | str:
+    """A cut point: a number, or a date as text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -12,7 +12,7 @@ from ..classes import Counts, Groups, group
 from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.sets import distinct_sets
-from ..notation import JOIN, MISSING, Cell, concatenation, interval, moment, quote
+from ..notation import JOIN, MISSING, Cell, between, concatenation, interval, moment, quote
 from ..table import Column
 
 Ints = npt.NDArray[np.int64]
@@ -87,6 +87,41 @@ def _numbers(
         else:
             told = moment(middle, column.unit) if column.unit else float(middle)
             cells.append(Cell(told, values[a], values[b], missing=bool(gap)))
+    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
+
+
+def between_points(
+    column: Column,
+    rows: npt.NDArray[np.uint32],
+    starts: Ints,
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+) -> tuple[list[Cell], Ints]:
+    """The distinct half-open cells of a column that is told between public points, and each group's.
+
+    Parameters
+    ----------
+    column, rows, starts
+        As in `recode`.
+    low, high : float arrays of shape (groups,)
+        Where each group begins and ends; infinite where it is open.
+    """
+    known = column.codes[rows] != column.n_values
+    some = np.add.reduceat(known.astype(np.int64), starts)
+    gap = some < np.diff(np.append(starts, len(rows)))
+    cells = []
+    for a, b, n, absent in zip(low.tolist(), high.tolist(), some, gap, strict=True):
+        if not n:
+            cells.append(Cell(None, missing=True))
+            continue
+        lo, hi = (None if np.isinf(end) else end for end in (a, b))
+        if lo is None and hi is None:
+            cells.append(Cell(TOP, anything=True))
+            continue
+        label = between(lo, hi, column.unit) + (f"{JOIN}{MISSING}" if absent else "")
+        below = None if hi is None else hi - 1 if column.unit else float(np.nextafter(hi, -np.inf))
+        cells.append(Cell(label, lo, below, missing=bool(absent)))
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arguments import LIST, Kind, check_one_of, is_number
 from ..classes import Classes, Persons, group
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..kernels.threads import side_by_side
 from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
-from ..table import Bins, Column, Table, bins_of
+from ..table import Bins, Column, Table, bins_between, bins_of
 from ..trees.grow import Grown, grow
 from ..trees.responses import Responses
 from ..trees.rows import Predictors, Rows
@@ -26,7 +26,7 @@ from ..trees.split import LEAF
 from ..trees.statistics import Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns
-from .cells import recode
+from .cells import between_points, recode
 from .checks import check_people, check_whole
 
 NUMERIC = ("range", "mean", "median")
@@ -39,6 +39,8 @@ class Quasi:
 
     columns: tuple[Column, ...]
     cuts: tuple[Bins, ...]
+    public: tuple[bool, ...]
+    """Which columns are cut at public points alone."""
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -52,7 +54,12 @@ class Quasi:
         if not table.n_rows:
             raise ParameterError("the table has no rows")
         columns = tuple(table.declared_column(schema, name) for name in schema.quasi)
-        return cls(columns, tuple(bins_of(c.value_counts, max_bins) for c in columns))
+        grids = [grid_of(column, schema.grid.get(column.name)) for column in columns]
+        cuts = tuple(
+            bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
+            for c, g in zip(columns, grids, strict=True)
+        )
+        return cls(columns, cuts, tuple(g is not None for g in grids))
 
     @property
     def predictors(self) -> Predictors:
@@ -77,11 +84,28 @@ class Quasi:
         )
 
 
+def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
+    """The cut points of a column in its unit; SchemaError when they are none for its kind."""
+    if points is None:
+        return None
+    text = isinstance(points[0], str)
+    try:
+        if text != (column.kind == "date") or not column.is_number or column.exact:
+            raise ValueError
+        unit = "D" if column.unit == "day" else "us"
+        return np.array(points, f"datetime64[{unit}]" if text else None).astype(np.float64)
+    except (TypeError, ValueError):  # numpy's, for times of a column of days
+        raise SchemaError(
+            f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
+            hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
+        ) from None
+
+
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
-    heeds = ("unit",)
+    heeds = ("unit", "grid")
 
     k: int
     max_disclosure: float | None
@@ -101,6 +125,15 @@ class PartitionMethod(Method):
             )
         check_one_of("numeric", self.numeric, NUMERIC)
         check_one_of("categorical", self.categorical, CATEGORICAL)
+        if odd := [name for name in schema.grid if name not in schema.quasi]:
+            raise SchemaError(
+                f"columns with a grid are no quasi-identifiers: {', '.join(map(repr, odd))}",
+                hint="a grid says where groups are cut",
+            )
+        if schema.grid and self.numeric != "range":
+            raise UnsupportedError(
+                f"a grid tells ranges, not each group's {self.numeric}", hint='set numeric="range"'
+            )
         check_whole("max_bins", self.max_bins, 2, 65_000)
         for criterion in self.criteria or ():
             if not isinstance(criterion, LDiversity) or criterion.diversity not in (
@@ -215,18 +248,25 @@ class PartitionMethod(Method):
     ) -> Plan:
         """The plan of a finished partition."""
         leaf = grown.column == LEAF
+        threshold, subset, subsets = conditions(grown, quasi)
 
         def recoded(column: Column) -> tuple[Recoded, Vector]:
-            style = self.numeric if column.is_number else self.categorical
-            cells, index = recode(
-                column, style, grown.rows, grown.start[leaf], schema.hierarchies.get(column.name)
+            style, starts = (
+                self.numeric if column.is_number else self.categorical,
+                grown.start[leaf],
             )
+            if quasi.public[j := quasi.columns.index(column)]:
+                cells, index = between_points(
+                    column, grown.rows, starts, *regions(grown, j, threshold)
+                )
+            else:
+                above = schema.hierarchies.get(column.name)
+                cells, index = recode(column, style, grown.rows, starts, above)
             made = Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells))
             return made, Vector("i", index.astype(np.int32))
 
         pairs = side_by_side(recoded, quasi.columns, table.n_rows * len(quasi.columns))
         columns, leaf_cells = zip(*pairs, strict=True)
-        threshold, subset, subsets = conditions(grown, quasi)
         recoding = Partition(
             tuple(columns),
             Vector("i", grown.column.astype(np.int32)),
@@ -277,6 +317,9 @@ def conditions(
     codes = grown.subset_codes.tolist()
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
+        if quasi.public[j]:
+            threshold[here] = cut.thresholds[grown.first_right[here] - 1]
+            continue
         if column.is_number:
             a, b = cut.hi[grown.last_left[here]], cut.lo[grown.first_right[here]]
             middle = a / 2 + b / 2
@@ -298,6 +341,22 @@ def conditions(
             ]
         subset[here] = [subsets.setdefault(chosen, len(subsets)) for chosen in left]
     return threshold, subset, list(subsets)
+
+
+def regions(
+    grown: Grown, j: int, threshold: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Between which of the splits' thresholds on column j every leaf lies; infinite where open."""
+    low, high = np.full(grown.n_nodes, -np.inf), np.full(grown.n_nodes, np.inf)
+    inner = grown.column != LEAF
+    for depth in range(int(grown.depth.max())):
+        at = np.flatnonzero(inner & (grown.depth == depth))
+        left, right = at + 1, grown.right[at]
+        for ends in (low, high):
+            ends[left] = ends[right] = ends[at]
+        mine = grown.column[at] == j
+        high[left[mine]] = low[right[mine]] = threshold[at[mine]]
+    return low[~inner], high[~inner]
 
 
 def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:

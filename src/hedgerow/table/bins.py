@@ -44,6 +44,28 @@ class Bins:
         return self.lookup[codes] if self.changes else codes
 
 
+def bins_between(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
+    """Cut a column of numbers at public points: a bin holds the values from one on, below the next.
+
+    Bins without values are left out; each threshold is the point where the bin above it begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([1.0, 2, 3, 9]), np.ones(4, int))
+    >>> cut = bins_between(ages, np.array([2.0, 4, 6, 8]))
+    >>> cut.lookup.tolist(), cut.thresholds.tolist()
+    ([0, 1, 1, 2, 3], [2.0, 8.0])
+    """
+    values = np.asarray(counts.values, np.float64)
+    held, first, bins = np.unique(
+        np.searchsorted(points, values, side="right"), return_index=True, return_inverse=True
+    )
+    last = np.append(first[1:], len(values)) - 1
+    lookup = np.append(bins.reshape(-1), len(held)).astype(smallest(len(held) + 1))
+    return Bins(lookup, len(held), values[first], values[last], points[held[1:] - 1])
+
+
 def bins_of(counts: ValueCounts, max_bins: int = 1024) -> Bins:
     """Cut a column of numbers at quantiles into at most `max_bins` bins.
 

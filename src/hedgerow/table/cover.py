@@ -74,8 +74,9 @@ class Cover:
             for name in cell.categories
             if name in place
         ]
-        low: list[Any] = [c.lo for c in cells]
-        high: list[Any] = [c.hi for c in cells]
+        # a number with one end has the other one open
+        low: list[Any] = [-np.inf if c.lo is None and c.hi is not None else c.lo for c in cells]
+        high: list[Any] = [np.inf if c.hi is None and c.lo is not None else c.hi for c in cells]
         if exact:
             low = [None if lo is None else bisect_left(exact, lo) for lo in low]
             high = [None if hi is None else bisect_right(exact, hi) - 1 for hi in high]

@@ -1,0 +1,135 @@
+"""With public cut points a release states nobody's own extreme value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli.run import run
+from hedgerow.errors import SchemaError, UnsupportedError
+
+AGES, DATES = (20, 85, 5), ["1950-01-01", "1970-01-01", dt.date(1990, 1, 1)]
+SCHEMA = hr.Schema(quasi=["age", "born", "job"], sensitive=["pay"])
+GRID = SCHEMA.replace(grid={"age": AGES, "born": DATES})
+METHODS = {
+    "MART": hr.MART(5),
+    "median": hr.Mondrian(5),
+    "loss": hr.Mondrian(5, objective="loss"),
+    "regression": hr.Mondrian(5, objective="regression"),
+}
+
+
+def people(n: int = 500) -> pd.DataFrame:
+    """One person of 109, one of 3; ages from 30 to 80 else, and a few that are missing."""
+    rng = np.random.default_rng(4)
+    age = rng.integers(300, 800, n) / 10
+    age[:2], age[2::40] = (109.0, 3.0), np.nan
+    day = [dt.date(1940, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 22_000, n)]
+    job = rng.choice(["cook", "nurse", "smith"], n)
+    return pd.DataFrame({"age": age, "born": day, "job": job, "pay": rng.lognormal(8, 1, n)})
+
+
+def told(release: Any, name: str) -> set[str]:
+    """The different numbers or dates that stand in a column's cells."""
+    cells = "\n".join(set(release.table[name].dropna().astype(str)))
+    pattern = r"\d{4}-\d\d-\d\d" if name == "born" else r"\d+(?:\.\d+)?"
+    return set(re.findall(pattern, cells))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", METHODS)
+def test_only_public_points_are_told(name: str) -> None:
+    table = people()
+    release = hr.protect(table, GRID, METHODS[name])
+    assert told(release, "age") <= {str(a) for a in range(20, 86, 5)}
+    assert told(release, "born") <= {str(d) for d in DATES}
+    assert "109" in told(hr.protect(table, SCHEMA, METHODS[name]), "age"), "the attack works"
+    tree = release.plan.recoding
+    points = {float(a) for a in range(20, 86, 5)} | {-7305.0, 0.0, 7305.0}
+    assert {t for t, j in zip(tree.threshold, tree.split, strict=True) if j in (0, 1)} <= points
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", METHODS)
+def test_every_cell_holds_its_record(name: str) -> None:
+    """Read by hand: `[20-35)` is half-open, `[85-]` and `[-20)` are open."""
+    table = people()
+    release = hr.protect(table, GRID, METHODS[name])
+    shown = 0
+    for cell, age in zip(release.table["age"], table["age"].to_numpy()[release.rows], strict=True):
+        if pd.isna(cell):
+            assert pd.isna(age)
+            continue
+        if pd.isna(age):
+            assert cell == "*" or cell.endswith("+(missing)")
+            continue
+        cell = cell.removesuffix("+(missing)")
+        made = re.fullmatch(r"\[(\d+)?-(\d+)?([)\]])", cell)
+        assert cell == "*" or made
+        if made:
+            shown += 1
+            assert float(made[1] or -np.inf) <= age < float(made[2] or np.inf)
+            assert (made[3] == "]") == (made[2] is None)
+    assert shown > len(table) / 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_people_beyond_the_grid_are_covered_by_its_open_ends() -> None:
+    release = hr.protect(people(), GRID, hr.MART(5))
+    far = people().assign(age=np.linspace(-1000, 1000, 500), born=dt.date(2090, 1, 1))
+    made = release.plan.apply(far)
+    assert made["age"].iloc[0][0:2] in ("[-", "*")
+    cells = [c for c in made["age"] if c != "*"]
+    assert all("(missing)" in c or c.startswith("[") for c in cells)
+    recoded = hr.audit(far, made, GRID, attacks=False, learning=False, allow_outside=True)
+    beyond = [note for note in recoded.table["notes"] if "do not cover" in note]
+    assert all("'age'" not in note and "'born'" not in note for note in beyond)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_and_audit_read_the_cells(tmp_path: Path) -> None:
+    table = people()
+    table.to_csv(tmp_path / "people.csv", index=False)
+    words = ["protect", str(tmp_path / "people.csv"), "--quasi", "age,born,job", "--sensitive"]
+    words += ["pay", "-k", "5", "--out", str(tmp_path / "out"), "--no-report"]
+    words += ["--grid", "age=20:85:5", "--grid", "born=1950-01-01,1970-01-01,1990-01-01"]
+    assert run(words) == 0
+    folder = tmp_path / "out"
+    same = hr.protect(tmp_path / "people.csv", GRID, hr.MART(5))
+    same.write(tmp_path / "again")
+    assert (folder / "release.csv").read_bytes() == (tmp_path / "again/release.csv").read_bytes()
+    text = (folder / "RECIPIENT.md").read_text()
+    assert "`[20-25)` says" in text
+    assert "`[2001-05-01/2003-01-31)` says" in text
+    quick: dict[str, Any] = {"attacks": False, "learning": False}
+    of_folder = hr.audit(tmp_path / "people.csv", folder, **quick)
+    assert not any("extreme" in note for note in of_folder.table["notes"])
+    assert 0 < of_folder.utility["loss"]["ncp"] < 1
+    plain = hr.protect(tmp_path / "people.csv", SCHEMA, hr.MART(5))
+    notes = hr.audit(tmp_path / "people.csv", plain, **quick).table["notes"]
+    assert any(re.match(r"\d+ cells of age state an extreme that fewer than 5", n) for n in notes)
+    exploded = hr.explode(pd.read_csv(folder / "release.csv"))
+    assert np.isfinite(pd.to_numeric(exploded["age"], errors="coerce").dropna()).all()
+    assert run([*words[:-4], "--force", "--grid", "20:85:5"]) == 2
+
+
+def test_what_a_grid_cannot_cut_is_refused() -> None:
+    table = people()
+    for schema, method, words in (
+        (SCHEMA.replace(grid={"job": [1, 2]}), hr.MART(5), "does not fit its kind"),
+        (SCHEMA.replace(grid={"age": ["1990-01-01"]}), hr.MART(5), "does not fit its kind"),
+        (SCHEMA.replace(grid={"born": ["1990-01-01T12:00"]}), hr.MART(5), "does not fit its kind"),
+        (SCHEMA.replace(grid={"pay": [1, 2]}), hr.MART(5), "no quasi-identifiers: 'pay'"),
+    ):
+        with pytest.raises(SchemaError, match=words):
+            hr.protect(table, schema, method)
+    for method in (hr.MART(5, numeric="mean"), hr.Datafly(5), hr.LocalSuppression(5)):
+        with pytest.raises(UnsupportedError, match="grid"):
+            hr.protect(table, GRID, method)
