@@ -19,6 +19,7 @@ from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
 from ..table import Bins, Column, Table, bins_between, bins_of
+from ..table.dates import DAY
 from ..trees.grow import Grown, grow
 from ..trees.responses import Responses
 from ..trees.rows import Predictors, Rows
@@ -92,9 +93,12 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
     try:
         if text != (column.kind == "date") or not column.is_number or column.exact:
             raise ValueError
-        unit = "D" if column.unit == "day" else "us"
-        return np.array(points, f"datetime64[{unit}]" if text else None).astype(np.float64)
-    except (TypeError, ValueError):  # numpy's, for times of a column of days
+        made = np.array(points, "datetime64[us]" if text else None).astype(np.float64)
+        made /= DAY if column.unit == "day" else 1
+        if column.unit == "day" and (made % 1).any():
+            raise ValueError
+        return made
+    except (TypeError, ValueError):  # numpy's, for what is no date
         raise SchemaError(
             f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
             hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
