@@ -40,8 +40,6 @@ class Quasi:
 
     columns: tuple[Column, ...]
     cuts: tuple[Bins, ...]
-    public: tuple[bool, ...]
-    """Which columns are cut at public points alone."""
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -60,7 +58,7 @@ class Quasi:
             bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
             for c, g in zip(columns, grids, strict=True)
         )
-        return cls(columns, cuts, tuple(g is not None for g in grids))
+        return cls(columns, cuts)
 
     @property
     def predictors(self) -> Predictors:
@@ -259,7 +257,7 @@ class PartitionMethod(Method):
                 self.numeric if column.is_number else self.categorical,
                 grown.start[leaf],
             )
-            if quasi.public[j := quasi.columns.index(column)]:
+            if quasi.cuts[j := quasi.columns.index(column)].public:
                 cells, index = between_points(
                     column, grown.rows, starts, *regions(grown, j, threshold)
                 )
@@ -321,7 +319,7 @@ def conditions(
     codes = grown.subset_codes.tolist()
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
-        if quasi.public[j]:
+        if cut.public:
             threshold[here] = cut.thresholds[grown.first_right[here] - 1]
             continue
         if column.is_number:

@@ -26,6 +26,8 @@ class Bins:
         Smallest and largest value in each bin; empty for categories.
     thresholds : ndarray of float64, shape (n_bins - 1,)
         Midpoints between neighbouring bins; values below `thresholds[i]` lie in bins 0 .. i.
+    public : bool
+        Whether the thresholds are points that somebody declared.
     """
 
     lookup: NDArray[Any]
@@ -33,6 +35,7 @@ class Bins:
     lo: NDArray[np.float64]
     hi: NDArray[np.float64]
     thresholds: NDArray[np.float64]
+    public: bool = False
 
     @property
     def changes(self) -> bool:
@@ -63,7 +66,7 @@ def bins_between(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
     )
     last = np.append(first[1:], len(values)) - 1
     lookup = np.append(bins.reshape(-1), len(held)).astype(smallest(len(held) + 1))
-    return Bins(lookup, len(held), values[first], values[last], points[held[1:] - 1])
+    return Bins(lookup, len(held), values[first], values[last], points[held[1:] - 1], True)
 
 
 def bins_of(counts: ValueCounts, max_bins: int = 1024) -> Bins:
