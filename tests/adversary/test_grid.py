@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,6 +79,22 @@ def test_every_cell_holds_its_record(name: str) -> None:
             assert float(made[1] or -np.inf) <= age < float(made[2] or np.inf)
             assert (made[3] == "]") == (made[2] is None)
     assert shown > len(table) / 2
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", METHODS)
+def test_sql_cuts_at_the_same_points(name: str) -> None:
+    table = people().assign(number=np.arange(500))
+    release = hr.protect(table, GRID.replace(other=["number"]), METHODS[name])
+    with duckdb.connect() as database:
+        database.register("everybody", table)
+        found = database.sql(release.plan.to_sql("everybody")).df()
+    for column in ("age", "born", "job"):
+        one, other = (
+            t.sort_values("number")[column].astype(object).fillna("").astype(str).tolist()
+            for t in (found, release.table)
+        )
+        assert one == other
 
 
 @pytest.mark.filterwarnings("ignore")
