@@ -201,7 +201,7 @@ def test_groups_are_those_of_the_released_text() -> None:
     ("criterion", "words"),
     [
         (KAnonymity(1000), "at least 1,000 records"),
-        (Disclosure(0.4), "more than 0.4 of every sensitive column"),
+        (Disclosure(0.4), "more than 0.4 of any sensitive column"),
         (Disclosure(0.4), "no larger part off the loss"),
         (LDiversity(2.5, columns=("y",)), "2.5-diverse (entropy) in y"),
         (LDiversity(3, "recursive", c=0.5), "3-diverse (recursive, c = 0.5)"),

@@ -231,6 +231,10 @@ class ColumnGuarantee(Guarantee):
     def _columns_in_words(self) -> str:
         return ", ".join(self.columns or ()) or "every sensitive column"
 
+    @property
+    def _any_column(self) -> str:
+        return " or ".join(self.columns or ()) or "any sensitive column"
+
 
 @known
 @dataclass(frozen=True)
@@ -286,7 +290,7 @@ class Disclosure(ColumnGuarantee):
     def words(self) -> str:
         """What the cap promises."""
         return (
-            f"no released group discloses more than {self.maximum:g} of {self._columns_in_words} "
+            f"no released group discloses more than {self.maximum:g} of {self._any_column} "
             "(0 nothing, 1 all): knowing the group takes no larger part off the loss of "
             "whoever forecasts its members from the whole table, by every score that judges "
             "numbers, orders, categories and missing values"

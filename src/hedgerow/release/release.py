@@ -323,8 +323,11 @@ class Release:
         handed = None if public is None else Path(public)
         if handed is not None:
             check_target(handed, force, marks=PUBLIC_MARKS)
-            if handed.resolve() in (Path(folder).resolve(), *Path(folder).resolve().parents):
-                raise OutputError(f"{handed} holds the private folder", hint="choose another name")
+            inner, outer = Path(folder).resolve(), handed.resolve()
+            if outer in (inner, *inner.parents) or inner in outer.parents:
+                raise OutputError(
+                    f"{handed} and the private folder hold one another", hint="choose another name"
+                )
 
         def fill(inside: Path) -> None:
             published = self._fill(inside, escape, measured, mapping, step)

@@ -158,7 +158,7 @@ def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str
     rows = []
     for name, column in risk["release"]["sensitive"].items():
         told = column["disclosure"]
-        groups = f"{told['worst']:.3f}, {told['mean_over_records']:.3f}" if classes else "-"
+        groups = f"{told['worst']:.3f}, {told['mean_over_groups']:.3f}" if classes else "-"
         rows.append((name, groups, *_inferred((risk["inference"] or {"columns": {}}), name)))
     return rows
 
