@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SchemaError, UnsupportedError
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.schema import KINDS, Schema
+from hedgerow.schema import KINDS, Event, Schema
 
 
 def test_roles():
@@ -202,3 +203,21 @@ def test_a_method_refuses_what_it_does_not_heed() -> None:
         with pytest.raises(UnsupportedError, match=f"does not heed {next(iter(said))}"):
             hr.protect(table, schema, method)
         assert hr.protect(table, schema.replace(unit=None, grid={}), method).checks
+
+
+def test_events_compare_numbers_as_they_are_written() -> None:
+    """2^53 + 1 has no double, and 0.3 is none; whoever writes them means them."""
+    above = Event.parse("id", "> 9007199254740992")
+    assert above.holds(2**53 + 1)
+    assert not above.holds(2**53)
+    assert Event.parse("pay", "= 0.10000000000000000001").holds(Decimal("0.10000000000000000001"))
+    assert not Event.parse("pay", "= 0.1").holds(Decimal("0.10000000000000000001"))
+    assert Event.parse("pay", "= 0.3").holds(0.3)
+    assert Event.parse("pay", ">= 1e2").holds(100.0)
+    assert Event.parse("id", ">=9007199254740993").text == ">= 9007199254740993"
+
+
+@pytest.mark.parametrize("bound", ["nan", "inf", "-Infinity", "1e999", "1e-999", "sNaN"])
+def test_the_bound_of_an_event_is_a_number(bound: str) -> None:
+    with pytest.raises(SchemaError, match="not a sign and a number"):
+        Schema(sensitive=["pay"], events={"pay": [f"> {bound}"]})

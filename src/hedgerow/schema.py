@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
@@ -348,28 +349,33 @@ class Event:
     Parameters
     ----------
     sign : {"<", "<=", ">", ">=", "="}
-    bound : float
+    bound : Decimal
+        As it is written.
     """
 
     sign: str
-    bound: float
+    bound: Decimal
 
     @classmethod
     def parse(cls, column: str, text: str) -> Event:
         """Read an event; SchemaError when it is none."""
         found = re.fullmatch(r"\s*(<=|>=|<|>|=)\s*(.+?)\s*", str(text))
         try:
-            assert found is not None
-            return cls(found[1], float(found[2]))
-        except (AssertionError, ValueError):
+            bound = Decimal(found[2] if found else "nan")
+            near = float(bound)
+        except (ValueError, InvalidOperation):  # of no number, of a signalling NaN
+            bound, near = Decimal(0), math.nan
+        if not found or not math.isfinite(near) or bool(near) != bool(bound):
             raise SchemaError(
                 f"an event of column {column!r} is not a sign and a number",
                 hint='write for example events = {"income": ["> 200000"]}',
-            ) from None
+            )
+        return cls(found[1], bound)
 
     def holds(self, value: Any) -> bool:
-        """Whether a number has it."""
-        return bool(_SIGNS[self.sign](value, self.bound))
+        """Whether a number has it: doubles are held against the double nearest to the bound."""
+        bound = float(self.bound) if isinstance(value, float) else self.bound
+        return bool(_SIGNS[self.sign](value, bound))
 
     @property
     def text(self) -> str:

@@ -119,7 +119,7 @@ def test_the_reconstruction_tells_what_a_group_has_in_common(bound: str, tmp_pat
     table = grouped()
     schema = hr.Schema(quasi=["district"], sensitive=["ill"])
     method = hr.RandomizedResponse(2.5, bound=bound, key=key(3))
-    with pytest.warns(UserWarning, match="right for 85% of its people, where the cap is 40%"):
+    with pytest.warns(UserWarning, match="in 5 of 5 groups: for 85% of their"):
         release = hr.protect(table, schema, method)
     if bound == "operational":
         assert release.method.success_ <= 0.4
@@ -146,6 +146,15 @@ def test_the_reconstruction_tells_what_a_group_has_in_common(bound: str, tmp_pat
         moved = np.array(list("abcde"))[np.where(rng.random(len(at)) < p, at, away)]
         stay = np.array([rng.choice(place[d]) for d in moved])
         assert (stay == truth["ill"]).mean() <= 0.4 + 3 * (0.4 * 0.6 / len(truth)) ** 0.5
+
+
+def test_a_group_above_the_cap_is_told_where_the_mean_is_below_it() -> None:
+    """36 of 40 in one district have one value; of all 200 such guesses are right for 38%."""
+    ill = ["a"] * 36 + ["b", "c", "d", "e"] + ["a", "b", "c", "d"] * 40
+    table = pa.table({"district": ["x"] * 40 + ["y"] * 160, "ill": ill})
+    schema = hr.Schema(quasi=["district"], sensitive=["ill"])
+    with pytest.warns(UserWarning, match="in 1 of 2 groups: for 90% of their 40 people"):
+        hr.protect(table, schema, hr.RandomizedResponse(2.0, bound="operational", key=key(3)))
 
 
 def test_rare_moves_are_no_fault() -> None:

@@ -12,6 +12,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.methods.microaggregation import Microaggregation
+from hedgerow.methods.noise import NoiseAddition
+from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.release.cautions import certainty_lost
 
 from ..session.conftest import CHOSEN, chosen, here
@@ -64,6 +67,85 @@ def test_nothing_is_said_where_nothing_is_told() -> None:
 def test_cells_that_say_little_are_told() -> None:
     (said,) = told(hr.Mondrian(k=9))
     assert said == "the recoded cells say little: 100% of their certainty is lost (NCP)"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [*map(str, range(20_000, 20_009)), "unknown"],
+        [*(f"{i},5" for i in range(12, 21)), "k.A."],
+        [*(f"{i}.12.2020" for i in range(11, 20)), "?"],
+        [f"1.{i}0,50 €" for i in range(10, 20)],
+        [str(2**53 + i) for i in range(10)],
+    ],
+)
+def test_numbers_and_dates_that_arrive_as_text_are_told(texts: list[str]) -> None:
+    people = pd.DataFrame({"age": [20, 30] * 30, "pay": sorted(texts * 6)})
+    roles = hr.Schema(quasi=["age"], sensitive=["pay"])
+    (said,) = told(hr.Mondrian(k=10), roles, people)
+    n = sum(text[0].isdigit() for text in texts) * 6
+    assert said.startswith(
+        f"pay: judged as categories, but {n} of its 60 values read as numbers or dates"
+    )
+    assert not any(text in said for text in texts)
+    declared = roles.replace(kinds={"pay": "categorical"})  # who says so has looked
+    assert told(hr.Mondrian(k=10), declared, people) == []
+
+
+def test_text_that_differs_nearly_everywhere_is_told() -> None:
+    people = pd.DataFrame({"age": [20, 30] * 15, "note": [f"note {i}" for i in range(30)]})
+    roles = hr.Schema(quasi=["age"], sensitive=["note"])
+    (said,) = told(hr.Mondrian(k=10), roles, people)
+    assert said.startswith("note: judged as categories, but 30 of its 30 values differ")
+    repeated = people.assign(note=[f"note {i // 2}" for i in range(30)])
+    assert told(hr.Mondrian(k=10), roles, repeated) == []
+
+
+def test_events_that_judge_nothing_are_told() -> None:
+    people = pd.concat([PEOPLE] * 3)
+    events = {"pay": ["> 12", "> 17.5", "> 18", ">= 10"]}
+    roles = hr.Schema(quasi=["age"], sensitive=["pay"], events=events)
+    assert told(hr.Mondrian(k=9), roles, people)[:2] == [
+        "pay: the declared event > 18 holds for no value, so it judges nothing",
+        "pay: the declared event >= 10 holds for every value, so it judges nothing",
+    ]
+
+
+def test_altered_records_that_tell_one_value_together_are_counted() -> None:
+    roles = ROLES.replace(sensitive=["ill"])
+    people = PEOPLE.assign(age=[20, 21, 22, 30, 31, 32, 40, 41, 42])
+    said = told(Microaggregation(3), roles, people)
+    assert said == [
+        "ill: 2 of 3 groups with equal released quasi-identifiers hold one value, "
+        "so their 6 records may tell it"
+    ]
+
+
+def test_records_that_masking_hardly_moves_are_counted() -> None:
+    people = pd.DataFrame({"age": [i * 1.5 for i in range(40)], "ill": ["a", "b"] * 20})
+    roles = hr.Schema(quasi=["age"], sensitive=["ill"])
+    words = (
+        "of 40 records keep all their quasi-identifiers (numbers to a thousandth of their spread)"
+    )
+    assert told(NoiseAddition(1e-9, random_state=1), roles, people) == [f"40 {words}"]
+    assert told(NoiseAddition(0.5, random_state=1), roles, people) == []
+    (said,) = told(TopBottomCoding(top_share=0.1), roles, people)
+    assert said.split(" of ")[0] in ("36", "37")
+    assert said.endswith(words)
+    shuffled = people.sample(frac=1, random_state=1)
+    assert told(TopBottomCoding(top_share=0.1), roles, shuffled) == [said]
+
+
+def test_anatomy_is_measured_by_the_values_of_its_buckets() -> None:
+    """The released column holds numbers of buckets, which tell nothing of the values."""
+    people = pd.DataFrame({"age": range(8), "ill": list("aabbccdd")})
+    roles = hr.Schema(quasi=["age"], sensitive=["ill"])
+    release = hr.protect(people, roles, hr.Anatomy(l=2, random_state=1))
+    buckets = release.method.st_.to_pandas().groupby("group")["ill"].agg(list)
+    assert set(buckets.map(len)) == {2}
+    # |p - P|^2 = 2/4 - 2/4 + 1/4 = 1/4; every record's loss is 1 - 2/4 + 1/4 = 3/4
+    found = release.summary()["disclosure"]["columns"]["ill"]
+    assert found == pytest.approx(dict.fromkeys(found, 1 / 3))
 
 
 def test_columns_that_chance_leaves_as_they_are_are_named() -> None:

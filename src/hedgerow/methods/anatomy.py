@@ -155,9 +155,9 @@ class Anatomy(Method):
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """No value has a share above 1/l in a released group."""
-        groups = by_codes([_groups(released, self._sensitive)])
-        told = Classes.of(groups, [self._original(original)]).sensitive[self._sensitive]
-        share, sizes = float(largest_share(told.counts).max()), groups.sizes
+        told = self.buckets(original, released)
+        share = float(largest_share(told.sensitive[self._sensitive].counts).max())
+        sizes = told.sizes
         return [
             Check(
                 "largest share of a value in a group",
@@ -167,6 +167,11 @@ class Anatomy(Method):
                 f"{len(sizes):,} groups of {int(sizes.min()):,} to {int(sizes.max()):,} records",
             )
         ]
+
+    def buckets(self, original: Table, released: Table) -> Classes:
+        """The groups of the first table with their values in the second."""
+        groups = by_codes([_groups(released, self._sensitive)])
+        return Classes.of(groups, [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
         """Every group of the first table holds the values that the second gives for it."""
@@ -185,8 +190,9 @@ class Anatomy(Method):
 
     def _original(self, original: Table) -> Column:
         """The sensitive column before it was replaced, under the kind it was fitted with."""
-        kind = next(c.kind for c in self.plan_.columns if c.name == self._sensitive)
-        return original.column(self._sensitive, kind=kind)
+        known = next(c for c in self.plan_.columns if c.name == self._sensitive)
+        column = original.column(known.name, kind=known.kind, categories=known.order or None)
+        return column.with_events(known.events)
 
     def second_table(self) -> pa.Table:
         """The sensitive table, ST."""

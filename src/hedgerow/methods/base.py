@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..arguments import Kind, check
+from ..classes import Classes
 from ..engines import Transformed, transform
 from ..errors import InputError, ParameterError, UnsupportedError
 from ..guarantees import Check, Guarantee
@@ -108,6 +109,10 @@ class Method(Estimator):
 
     def second_table(self) -> pa.Table | None:
         """The table without which the released one cannot be read; None where one says all."""
+        return None
+
+    def buckets(self, original: Table, released: Table) -> Classes | None:
+        """The groups that tell the sensitive columns where the released table alone does not."""
         return None
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:

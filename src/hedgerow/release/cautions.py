@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,38 +11,64 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..classes import Classes, diversity
+from ..classes import Classes, disclosure, diversity
+from ..classes.classes import SensitiveCounts
+from ..classes.counts import Counts
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number
 from ..plan import Mask, Plan, PlanColumn
+from ..schema import Event, Schema
 from ..table import Column, Table
 from ..table.cover import Cover
+from ..table.dates import LOOKS_LIKE_DATE
 from ..table.memory import filled
 
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
+FEW = 20
+"""Distinct values up to which text is taken for categories, however few records there are."""
+NEAR = 1e-3
+"""Part of a column's standard deviation within which a released number is the original."""
 _ALL = 1 - 1e-9
+_NUMBER = (
+    r"^[€$£]?\s*[+-]?((\d{1,3}([.,'\s\x{a0}\x{202f}]\d{3})+|\d+)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?"
+    r"[\s\x{a0}]*[€$£%]?$"
+)
+"""Numbers as people write them."""
 
 
 def of_release(
     plan: Plan,
+    schema: Schema,
     classes: Classes,
-    told: Mapping[str, NDArray[np.float64]],
+    judged: Classes,
     original: Table,
     released: Table,
+    rows: NDArray[np.int64] | None = None,
 ) -> Iterator[str]:
     """The cautions of a release, each a sentence.
 
     Parameters
     ----------
     plan : Plan
+    schema : Schema
     classes : Classes
         The released groups.
-    told : mapping of str to float array of shape (n_groups,)
-        The disclosure of every sensitive column in every group.
+    judged : Classes
+        The groups that tell the sensitive columns: the same, or those of a second table.
     original, released : Table
+    rows : int64 array of shape (n_rows,), optional
+        The row of the original behind each released one; by default the same.
     """
     recoding = plan.recoding
+    for name in plan.names("sensitive"):
+        if original.kind(name) == "categorical" and name not in {
+            **schema.kinds,
+            **schema.categories,
+        }:
+            yield from _texts(original.column(name, kind="categorical"))
+    for column in judged.sensitive.values():
+        yield from _idle_events(column)
     if recoding.yardstick == "classes":
         alone = int(np.count_nonzero(classes.sizes == 1))
         if alone and plan.names("quasi"):
@@ -50,38 +76,115 @@ def of_release(
                 f"k = 1: {alone:,} of {classes.n_records:,} records are alone with their released "
                 "quasi-identifiers"
             )
-        if classes.persons is not None and told:
+        if classes.persons is not None and judged.sensitive:
             yield (
                 "disclosure and shares weigh every record alike: whoever has many records counts "
                 "for many"
             )
-        for name in () if recoding.beside else told:
-            yield from _whole(name, classes, told[name])
+        for name, column in judged.sensitive.items():
+            yield from _whole(name, judged.sizes, column)
         lost = certainty_lost(plan, original, released)
         if lost is not None and lost > LOST:
             yield f"the recoded cells say little: {lost:.0%} of their certainty is lost (NCP)"
         return
+    for name, column in judged.sensitive.items():
+        if name not in recoding.relations():
+            yield from _alike(name, classes.sizes, column.counts)
     kept = [column.name for column in recoding.recoded() if column.kept]
     if kept:
         yield f"released as they were, no cell of them is altered: {', '.join(kept)}"
+    if isinstance(recoding, Mask) and len(kept) < len(recoding.columns):
+        same = _unmoved(recoding, original, released, rows)
+        if same * 2 > released.n_rows:
+            yield (
+                f"{same:,} of {released.n_rows:,} records keep all their quasi-identifiers "
+                "(numbers to a thousandth of their spread)"
+            )
 
 
-def _whole(name: str, classes: Classes, told: NDArray[np.float64]) -> Iterator[str]:
+def _texts(column: Column) -> Iterator[str]:
+    """What stands in text that nobody declared to be categories."""
+    counts = column.counts()[:-1]
+    texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
+    reads = pc.match_substring_regex(texts, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
+    known, found = int(counts.sum()), int(counts[reads.to_numpy(zero_copy_only=False)].sum())
+    if found * 2 > known:
+        why = f"{found:,} of its {known:,} values read as numbers or dates"
+    elif column.n_values * 2 > known and column.n_values > FEW:
+        why = f"{column.n_values:,} of its {known:,} values differ"
+    else:
+        return
+    yield (
+        f"{column.name}: judged as categories, but {why}, and then no group seems to tell much "
+        'of them: say what it is, Schema(kinds={"' + column.name + '": "numeric"}) or "date", '
+        "after leaving cells without a value empty and repairing the rest, or that it is "
+        '"categorical"'
+    )
+
+
+def _idle_events(column: SensitiveCounts) -> Iterator[str]:
+    """Declared events that hold for nobody or for everybody."""
+    if not column.is_number or not column.n_known:
+        return
+    used = {name for name, _ in column.public.flags}
+    first = column.exact[0] if column.exact else float(column.values[0])
+    for text in column.events:
+        if text not in used:
+            whom = "every" if Event.parse(column.name, text).holds(first) else "no"
+            yield (
+                f"{column.name}: the declared event {text} holds for {whom} value, so it judges "
+                "nothing"
+            )
+
+
+def _alike(name: str, sizes: NDArray[np.int64], counts: Counts) -> Iterator[str]:
+    """Altered records that share their released cells, and one value."""
+    several = sizes > 1
+    one = several & (diversity.distinct(counts) == 1)
+    if one.any() and np.count_nonzero(counts.totals) > 1:
+        yield (
+            f"{name}: {one.sum():,} of {several.sum():,} groups with equal released "
+            f"quasi-identifiers hold one value, so their {sizes[one].sum():,} records may tell it"
+        )
+
+
+def _unmoved(
+    recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None
+) -> int:
+    """How many records have all their quasi-identifiers as they were, or nearly."""
+    same = np.ones(released.n_rows, np.bool_)
+    at = slice(None) if rows is None else rows
+    for column in recoding.columns:
+        old, new = (
+            t.column(column.name, kind=column.kind, unit=column.unit or None)
+            for t in (original, released)
+        )
+        if old.is_number:
+            before, after = old.numbers[at], new.numbers
+            known = before[np.isfinite(before)]
+            near = NEAR * float(known.std()) if len(known) else 0.0
+            same &= np.isclose(before, after, rtol=0.0, atol=near, equal_nan=True)
+        else:
+            same &= old.codes[at] == new.codes_in(old, unknown=-1)
+    return int(same.sum())
+
+
+def _whole(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
     """Groups that tell a sensitive column whole."""
-    counts = classes.sensitive[name].counts
+    counts, told = column.counts, disclosure.of_column(column)
     if np.count_nonzero(counts.totals) < 2:
         return  # everybody has the value: that is public
     one = diversity.distinct(counts) == 1
     if one.any():
         yield (
-            f"{name}: {one.sum():,} of {classes.n_groups:,} groups hold one value, so their "
-            f"{classes.sizes[one].sum():,} records tell it"
+            f"{name}: {one.sum():,} of {len(sizes):,} groups hold one value, so their "
+            f"{sizes[one].sum():,} records tell it"
         )
     whole = told >= _ALL
     if (whole & ~one).any() or (whole.any() and not one.any()):
         yield (
-            f"{name}: {whole.sum():,} of {classes.n_groups:,} groups give away all of it "
-            f"(disclosure 1), {classes.sizes[whole].sum():,} records"
+            f"{name}: {whole.sum():,} of {len(sizes):,} groups give away all of it "
+            f"(disclosure 1), {sizes[whole].sum():,} records"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..guarantees import from_promise
 from ..notation import SIGNS, signs
-from ..plan import ColumnMap, Maps, Partition, Plan, Recoded, Recoding
+from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
 
 _STYLES = {
     "mean": "*mean*: the mean of the group in place of each value",
@@ -57,9 +57,7 @@ def recipient(
     for column in plan.columns:
         if column.name in gone:
             continue
-        lines.append(
-            f"| {_cell(column.name)} | {column.role} | {_said(column.name, column.role, styles)} |"
-        )
+        lines.append(f"| {_cell(column.name)} | {column.role} | {_said(column, styles)} |")
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     lines += _reading(recoding, file)
@@ -153,9 +151,12 @@ def _reading(recoding: Recoding, file: str) -> list[str]:
     return lines
 
 
-def _said(name: str, role: str, styles: dict[str, Recoded]) -> str:
+def _said(column: PlanColumn, styles: dict[str, Recoded]) -> str:
+    name, role = column.name, column.role
     if role == "quasi":
         return f"recoded ({styles[name].style})" if name in styles else "recoded"
+    if role == "sensitive":
+        return f"unchanged, judged as {column.kind}"
     return "a pseudonym in place of the identifier" if role == "identifier" else "unchanged"
 
 

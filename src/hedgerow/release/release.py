@@ -230,9 +230,14 @@ class Release:
         """
         if self._summary is None:
             made = self._found.classes or classes(self.plan, self.released)
-            by_group = {n: disclosure.of_column(column) for n, column in made.sensitive.items()}
-            told = {name: Disclosed.of(each, made.sizes) for name, each in by_group.items()}
-            cautions = of_release(self.plan, made, by_group, self.original, self.released)
+            judged = self.method.buckets(self._paired(), self.released) or made
+            told = {
+                name: Disclosed.of(disclosure.of_column(column), judged.sizes)
+                for name, column in judged.sensitive.items()
+            }
+            cautions = of_release(
+                self.plan, self.schema, made, judged, self.original, self.released, self._rows
+            )
             overall = Disclosed.over_columns(told.values())
             self._summary = {
                 "method": self.plan.method,

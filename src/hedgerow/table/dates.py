@@ -16,6 +16,8 @@ _LOCAL = {
     r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
 }
 
+LOOKS_LIKE_DATE = "|".join((ISO_DATE, ISO_TIME, *_LOCAL))
+
 
 def all_match(texts: pa.Array, pattern: str) -> bool:
     """Whether every non-missing text matches; the first ones often tell that they do not."""

@@ -200,17 +200,16 @@ def cautions(
             f"will be rough"
         )
     large = setting.mass * setting.n >= DESCRIBED
-    best = max(
-        (float((setting.mass * v.share.max(axis=1))[large].sum()) for v in setting.views),
-        default=0.0,
-    )
-    people = float(setting.mass[large].sum())
-    if people and best > cap * people:
+    over = large & np.any([(v.share > v.cap * _SLACK).any(1) for v in setting.views], axis=0)
+    if over.any():
+        best = np.max([v.share.max(axis=1) for v in setting.views], axis=0)
+        right, people = float(best[over] @ setting.mass[over]), float(setting.mass[over].sum())
         said.append(
             f"the {risk.bound} bound caps a guess through a released record; whoever reconstructs "
             "the table, as every reader can, and guesses the most frequent value of each group of "
-            f"at least {DESCRIBED} records is right for {best / people:.0%} of its people, where "
-            f"the cap is {cap:.0%}"
+            f"at least {DESCRIBED} records exceeds the cap in {over.sum():,} of {large.sum():,} "
+            f"groups: for {right / people:.0%} of their {round(people * setting.n):,} people the "
+            f"guess is right, where the cap is {cap:.0%}"
         )
     if risk.target == "quasi":
         said.append(
