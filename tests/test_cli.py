@@ -343,7 +343,18 @@ def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
         "module.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "protect", "people.csv", *FLAGS, "--out", "release"],
+        [
+            sys.executable,
+            "-c",
+            code,
+            "protect",
+            "people.csv",
+            *FLAGS,
+            "-k",
+            "6",
+            "--out",
+            "release",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -56,6 +56,7 @@ def test_it_is_a_check_a_parameter_and_words(bounded, tmp_path):
     words = (tmp_path / "out" / "RECIPIENT.md").read_text()
     assert "Measured, not promised" in words
     assert "Other learners may infer more" in words
+    assert "5,000 of them where there are more" in words
 
 
 def test_a_release_that_tells_more_is_caught(people, bounded):

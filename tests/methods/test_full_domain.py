@@ -234,3 +234,11 @@ def test_adult_is_released_and_verified_with_suppression():
         hr.Incognito(k=5, l=3, hierarchies={n: hierarchies[n] for n in quasi}, suppression=0.05),
     )
     assert all(check.holds for check in release.checks)
+
+
+@pytest.mark.parametrize("jobs", [["a", "b", "*", "c", "d"] * 2, ["a", "b", *[""] * 7, "d"]])
+@pytest.mark.parametrize("method", [hr.Incognito(k=2), hr.Datafly(k=2)])
+def test_a_value_that_fits_no_hierarchy_names_its_column(jobs, method):
+    people = pd.DataFrame({"job": jobs, "ill": list("xyxyxyxyxy")})
+    with pytest.raises(SchemaError, match=r"column 'job': .*\n.*an empty text, rename it"):
+        hr.protect(people, hr.Schema(quasi=["job"], sensitive=["ill"]), method)

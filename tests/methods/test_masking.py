@@ -381,3 +381,14 @@ def test_a_release_says_what_was_done(tmp_path):
     folder = hr.protect(figures(), schema, Microaggregation(4)).write(tmp_path / "out")
     assert "microaggregation" in (folder / "MASKING.md").read_text()
     assert Plan.load(folder / "plan.json").recoding.kind == "mask"
+
+
+@pytest.mark.parametrize("method", [hr.TopBottomCoding(), hr.NoiseAddition(1e-9, random_state=1)])
+def test_the_reader_is_not_told_that_every_cell_was_altered(method, tmp_path):
+    people = hr.datasets.make_people(200, seed=1).select(["age", "income"])
+    release = hr.protect(people, hr.Schema(quasi=["age", "income"]), method)
+    out = release.write(tmp_path / "out")
+    for name in ("MASKING.md", "RECIPIENT.md"):
+        text = (out / name).read_text()
+        assert "may have been altered" in text
+        assert "are not the values of the person" not in text

@@ -194,3 +194,19 @@ def test_terminal_report_json_session_and_python_say_the_same(
         hr.protect("people.csv", ROLES, hr.Mondrian(k=3))
     assert Counter(str(w.message) for w in heard) == Counter(release.cautions)
     assert {w.filename for w in heard} == {__file__}
+
+
+@pytest.mark.parametrize("method", [hr.MART, hr.Mondrian, hr.Incognito])
+def test_a_cap_that_chance_breaks_is_told(method: Any) -> None:
+    people = hr.datasets.make_people(300, seed=1).select(["age", "income"])
+    roles = hr.Schema(quasi=["age"], sensitive=["income"])
+
+    def said(k: int, cap: float | None) -> list[str]:
+        made = hr.protect(people, roles, method(k=k, max_disclosure=cap))
+        return [text for text in made.cautions if "random groups" in text]
+
+    assert said(10, 0.2) == [
+        "k = 10 with max_disclosure = 0.2: random groups of 10 often break it by chance; "
+        "use k of at least 15"
+    ]
+    assert said(15, 0.2) == said(10, 0.3) == said(10, None) == []

@@ -122,6 +122,8 @@ def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
     audit, release = made
     recipient = render(audit.to_dict(), audience="recipient", plan=release.plan)
     assert "regression (tree)" in recipient
+    assert "attacks that were tried" in page
+    assert "are not of attacks" in recipient  # their results stay with the steward
     for word in (
         "worst class",
         "Which quasi-identifiers give people away",

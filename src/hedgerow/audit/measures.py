@@ -170,7 +170,7 @@ RISK = (
     Measure(
         "strangers",
         "inferred about strangers",
-        "the same about people who were left out of the table: the rule",
+        "the same about people whom the refitted method never saw: the rule",
     ),
     Measure("advantage", "member advantage", "members - strangers", low=-1),
 )

@@ -169,14 +169,22 @@ def build(
         if kind == "numeric":
             column = _by_size(column)
         given = hierarchies.get(name)
-        if given is None:
-            given = Hierarchy.from_values(
-                column.values,
-                column.counts()[: column.n_values].tolist(),
-                numbers=kind == "numeric",
-            )
+        try:
+            if given is None:
+                given = Hierarchy.from_values(
+                    column.values,
+                    column.counts()[: column.n_values].tolist(),
+                    numbers=kind == "numeric",
+                )
+            topped = given.topped()
+        except SchemaError as error:
+            raise SchemaError(
+                f"column {name!r}: {error.message}",
+                hint=f"where a value of its own is {TOP!r} or an empty text, rename it or make it "
+                "missing",
+            ) from None
         given.check(column.values, name)
-        axis, names = _axis(column, given.topped())
+        axis, names = _axis(column, topped)
         columns.append(column)
         kinds.append(kind)
         axes.append(axis)

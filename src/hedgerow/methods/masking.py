@@ -68,9 +68,9 @@ class Masking(Method):
 
     words: ClassVar[str] = ""
     reading: ClassVar[tuple[str, ...]] = (
-        "Cells of the recoded columns were altered and are not the values of the person in their",
-        "row; figures for many records carry over better than any single cell. An empty cell: there",
-        "was no value, or it was left out.",
+        "Cells of the recoded columns may have been altered: one may be the value of the person in",
+        "its row or not; figures for many records carry over better than any single cell. An empty",
+        "cell: there was no value, or it was left out.",
     )
     """How the reader of a release takes its cells."""
     needs_sensitive = False

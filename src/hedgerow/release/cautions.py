@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ..classes import Classes, disclosure, diversity
 from ..classes.classes import SensitiveCounts
 from ..classes.counts import Counts
+from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number
 from ..plan import Mask, Plan, PlanColumn
@@ -61,6 +63,7 @@ def of_release(
         The row of the original behind each released one; by default the same.
     """
     recoding = plan.recoding
+    yield from _by_chance(plan)
     for name in plan.names("sensitive"):
         if original.kind(name) == "categorical" and name not in {
             **schema.kinds,
@@ -167,6 +170,19 @@ def _unmoved(
         else:
             same &= old.codes[at] == new.codes_in(old, unknown=-1)
     return int(same.sum())
+
+
+def _by_chance(plan: Plan) -> Iterator[str]:
+    """A cap below 3/k: random groups of k, which tell about 1/k, often break it."""
+    held = [from_promise(promise) for promise in plan.promises]
+    ks = [one.k for one in held if isinstance(one, KAnonymity)]
+    caps = [one.maximum for one in held if isinstance(one, Disclosure)]
+    if ks and caps and max(ks) * min(caps) < 3 - SLACK:
+        k, cap = max(ks), min(caps)
+        yield (
+            f"k = {k} with max_disclosure = {cap:g}: random groups of {k} often break it by chance; "
+            f"use k of at least {math.ceil(3 / cap - SLACK):,}"
+        )
 
 
 def _whole(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:

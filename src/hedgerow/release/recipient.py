@@ -21,6 +21,7 @@ def recipient(
     file: str,
     pseudonyms: Sequence[str] = (),
     beside: Sequence[str] = (),
+    empty: bool = False,
 ) -> str:
     """The text of RECIPIENT.md.
 
@@ -35,6 +36,8 @@ def recipient(
         Identifiers that were replaced.
     beside : sequence of str
         What the method adds, as Markdown lines.
+    empty : bool
+        Whether a recoded cell is empty.
     """
     gone = [n for n in plan.left_out if n not in pseudonyms]
     sizes, told = numbers["groups"], numbers["disclosure"]
@@ -60,7 +63,7 @@ def recipient(
         lines.append(f"| {_cell(column.name)} | {column.role} | {_said(column, styles)} |")
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
-    lines += _reading(recoding, file)
+    lines += _reading(recoding, file, empty)
     lines += ["", "## What was promised, and verified on this very file", ""]
     lines += [f"- {from_promise(promise).words()}." for promise in plan.promises] or ["- Nothing."]
     most = plan.parameters.get("max_inference")
@@ -68,9 +71,9 @@ def recipient(
         lines += [
             "",
             f"Measured, not promised: {', '.join(plan.parameters['max_inference_learners'])} were "
-            "trained on this table and asked about the people in it. The best of them took at "
-            f"most {most:g} off the error of guessing from public totals, over all people and "
-            "over the tenth that it explains best. Other learners may infer more.",
+            "trained on this table and asked about the people in it (5,000 of them where there are more). "
+            f"The best of them took at most {most:g} off the error of guessing from public totals, over "
+            "those asked and over the tenth that it explains best. Other learners may infer more.",
         ]
     grouped = plan.recoding.yardstick == "classes"  # altered cells make no groups to speak of
     if grouped and plan.names("quasi"):
@@ -115,12 +118,12 @@ def recipient(
     return "\n".join(lines)
 
 
-def _reading(recoding: Recoding, file: str) -> list[str]:
+def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
     """What every sign in the recoded cells says."""
     if not recoding.meanings():
         return []
     styles = {c.style for c in recoding.recoded() if isinstance(c, Recoded)}
-    found = {"empty"}
+    found = {"empty"} if empty else set()
     for column in recoding.recoded():
         cells = recoding.meanings()[column.name]
         own = [value for cell in cells for value in cell.categories]

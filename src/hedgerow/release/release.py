@@ -399,7 +399,9 @@ class Release:
         texts = {
             PLAN: dumps(self.plan),
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
-            RECIPIENT: recipient(self.plan, self.summary(), file.name, self.pseudonyms, beside),
+            RECIPIENT: recipient(
+                self.plan, self.summary(), file.name, self.pseudonyms, beside, self._has_empty()
+            ),
         }
         if mapping:
             texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
@@ -407,6 +409,10 @@ class Release:
             write_private(folder / name, text)
         tables = [file.name] if second is None else [file.name, self._second_name]
         return [*tables, *dict.fromkeys([RECIPIENT, *files.public])]
+
+    def _has_empty(self) -> bool:
+        columns = [self.released.arrow.column(c.name) for c in self.plan.recoding.recoded()]
+        return any(pc.any(pc.is_null(c, nan_is_null=True)).as_py() for c in columns)
 
     @property
     def _second_name(self) -> str:
