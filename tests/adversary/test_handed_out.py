@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
-from hedgerow.errors import OutputError
+from hedgerow.errors import OutputError, ParameterError
 
 from ..contracts.methods import CASES, Case
 from ..contracts.tables import TABLES
@@ -89,3 +89,22 @@ def test_the_public_folder_is_never_around_the_private_one(tmp_path: Path) -> No
     with pytest.raises(OutputError, match="private folder"):
         release.write(tmp_path / "same", public=tmp_path / "same")
     assert not (tmp_path / "same").exists()
+
+
+def test_what_is_handed_out_replaces_no_private_release(tmp_path: Path) -> None:
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
+    release = hr.protect(rare(), schema, hr.MART(20))
+    kept = release.write(tmp_path / "one", public=tmp_path / "out")
+    with pytest.raises(OutputError, match="holds a private release"):
+        release.write(tmp_path / "two", public=kept, force=True)
+    assert (kept / "plan.json").exists()
+    assert not (tmp_path / "two").exists()
+    release.write(tmp_path / "one", public=tmp_path / "out", force=True)
+    with pytest.raises(ParameterError, match="public must be a path"):
+        release.write(tmp_path / "two", public=True)
+
+
+def test_only_true_keeps_the_order() -> None:
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
+    with pytest.raises(ParameterError, match="keep_order must be True or False"):
+        hr.protect(rare(), schema, hr.MART(20), keep_order="no")

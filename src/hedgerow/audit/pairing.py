@@ -378,7 +378,9 @@ def _notes(
         notes.append("direct identifiers are in the release: " + ", ".join(named))
     others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
-        notes.append("columns of no other role were released and not measured: " + ", ".join(others))
+        notes.append(
+            "columns of no other role were released and not measured: " + ", ".join(others)
+        )
     changed = [c.name for c, r in zip(sensitive, released, strict=True) if not same(c, r)]
     if changed:
         notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))

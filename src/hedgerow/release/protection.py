@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments import METHOD, PROGRESS, takes
+from ..arguments import FLAG, METHOD, PROGRESS, takes
 from ..errors import ParameterError
 from ..key import Secret
 from ..methods.base import Method
@@ -19,7 +19,7 @@ from .pseudonyms import pseudonyms
 from .release import Release
 
 
-@takes(schema=SCHEMA, method=METHOD, progress=PROGRESS)
+@takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, progress=PROGRESS)
 def protect(
     people: Any,
     schema: Schema,

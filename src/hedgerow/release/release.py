@@ -265,7 +265,7 @@ class Release:
         """What was done to the columns, in words; `plan.explain()` tells the rest as well."""
         return recoding_in_words(self.plan.recoding)
 
-    @takes(folder=PATH, measured=_AUDIT, progress=PROGRESS)
+    @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS)
     def write(
         self,
         folder: str | Path,

@@ -72,6 +72,11 @@ def check_target(folder: Path, force: bool = False, marks: frozenset[str] = MARK
             )
         # --force replaces a release, never a folder that happens to have the name
         inside = {entry.name for entry in folder.iterdir()}
+        if marks == PUBLIC_MARKS and MARKS & inside:
+            raise OutputError(
+                f"{folder} holds a private release, so nothing to hand out replaces it",
+                hint="choose another name, or remove it yourself",
+            )
         if inside and not marks <= inside:
             raise OutputError(
                 f"{folder} is not a release folder, so it is not replaced",

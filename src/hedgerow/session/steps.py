@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import METHOD, NUMBER, PATH, PROGRESS, takes
+from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, takes
 from ..errors import Cancelled, ParameterError
 from ..progress import Progress, cautions
 from ..schema import SCHEMA, Schema
@@ -189,7 +189,7 @@ class Session:
             self._finish("inspect", inspect(self.table))
         return self._results["inspect"]
 
-    @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER)
+    @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER, keep_order=FLAG)
     def choose(
         self,
         schema: Schema,
