@@ -185,6 +185,10 @@ def test_units_grids_and_events_survive_toml() -> None:
     assert Schema.from_toml(Schema(quasi=["age"]).to_toml()).unit is Schema().unit
     with pytest.raises(SchemaError, match="event of column 'income'"):
         Schema(sensitive=["income"], events={"income": ["rich"]})
+    with pytest.raises(SchemaError, match="steps over its last point"):
+        Schema(quasi=["age"], grid={"age": (30, 50, 70)})
+    with pytest.raises(SchemaError, match="with and without a time zone"):
+        Schema(quasi=["day"], grid={"day": ["2020-06-01", "2021-06-01T00:00:00+02:00"]})
     with pytest.raises(SchemaError, match="events of column 'age' are declared, but it is not"):
         Schema(quasi=["age"], events={"age": ["> 17"]})
     told = Schema(quasi=["a"], sensitive=["b"], events={"b": "> 1"})

@@ -404,6 +404,11 @@ def _points(name: str, given: Any) -> Points:
     points = tuple(given)
     if isinstance(given, tuple) and len(points) == 3 and all(map(_is_number, points)):
         first, last, step = points
+        if 0 < last - first < step:
+            raise SchemaError(
+                f"the grid of column {name!r} steps over its last point; three cut points are a list",
+                hint=hint,
+            )
         if step <= 0 or last < first:
             raise SchemaError(
                 f"the grid of column {name!r} has no points from first to last", hint=hint
@@ -422,6 +427,10 @@ def _points(name: str, given: Any) -> Points:
             raise SchemaError(
                 f"the grid of column {name!r} holds text that is no date", hint=hint
             ) from None
+        if len({moment.tzinfo is None for moment in moments}) > 1:
+            raise SchemaError(
+                f"the grid of column {name!r} has points with and without a time zone", hint=hint
+            )
         increasing = all(a < b for a, b in pairwise(moments))
     else:
         increasing = all(a < b for a, b in pairwise(points))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
@@ -207,3 +208,30 @@ def test_a_group_that_lost_its_people_is_seen() -> None:
     release.original = hr.protect(alone, schema.replace(unit=None), hr.Mondrian(K)).original
     with pytest.raises(hr.errors.PromiseError, match="one person has more than half"):
         release.verify()
+
+
+@pytest.mark.parametrize("identifiers", [["visit_id", "patient_id", "place"], ["visit_id"], []])
+def test_visits_that_are_counted_as_people_are_told(identifiers: list[str]) -> None:
+    """A record number tells the rows apart, and groups of five hold one patient."""
+    n = 200
+    patient = [i // 10 for i in range(n)]
+    visits = pa.table(
+        {
+            "visit_id": [f"V{i}" for i in range(n)],
+            "patient_id": [f"P{p}" for p in patient],
+            "place": [f"{p // 4:05}" for p in patient],  # people share one, and nobody is one
+            "age": [20 + 3 * p for p in patient],
+            "pay": [(i * 37) % 91 for i in range(n)],
+        }
+    )
+    schema = hr.Schema(quasi=["age"], sensitive="pay", identifiers=identifiers)
+    told = "patient_id: values repeat, so people may have several records"
+    with pytest.warns(UserWarning, match=told):
+        release = hr.protect(visits, schema, hr.MART(k=5))
+    assert any(told in caution for caution in release.cautions)
+    assert not any("place" in caution for caution in release.cautions if "repeat" in caution)
+    said = schema.replace(unit=None)
+    assert not any(told in c for c in hr.protect(visits, said, hr.MART(k=5)).cautions)
+    kept = said.replace(identifiers=["visit_id"], rest="release")
+    with pytest.raises(hr.HedgerowError, match=r"look like identifiers: .*'patient_id'"):
+        hr.protect(visits, kept, hr.MART(k=5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from ..kernels.threads import side_by_side
 from ..notation import Exact
 from ..schema import Kind
 from ..table import Column, Table
-from ..table.counts import Dictionary
+from ..table.counts import Dictionary, ValueCounts
 from .counts import Counts, FloatArray
 from .groups import Groups, IntArray, group
 from .persons import Persons
-from .scores import Judgement, Public, Scores
+from .scores import Public, Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,14 +74,11 @@ class SensitiveCounts(Dictionary):
     def public(self) -> Public:
         """What everybody knows of the column: how often each value occurs in all classes."""
         counts, n = self.counts.totals, self.n_known
-        kind = "number" if self.is_number else "ordinal" if self.ordered else "category"
-        return Public(
-            cast(Judgement, kind),
-            counts[:n],
-            int(counts[n:].sum()),
-            self.apart[:n] if self.is_number else None,
-            self.exact,
-            self.events,
+        missing = int(counts[n:].sum())
+        return Public.of(
+            ValueCounts(
+                self.name, self.kind, "", self.values, counts[:n], missing, self.exact, self.events
+            )
         )
 
     @property

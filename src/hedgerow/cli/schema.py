@@ -95,7 +95,7 @@ def _grid(entries: Sequence[str]) -> dict[str, Any]:
     for entry in entries:
         column, equals, first = entry.rpartition("=")
         if equals:
-            points[column] = [first]
+            points.setdefault(column, []).append(first)
         elif points:
             points[next(reversed(points))].append(entry)
         if not points or "" in points:

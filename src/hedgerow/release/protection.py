@@ -109,9 +109,14 @@ def protect(
         )
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
-    refuse_repeated(table, schema)
+    repeated = refuse_repeated(table, schema)
     step("fitting")
     with cautions() as heard:
+        if repeated:
+            caution(
+                f"{', '.join(repeated)}: values repeat, so people may have several records, and k "
+                f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
+            )
         fitted: Method = method.copy().fit_table(table, schema)
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):

@@ -41,6 +41,7 @@ _DIRECT = """email mail phone telephone tel mobile fax ssn sin nin nino passport
 lastname firstname fullname forename maidenname username login nhs taxid insuranceno licence
 license ip mac"""
 _KEYS = "id ids uid uuid guid key identifier number no nr code personid patientid policyid record"
+_PEOPLE = "id ids pid uid uuid guid personid patientid memberid"
 _NAMES = "first last full given family middle maiden patient person customer client employee"
 _SENSITIVE = """income salary wage wages pay earning earnings asset assets wealth worth debt debts
 loan loans credit gain gains loss losses revenue profit tax taxes taxinc balance savings saving
@@ -133,7 +134,7 @@ def profile(source: Any) -> list[ColumnProfile]:
 
 def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     """Raise SchemaError when columns that nobody declared look like identifiers."""
-    found = [name for name in names if _describe(table, name).role == "identifier"]
+    found = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
     if found:
         raise SchemaError(
             f"undeclared columns look like identifiers: {', '.join(map(repr, found))}",
@@ -142,21 +143,33 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def refuse_repeated(table: Table, schema: Schema) -> None:
-    """Raise SchemaError where identifiers repeat, none tells rows apart, and nobody said who is a person."""
+def refuse_repeated(table: Table, schema: Schema) -> list[str]:
+    """The columns that by their name are keys of people and repeat, while nobody said who is one.
+
+    Raises
+    ------
+    SchemaError
+        Identifiers repeat, and none of them tells the rows apart.
+    """
     if schema.unit is not UNSAID:
-        return
+        return []
     shares = {name: _distinct_share(table, name) for name in schema.identifiers}
-    if 1.0 in shares.values():
-        return
     found = [name for name, share in shares.items() if share < _REPEATS]
-    if found:
+    if found and 1.0 not in shares.values():
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
             "and k would count records",
             hint=f"say who is a person: unit={found[0]!r} (--unit {found[0]}), or that every row "
             "is one: unit=None (--unit none)",
         )
+    # people share a postcode; a key of people that repeats stands for their several records
+    keys = [*schema.identifiers, *schema.undeclared(table.names)]
+    return [n for n in keys if _names_people(n) and _distinct_share(table, n) < _REPEATS]
+
+
+def _names_people(name: str) -> bool:
+    """Whether a column's name says that it is a key, however often its values repeat."""
+    return bool(_tokens(name) & set(_PEOPLE.split()))
 
 
 def _distinct_share(table: Table, name: str) -> float:

@@ -1,0 +1,123 @@
+"""Orders in which many categories are cut: by every response's mean, and by their main axis.
+
+Breiman et al. (1984, theorem 4.5): for one response the best subset of categories is a
+cut in the order of their means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.compiled import inner
+
+AXIS_STEPS = 30
+
+
+@inner
+def category_means(hist, stride, present, begin, m, total, t, means):  # type: ignore[no-untyped-def]
+    """Weighted, centred means of every response (classes as indicators), one row a category.
+
+    Returns how many there are of each category.
+    """
+    r = t.r
+    n_channels = r
+    for j in range(t.weight.shape[0] - r):
+        if t.weight[r + j] > 0.0:
+            n_channels += t.starts[j + 1] - t.starts[j]
+    n = total[t.divisor]
+    for k in range(m):
+        row = present[begin + k] * stride
+        here = hist[row + t.divisor]
+        for j in range(r):
+            at = t.missing_at[j]
+            known = here - hist[row + at] if at > 0 else here
+            known_all = n - total[at] if at > 0 else n
+            apart = 0.0
+            if known > 0:
+                apart = float(hist[row + t.sums + j]) / known - float(total[t.sums + j]) / known_all
+            means[k * n_channels + j] = apart * np.sqrt(t.weight[j])
+        at = k * n_channels + r
+        for j in range(t.weight.shape[0] - r):
+            if t.weight[r + j] > 0.0:
+                for c in range(t.starts[j], t.starts[j + 1]):
+                    apart = float(hist[row + c]) / here - float(total[c]) / n
+                    means[at] = apart * np.sqrt(t.weight[r + j])
+                    at += 1
+    return n_channels
+
+
+@inner
+def write_order(hist, stride, begin, m, sequence, n_channels, t, space):  # type: ignore[no-untyped-def]
+    """Write the categories' rows in the order of one response's means, or of their main axis."""
+    key, order = space.key, space.order
+    if sequence < n_channels:
+        for k in range(m):
+            key[k] = space.means[k * n_channels + sequence]
+    else:
+        _principal_axis(hist, stride, space.present, begin, m, space.means, n_channels, t, key)
+    _sort_places(key, m, order)
+    for k in range(m):
+        space.rows[k] = space.present[begin + order[0, k]]
+
+
+@inner
+def _principal_axis(hist, stride, present, begin, m, means, d, t, key):  # type: ignore[no-untyped-def]
+    """Scores of the categories on the first principal axis of their scatter (power steps).
+
+    The scatter matrix, the axis and its next step stand in `means` behind the m rows of d means.
+    """
+    scatter = means[m * d : (m + d) * d]
+    axis = means[(m + d) * d : (m + d + 1) * d]
+    moved = means[(m + d + 1) * d : (m + d + 2) * d]
+    for i in range(d * d):
+        scatter[i] = 0.0
+    for k in range(m):
+        n = hist[present[begin + k] * stride + t.divisor]
+        for a in range(d):
+            for b in range(d):
+                scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]
+    widest = 0
+    for a in range(d):
+        axis[a] = 0.0
+        if scatter[a * d + a] > scatter[widest * d + widest]:
+            widest = a
+    axis[widest] = 1.0
+    for _ in range(AXIS_STEPS):
+        norm = 0.0
+        for a in range(d):
+            moved[a] = 0.0
+            for b in range(d):
+                moved[a] += scatter[a * d + b] * axis[b]
+            norm += moved[a] ** 2
+        if norm <= 0.0:
+            break
+        norm = np.sqrt(norm)
+        for a in range(d):
+            axis[a] = moved[a] / norm
+    for k in range(m):
+        score = 0.0
+        for a in range(d):
+            score += means[k * d + a] * axis[a]
+        key[k] = score
+
+
+@inner
+def _sort_places(key, m, order):  # type: ignore[no-untyped-def]
+    """Put the places of the m keys in ascending order, equal ones as they stand (merge sort)."""
+    for i in range(m):
+        order[0, i] = i
+    width = 1
+    while width < m:
+        for low in range(0, m, 2 * width):
+            middle, high = min(low + width, m), min(low + 2 * width, m)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or key[order[0, i]] <= key[order[0, j]]):
+                    order[1, k] = order[0, i]
+                    i += 1
+                else:
+                    order[1, k] = order[0, j]
+                    j += 1
+        for k in range(m):
+            order[0, k] = order[1, k]
+        width *= 2
