@@ -154,11 +154,14 @@ def test_the_same_parameters_give_the_same_release_and_a_key_decides_where_it_sa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert keyed(key).equals(keyed(key))
-        drawn = [sorted_rows(keyed(secret)) for secret in (key, hr.Key.new(), None, None)]
+        # a response leaves 40 records as they are once in twenty times: several draws of each
+        fresh = [str(sorted_rows(keyed(hr.Key.new()))) for _ in range(8)]
+        unkeyed = [str(sorted_rows(keyed(None))) for _ in range(8)]
         with pytest.raises(hr.errors.ParameterError, match="both given"):
             hr.protect(table, schema, case.method(schema).set_params(random_state=0, key=key))
     if one.plan.recoding.kind != "randomize" or min(one.method.p_.values()) < 1:
-        assert len({str(rows) for rows in drawn}) == 4
+        assert len({*fresh}) > 1
+        assert len({*unkeyed}) > 1
     told = str(one.plan.public()) + str(one.plan)
     assert not {"key", "random_state", "schema"} & set(one.plan.parameters)
     assert "hidden" not in told
