@@ -25,7 +25,7 @@ demo: .venv/installed
 	$(BIN)/python examples/demo.py demo
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
