@@ -53,10 +53,11 @@ def test_the_reference_keeps_what_the_checker_asks(seed: int) -> None:
 
 
 def two_cells_moved(rows: list[dict[str, str]]) -> None:
-    """A person trades places with one of another group."""
-    other = next(r for r in rows if r["age"] != rows[0]["age"])
-    rows[0]["row"], other["row"] = other["row"], rows[0]["row"]
-    rows[0]["pay"], other["pay"] = other["pay"], rows[0]["pay"]
+    """A cook trades places with somebody of a group without cooks."""
+    one = next(r for r in rows if r["job"] == "cook")
+    other = next(r for r in rows if "cook" not in r["job"])
+    one["row"], other["row"] = other["row"], one["row"]
+    one["pay"], other["pay"] = other["pay"], one["pay"]
 
 
 def one_step_off(rows: list[dict[str, str]]) -> None:
@@ -89,7 +90,7 @@ def row_left_out(rows: list[dict[str, str]]) -> None:
 
 
 BROKEN = {
-    two_cells_moved: "age: not the rounded mean",
+    two_cells_moved: "job: not the group's shares",
     one_step_off: "age: not the rounded mean",
     exact_mean: "age: not the rounded mean",
     counts_of_two: "job: not the group's shares",
