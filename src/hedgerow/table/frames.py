@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError
@@ -38,7 +39,7 @@ class ArrowSource:
     """A pyarrow table, or a file, whose new columns may stay dictionaries until written."""
 
     def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
-        self.arrow = arrow
+        self.arrow = _without_views(arrow)
         self.file = file
         self.categories: Mapping[str, Sequence[str]] = {}
 
@@ -62,6 +63,34 @@ class ArrowSource:
         return table
 
 
+def _without_views(table: pa.Table) -> pa.Table:
+    """The table with types that Arrow can put in another order: no views, no run lengths."""
+    for i, field in enumerate(table.schema):
+        kind = _VIEWS.get(_family(field.type))
+        if kind is not None:
+            made = kind(table.column(i))
+            table = table.set_column(i, field.with_type(made.type), made)
+    return table
+
+
+def _family(kind: pa.DataType) -> str:
+    return str(kind).partition("<")[0]
+
+
+_VIEWS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+    "string_view": lambda column: column.cast(pa.string()),
+    "binary_view": lambda column: column.cast(pa.binary()),
+    "run_end_encoded": pc.run_end_decode,
+    # Arrow's own casts of these give broken offsets
+    "list_view": lambda column: _lists(column, pa.list_),
+    "large_list_view": lambda column: _lists(column, pa.large_list),
+}
+
+
+def _lists(column: pa.ChunkedArray, kind: Callable[[pa.Field], pa.DataType]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(column.to_pylist(), kind(column.type.value_field))])
+
+
 class PandasSource:
     """A pandas frame with any index."""
 
@@ -73,6 +102,11 @@ class PandasSource:
         for i, name in enumerate(self.names):
             column = frame.iloc[:, i]
             columns.append(_from_pandas(column))
+            if _family(columns[-1].type) in _VIEWS:
+                raise InputError(
+                    f"column {name!r} has the type {column.dtype}, whose rows pandas cannot reorder",
+                    hint='convert it, for example frame.astype({name: "string"})',
+                )
             if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
                 exact = pa.types.is_dictionary(columns[-1].type)
                 texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []

@@ -12,6 +12,14 @@ def filled(array: pa.Array, value: Any) -> pa.Array:
     return array.fill_null(value) if array.null_count else array
 
 
+def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The chunks of a column as one array, where its type can hold them all."""
+    if isinstance(array, pa.ChunkedArray) and array.num_chunks != 1:
+        array = array.combine_chunks()
+    whole = isinstance(array, pa.ChunkedArray) and array.num_chunks == 1
+    return array.chunk(0) if whole else array
+
+
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
     """Whether two columns share type, place and length in memory, so that they cannot differ."""
     if one is other:

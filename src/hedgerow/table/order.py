@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels.sorting import order_of_words
 from .encode import indexed, mostly_distinct, trial
+from .memory import one_piece
 from .written import written
 
 Ints = NDArray[np.int64]
@@ -147,8 +148,7 @@ def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:
 
 def _text(cells: pa.ChunkedArray) -> pa.Array:
     """Cells as they are written; numbers that are none stand apart from missing ones."""
-    array = cells.combine_chunks()
-    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    array = one_piece(cells)
     text = written(array)
     if pa.types.is_floating(array.type):
         text = pc.if_else(pc.is_nan(array), "", text)

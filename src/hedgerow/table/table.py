@@ -40,12 +40,12 @@ class Table:
     def __init__(
         self, arrow: pa.Table, source: Source | None = None, layout: FileFormat | None = None
     ) -> None:
-        self.arrow = arrow
         self.layout = layout or FileFormat()
         self._source: Source = source or ArrowSource(arrow)
+        self.arrow: pa.Table = self._source.arrow
         self._columns: dict[tuple[Any, ...], Column] = {}
         check_names(self.names)
-        if arrow.num_rows == 0:
+        if self.arrow.num_rows == 0:
             raise InputError("the table has no rows", hint="give a table with at least one record")
 
     @property

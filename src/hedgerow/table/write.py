@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,13 +16,17 @@ import pyarrow.compute as pc
 from ..errors import OutputError
 from ..files import private_file
 from .dialect import Dialect, FileFormat
-from .duck import whole
+from .duck import connected, whole
 from .encode import decoded, is_text
 from .escape import concat, escape_cells
+from .memory import one_piece
+from .rowhash import value_class
 from .table import Table
 from .written import bare, written
 
 _BATCH = 1 << 16
+_ROW_GROUP = 1 << 20
+"""Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -52,20 +58,29 @@ def write_table(
     path, table = Path(path), bare(table)
     layout = layout_like(like, table.column_names) if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
+    dialect = layout.dialect
+    if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
+        dialect = Dialect(delimiter="\t")
+    write = _WRITERS.get(suffix) or partial(_write_csv, dialect=dialect, escape=escape)
     try:
         with private_file(path) as file:
-            if suffix == ".csv":
-                dialect = layout.dialect
-                if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
-                    dialect = Dialect(delimiter="\t")
-                _write_csv(table, file, dialect, escape)
-            else:
-                _WRITERS[suffix](table, file)
-    except pa.ArrowException as error:
+            write(table, file)
+    except pa.ArrowException:
         raise OutputError(
-            f"cannot write {path}: {type(error).__name__} for one of its column types",
-            hint="write Parquet or Arrow, which hold every type",
+            f"{path.name} cannot hold the columns {', '.join(_strange(table, write)) or '?'}",
+            hint="leave them out, or give them another type",
         ) from None
+
+
+def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
+    """The columns that a format cannot hold, with their types."""
+    found = []
+    for field in table.schema:
+        try:
+            write(table.select([field.name]), BytesIO())
+        except pa.ArrowException:
+            found.append(f"{field.name!r} ({field.type})")
+    return found
 
 
 def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
@@ -97,6 +112,7 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
         compression_level=1,
         store_schema=not simple,
         write_statistics=numbers,
+        row_group_size=_ROW_GROUP,
     )
 
 
@@ -117,8 +133,6 @@ def _write_feather(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
-    import duckdb
-
     table = _written_out(table)
     for i, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
@@ -130,12 +144,13 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
                 )
             known = pc.if_else(pc.is_nan(column), None, column)
             table = table.set_column(i, field.name, known)
-    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
-        for batch in _batches(table):
+    for batch in _batches(table):
+        with connected(pa.ArrowInvalid) as connection:  # a type that it does not know
             connection.register("batch", batch)
             # Named by an alias, since a column may be called "batch" as well.
             rows = connection.sql("SELECT to_json(record)::VARCHAR AS line FROM batch AS record")
-            _write_lines(file, [whole(rows).column(0).combine_chunks()], "", "\n")
+            lines = whole(rows).column(0).combine_chunks()
+        _write_lines(file, [lines], "", "\n")
 
 
 def _batches(table: pa.Table) -> Iterator[pa.Table]:
@@ -156,8 +171,7 @@ def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool)
 
 def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool) -> pa.Array:
     """Cells of a column as they stand in the file; missing ones are empty."""
-    array = column.combine_chunks()
-    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    array = one_piece(column)
     if is_text(array.type):
         array = array.cast(pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(array.type):
@@ -171,9 +185,8 @@ def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
     cells = written(array, dialect)
     if escape and is_text(array.type):
         cells = escape_cells(cells)
-    kind = str(array.type)
     # whether no cell can hold a delimiter or a quote
-    plain = pa.types.is_primitive(array.type) or "decimal" in kind
+    plain = value_class(array.type) in ("boolean", "number", "date", "time")
     return cells if plain and not dialect.quote_all else _quoted(cells, dialect)
 
 

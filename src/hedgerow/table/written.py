@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..errors import SchemaError
 from .dialect import Dialect
 from .encode import indexed, is_text
+from .memory import one_piece
+from .rowhash import value_class
 
 
 def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
@@ -29,8 +35,11 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
         cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
         if dialect.decimal != ".":
             cells = pc.replace_substring(cells, ".", dialect.decimal)
-    elif pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        texts = [None if value is None else str(value) for value in array.to_pylist()]
+    elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
+        texts = [
+            value.hex() if isinstance(value, bytes) else None if value is None else str(value)
+            for value in array.to_pylist()
+        ]
         cells = pa.array(texts, pa.large_string())
     else:
         cells = array.cast(pa.large_string() if is_text(kind) else pa.string())
@@ -42,19 +51,37 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
 def bare(table: pa.Table) -> pa.Table:
     """The table with nothing but its values: no notes, and in dictionaries no entry without a row.
 
-    Entries stand by their text, but for dictionaries that are ordered.
+    Entries stand by their text, but for dictionaries that are ordered. All that is no number is
+    one NaN, and each column one piece of memory, for both would tell in which order rows came.
+
+    Raises
+    ------
+    SchemaError
+        A column holds values that cannot be written anew.
     """
-    return pa.table([_bare(column) for column in table.columns], names=table.column_names)
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns.append(_bare(column))
+        except (pa.ArrowException, ValueError):
+            raise SchemaError(
+                f"column {name!r} holds values that cannot be written anew ({column.type})",
+                hint="leave it out, or give it another type",
+            ) from None
+    return pa.table(columns, names=table.column_names)
 
 
 def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_nested(column.type):
-        plain = _without_notes(column.type)
-        return column if plain is None else pa.chunked_array([pa.array(column.to_pylist(), plain)])
-    if not pa.types.is_dictionary(column.type):
+    column = pa.chunked_array([one_piece(column)])
+    kind = column.type
+    if pa.types.is_nested(kind):
+        return pa.chunked_array([pa.array(_anew(column.to_pylist()), _without_notes(kind))])
+    if not pa.types.is_dictionary(kind):
+        column = _one_nan(column)
         # a missing cell may have its value left beneath it, which taking does not copy
         return column.take(pa.array(np.arange(len(column)))) if column.null_count else column
     index, entries = indexed(column)
+    entries = _one_nan(entries)
     merged = entries.dictionary_encode()
     place = np.append(merged.indices.fill_null(-1).to_numpy(), -1)
     entries = merged.dictionary
@@ -76,23 +103,38 @@ def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
-def _without_notes(kind: pa.DataType) -> pa.DataType | None:
-    """A nested type whose fields say nothing but name and type; None when it is one."""
+def _one_nan(array: Any) -> Any:
+    """What is no number has many bit patterns and one meaning."""
+    if not pa.types.is_floating(array.type) or not pc.any(pc.is_nan(array)).as_py():
+        return array
+    return pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)
+
+
+def _anew(value: Any) -> Any:
+    """A nested value without what its arrays hold beside it."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_anew, value))
+    if isinstance(value, dict):
+        return {name: _anew(part) for name, part in value.items()}
+    return math.nan if isinstance(value, float) and value != value else value
+
+
+def _without_notes(kind: pa.DataType) -> pa.DataType:
+    """A type whose fields say nothing but name and type."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if not pa.types.is_nested(kind):
+        return kind
+
+    def plain(field: pa.Field) -> pa.Field:
+        return pa.field(field.name, _without_notes(field.type), field.nullable)
+
     if pa.types.is_struct(kind):
-        parts = [kind.field(i) for i in range(kind.num_fields)]
-    elif pa.types.is_map(kind):
-        parts = [kind.key_field, kind.item_field]
-    else:
-        parts = [kind.value_field]
-    made, changed = [], False
-    for part in parts:
-        coded = pa.types.is_dictionary(part.type)
-        inner = part.type.value_type if coded else part.type
-        plain = _without_notes(inner) if pa.types.is_nested(inner) else None
-        made.append(pa.field(part.name, inner if plain is None else plain, part.nullable))
-        changed |= coded or plain is not None or bool(part.metadata)
-    if not changed:
-        return None
-    if pa.types.is_struct(kind):
-        return pa.struct(made)
-    return pa.map_(*made) if pa.types.is_map(kind) else pa.list_(made[0])
+        return pa.struct([plain(kind.field(i)) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(plain(kind.key_field), plain(kind.item_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(plain(kind.value_field), kind.list_size)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(plain(kind.value_field))
+    raise ValueError  # unions, and lists that are views
