@@ -149,6 +149,16 @@ def test_large_nodes_keep_histograms_and_subtract(kinds: str, cap: float) -> Non
     assert check(given, made, rules(made, min_leaf=25, cap=cap)).n_nodes > 9
 
 
+@pytest.mark.parametrize("kinds", ["n", "nc"])
+def test_histograms_of_columns_that_stop_varying_are_left_clean(kinds: str) -> None:
+    """Of two codes one is left after the first cut; the other branches see both again."""
+    rng = np.random.default_rng(6)
+    given = predictors(rng, 1_200, "ooooo", n_codes=2)
+    given.codes[:, 0] = rng.integers(0, 2, 1_200) * given.codes[:, 1]
+    made = responses(rng, given, kinds)
+    assert check(given, made, rules(made, min_leaf=8)).n_nodes > 31
+
+
 @pytest.mark.parametrize("cap", [0.2113, 0.4371, 0.7119])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kinds", ["n", "nn", "o", "c", "nc", "noc"])

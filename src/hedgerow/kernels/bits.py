@@ -6,7 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
 
 
@@ -30,27 +30,86 @@ def count_ones(context: Any, word: Any) -> Any:
     return types.int64(types.uint64), code
 
 
-@intrinsic
-def add_lanes(context: Any, into: Any, at: Any, lanes: Any, begin: Any) -> Any:
-    """Add four neighbouring 64-bit integers of `lanes`, from `begin`, to those of `into` from `at`.
+class _Lanes(types.Type):
+    """Four 64-bit integers in one register."""
 
-    One load, add and store where the processor has wide registers; both arrays
-    are one-dimensional and contiguous, the positions unsigned.
-    """
+    def __init__(self) -> None:
+        super().__init__("Lanes")
+
+
+_LANES = _Lanes()
+_FOUR = ir.VectorType(ir.IntType(64), 4)
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _FOUR)
+
+
+def _place(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> Any:
+    """Where an entry of an array stands (the first two arguments), seen as a pointer to `of`."""
+    data = make_array(kind)(context, builder, arguments[0]).data
+    return builder.bitcast(builder.gep(data, [arguments[1]]), of.as_pointer())
+
+
+@intrinsic
+def lanes_at(context: Any, numbers: Any, at: Any) -> Any:
+    """Four neighbouring 64-bit integers of a contiguous array, from `at` (unsigned) on."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        four = ir.VectorType(ir.IntType(64), 4).as_pointer()
+        return builder.load(_place(context, builder, numbers, arguments, _FOUR), align=8)
 
-        def place(which: int) -> Any:
-            array = make_array(signature.args[which])(context, builder, arguments[which])
-            return builder.bitcast(builder.gep(array.data, [arguments[which + 1]]), four)
+    return _LANES(numbers, types.uint64), code
 
-        there, given = place(0), place(2)
-        both = builder.add(builder.load(there, align=8), builder.load(given, align=8))
-        builder.store(both, there, align=8)
+
+@intrinsic
+def one_and_three(context: Any, numbers: Any, at: Any) -> Any:
+    """1 and the three 32-bit integers that follow the entry `at` (unsigned) of a contiguous array."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        half = ir.VectorType(ir.IntType(32), 4)
+        given = builder.load(_place(context, builder, numbers, arguments, half), align=4)
+        one, first = ir.Constant(ir.IntType(32), 1), ir.Constant(ir.IntType(32), 0)
+        return builder.sext(builder.insert_element(given, one, first), _FOUR)
+
+    return _LANES(numbers, types.uint64), code
+
+
+@intrinsic
+def add_lanes(context: Any, into: Any, at: Any, lanes: Any) -> Any:
+    """Add four 64-bit integers to those of `into` from `at` on: one load, add and store."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there = _place(context, builder, into, arguments, _FOUR)
+        builder.store(builder.add(builder.load(there, align=8), arguments[2]), there, align=8)
         return context.get_dummy_value()
 
-    return types.void(into, types.uint64, lanes, types.uint64), code
+    return types.void(into, types.uint64, _LANES), code
+
+
+@intrinsic
+def take_lanes(context: Any, into: Any, at: Any, lanes: Any) -> Any:
+    """Subtract four 64-bit integers from those of `into` from `at` on."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there = _place(context, builder, into, arguments, _FOUR)
+        builder.store(builder.sub(builder.load(there, align=8), arguments[2]), there, align=8)
+        return context.get_dummy_value()
+
+    return types.void(into, types.uint64, _LANES), code
+
+
+@intrinsic
+def clear_lanes(context: Any, into: Any, at: Any) -> Any:
+    """Make four 64-bit integers of `into` from `at` on zero."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        there = _place(context, builder, into, arguments, _FOUR)
+        builder.store(ir.Constant(_FOUR, None), there, align=8)
+        return context.get_dummy_value()
+
+    return types.void(into, types.uint64), code
 
 
 @intrinsic

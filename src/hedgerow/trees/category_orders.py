@@ -26,7 +26,7 @@ def category_means(hist, stride, present, begin, m, total, t, means):  # type: i
             n_channels += t.starts[j + 1] - t.starts[j]
     n = total[t.divisor]
     for k in range(m):
-        row = present[begin + k] * stride
+        row = np.int64(present[begin + k]) * stride
         here = hist[row + t.divisor]
         for j in range(r):
             at = t.missing_at[j]
@@ -47,17 +47,17 @@ def category_means(hist, stride, present, begin, m, total, t, means):  # type: i
 
 
 @inner
-def write_order(hist, stride, begin, m, sequence, n_channels, t, space):  # type: ignore[no-untyped-def]
+def write_order(hist, stride, present, begin, m, sequence, n_channels, t, space):  # type: ignore[no-untyped-def]
     """Write the categories' rows in the order of one response's means, or of their main axis."""
     key, order = space.key, space.order
     if sequence < n_channels:
         for k in range(m):
             key[k] = space.means[k * n_channels + sequence]
     else:
-        _principal_axis(hist, stride, space.present, begin, m, space.means, n_channels, t, key)
+        _principal_axis(hist, stride, present, begin, m, space.means, n_channels, t, key)
     _sort_places(key, m, order)
     for k in range(m):
-        space.rows[k] = space.present[begin + order[0, k]]
+        space.rows[k] = present[begin + order[0, k]]
 
 
 @inner

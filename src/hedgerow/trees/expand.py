@@ -3,8 +3,10 @@
 Depth first, the smaller child first. Nodes with many rows keep the histograms of
 all columns (one statistics vector per code); the smaller child's are counted and
 subtracted from the parent's to give the larger child's. Nodes with few rows
-count a bundle of columns at a time, in the processor's first caches. What counts
-and what chooses are other files; here rows move and nodes are written down.
+count a bundle of columns at a time, in the processor's first caches. Every open
+node lists the codes that occurred in its parent, and whoever lists, subtracts or
+clears looks at no others. What counts and what chooses are other files; here rows
+move and nodes are written down.
 """
 
 from __future__ import annotations
@@ -15,9 +17,17 @@ import numpy as np
 
 from ..kernels.bits import borrowed
 from ..kernels.compiled import inner, kernel
-from .histogram import aligned, count_cells, count_cells_by_code, count_rows, list_marked
+from .histogram import (
+    aligned,
+    clear,
+    count_cells,
+    count_cells_by_code,
+    count_rows,
+    keep_counted,
+    subtract,
+)
 from .rows import MASK, SHIFT, WORD_AT
-from .split import BEST, LEAF, Histograms, choose, list_counted
+from .split import BEST, LEAF, Histograms, choose
 from .statistics import keeps_silent
 
 OPEN = -2
@@ -33,8 +43,6 @@ NODES, OPEN_NODES, CODES, SPENT = range(4)
 
 BUNDLE = 1 << 15
 """Bytes of histograms that are counted together for a node of few rows."""
-BIG = 8
-"""Nodes of so many rows for every code keep the histograms of all columns."""
 SLICE = 50_000_000
 """Codes counted between two looks at the outside world (some 60 ms)."""
 
@@ -49,15 +57,17 @@ class Branch(NamedTuple):
     stack: Any
     """Open nodes, the slots of their histograms or -1, and what to do with new ones: take
     them off a slot (its number), keep them (OWN) or nothing (NONE)."""
-    varies: Any
-    """For every open node the columns that may still vary."""
+    rows: Any
+    """For every open node the rows of the histograms that may hold records."""
+    listed: Any
+    """For every open node where each column's of them begin, with the end of the last."""
     cells: Any
     """For every open node but the first the counts of its judged columns' cells."""
     slots: Any
     free: Any
     """Slots that nobody uses; the first entry says how many."""
     scratch: Any
-    """All zeros between two nodes."""
+    """All zeros between two nodes, as are free slots."""
     state: Any
 
     @classmethod
@@ -80,6 +90,10 @@ class Branch(NamedTuple):
         nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth
         stack = np.zeros((2 * n.bit_length() + 2, 3), np.int64)
         stack[0] = 0, -1, OWN if n_slots else NONE
+        every, ends = places.listed()
+        rows = np.empty((len(stack), len(every)), np.int32)
+        listed = np.zeros((len(stack), len(ends)), np.int64)
+        rows[0], listed[0] = every, ends
         all_stats = np.zeros((64, len(stats)), np.int64)
         all_stats[0] = stats
         return cls(
@@ -87,7 +101,8 @@ class Branch(NamedTuple):
             all_stats,
             np.zeros(1024, np.int64),
             stack,
-            np.ones((len(stack), len(places.columns)), np.uint8),
+            rows,
+            listed,
             np.zeros((len(stack), n_cells), np.int64),
             aligned(n_slots * room).reshape(n_slots, room),
             np.array([n_slots, *range(n_slots)]),
@@ -136,22 +151,6 @@ def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _clear(hist, stride, columns, varies):  # type: ignore[no-untyped-def]
-    for c in range(columns.shape[0]):
-        if varies[c]:
-            for i in range(columns[c, 2] * stride, (columns[c, 2] + columns[c, 0] + 1) * stride):
-                hist[i] = 0
-
-
-@inner
-def _subtract(hist, part, stride, columns, varies):  # type: ignore[no-untyped-def]
-    for c in range(columns.shape[0]):
-        if varies[c]:
-            for i in range(columns[c, 2] * stride, (columns[c, 2] + columns[c, 0] + 1) * stride):
-                hist[i] -= part[i]
-
-
-@inner
 def _both_silent(views, a, middle, b, f, t, space):  # type: ignore[no-untyped-def]
     """Count the cells of a split's sides; whether both keep the caps on judged columns."""
     sides = space.sides
@@ -188,8 +187,11 @@ def _write_split(node, top, size, branch, columns, space):  # type: ignore[no-un
     for child in range(left, left + 2):
         nodes[child, PARENT] = node
         nodes[child, DEPTH] = nodes[node, DEPTH] + 1
-    for c in range(columns.shape[0]):  # what does not vary here cannot vary further down
-        branch.varies[top + 1, c] = branch.varies[top, c]
+    listed = branch.listed
+    for c in range(columns.shape[0] + 1):
+        listed[top + 1, c] = listed[top, c]
+    for i in range(listed[top, columns.shape[0]]):
+        branch.rows[top + 1, i] = branch.rows[top, i]
     state[NODES] += 2
 
 
@@ -206,7 +208,7 @@ def expand(  # type: ignore[no-untyped-def]
     nodes, stats, state = branch.nodes, branch.stats, branch.state
     slots, free, stack = branch.slots, branch.free, branch.stack
     p, size, n_cells = columns.shape[0], space.stats.shape[1], space.cells.shape[1]
-    cells = space.cells.reshape(-1)
+    cells, bounds = space.cells.reshape(-1), space.bounds
     room = branch.codes.shape[0] - space.subset.shape[0]
     while state[OPEN_NODES] > 0:
         if state[NODES] + 2 > nodes.shape[0] or state[CODES] > room or state[SPENT] > budget:
@@ -215,7 +217,7 @@ def expand(  # type: ignore[no-untyped-def]
         state[OPEN_NODES] = top
         node, slot, source = stack[top, 0], stack[top, 1], stack[top, 2]
         a, b = nodes[node, START], nodes[node, END]
-        total, varies = stats[node], branch.varies[top]
+        total, rows, listed = stats[node], branch.rows[top], branch.listed[top]
         asked = b - a > keep
         asked = asked and total[t.persons] >= 2 * t.min_leaf and nodes[node, DEPTH] < max_depth
         counted, whole = slot >= 0, slot >= 0 or source != NONE
@@ -224,7 +226,6 @@ def expand(  # type: ignore[no-untyped-def]
             if not counted:
                 slot = free[free[0]]
                 free[0] -= 1
-                _clear(slots[slot], stride, columns, varies)
             hist = slots[slot]
         middle, column = b, LEAF
         if node == 0:
@@ -239,29 +240,26 @@ def expand(  # type: ignore[no-untyped-def]
             space.judging[0], space.best[0], space.found[0] = judging, 0.0, LEAF
             for k in range(1 if whole else (bundles.shape[0] - 1 if asked else 0)):
                 first, last = bundles[k], p if whole else bundles[k + 1]
-                if counted:
-                    m = list_counted(
-                        hist, stride, columns, varies, first, last, space.present, space.bounds
-                    )
-                else:
-                    count_rows(hist, stride, columns, varies, first, last, views, a, b, f, tally)
-                    m = list_marked(columns, first, last, tally, space.present, space.bounds)
-                    if source >= 0:
-                        _subtract(slots[source], hist, stride, columns, varies)
+                if not counted:
+                    count_rows(hist, stride, columns, listed, first, last, views, a, b, f, tally)
+                keep_counted(hist, stride, rows, listed, first, last, bounds)
+                if source >= 0 and not counted:
+                    subtract(slots[source], hist, stride, rows, bounds[first], bounds[last])
                 if judging:
                     count_cells_by_code(
-                        cells, n_cells, columns, varies, first, last, views, a, b, f
+                        cells, n_cells, columns, bounds, first, last, views, a, b, f
                     )
                 if asked:
-                    choose(hist, stride, columns, varies, first, last, total, t, space)
-                for i in range(m):
-                    row = space.present[i]
-                    if not whole:
-                        for j in range(row * stride, (row + 1) * stride):
-                            hist[j] = 0
-                    if judging:
-                        for j in range(row * n_cells, (row + 1) * n_cells):
+                    choose(hist, stride, columns, rows, bounds, first, last, total, t, space)
+                if judging:
+                    for i in range(bounds[first], bounds[last]):
+                        for j in range(rows[i] * n_cells, (rows[i] + 1) * n_cells):
                             cells[j] = 0
+                if not whole:
+                    clear(hist, stride, rows, bounds[first], bounds[last])
+            if whole or asked:
+                for c in range(p + 1):
+                    listed[c] = bounds[c]
             counted = whole
             column = space.found[0]
             if column >= 0:
@@ -281,7 +279,8 @@ def expand(  # type: ignore[no-untyped-def]
             nodes[left, START], nodes[left, END] = a, middle
             nodes[right, START], nodes[right, END] = middle, b
         if slot >= 0 and max(middle - a, b - middle) * (column >= 0) < big:
-            free[0] += 1  # nobody below needs the histograms
+            clear(slots[slot], stride, rows, 0, listed[p])  # nobody below needs the histograms
+            free[0] += 1
             free[free[0]] = slot
             slot = -1
         if column >= 0:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ..kernels.compiled import kernel
 from .expand import (
-    BIG,
     CODES,
     COLUMN,
     DEPTH,
@@ -46,6 +45,11 @@ Ints = npt.NDArray[np.int64]
 
 SHARED = 100_000
 """From so many rows on, the branches of a tree are grown by several threads."""
+
+
+WORTH = 64
+PER_CODE = 0.25
+"""Nodes of so many rows, and so many for every code, keep the histograms of all columns."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +109,20 @@ class _Grower:
     max_depth: int
     stop: threading.Event
 
+    @property
+    def big(self) -> int:
+        """Nodes of so many rows keep histograms: subtracting them must be cheaper than counting."""
+        places = self.places
+        lanes = -(-int(self.layout.starts[0]) // 4) * 4 + 4 * self.layout.q
+        return max(WORTH, int(places.n_rows * places.stride / lanes * PER_CODE))
+
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> _Nodes:
         """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
-        big = max(256, BIG * self.places.n_rows)
+        big = self.big
         space = Space.of(self.places, self.layout)
         n_cells = space.cells.shape[1]
         grown = Branch.of(start, end, depth, stats, self.places, n_cells, big)
-        tally = Tally.of(self.places.n_rows, self.rows.format, self.layout)
+        tally = Tally.of(self.rows.format, self.layout)
         while grown.state[OPEN_NODES] and not self.stop.is_set():
             expand(
                 self.rows.views,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.bits import add_lanes, trailing_zeros
+from ..kernels.bits import add_lanes, clear_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
 from .rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format
 from .statistics import StatisticsLayout
@@ -44,11 +44,15 @@ class Fields(NamedTuple):
     """Offset of each judged column's first cell, with the end of the last."""
     narrow: bool
     """Whether all codes are bytes or 16-bit numbers."""
+    whole: int
+    """Where, among the 32-bit fields, four begin whose last three hold all plain sums; or -1."""
 
     @classmethod
     def of(cls, form: Format, layout: StatisticsLayout) -> Fields:
         """The fields of a record under a layout of the vector."""
         r = layout.r if layout.squares >= 0 else 0
+        begin, n = (form.quantities[0], len(form.quantities)) if len(form.quantities) else (0, 4)
+        whole = n <= 3 and not r and begin + 3 <= 2 * form.n_words
         return cls(
             form.codes,
             form.quantities,
@@ -61,16 +65,13 @@ class Fields(NamedTuple):
             form.cells,
             layout.cells,
             bool((form.codes[:, 0] < LONG).all()),
+            int(begin) - 1 if whole else -1,
         )
 
 
 class Tally(NamedTuple):
     """Working memory of one thread for counting."""
 
-    marks: Any
-    """One byte per row of a histogram: 1 where a record was counted."""
-    mark_words: Any
-    """The same memory, eight rows at a time."""
     lanes: Any
     """What each row of a block adds to the plain sums."""
     entries: Any
@@ -83,15 +84,12 @@ class Tally(NamedTuple):
     """Where the codes of each width begin among them, with the end of the last; 0 at first."""
 
     @classmethod
-    def of(cls, n_rows: int, form: Format, layout: StatisticsLayout) -> Tally:
-        """Working memory for histograms of so many rows."""
-        words = np.zeros(n_rows // 8 + 1, np.uint64)
+    def of(cls, form: Format, layout: StatisticsLayout) -> Tally:
+        """Working memory for records of this form."""
         p = len(form.codes)
         lanes = aligned(BLOCK * -(-int(layout.starts[0]) // 4) * 4)
         lanes[:: len(lanes) // BLOCK] = 1  # every row is one record
         return cls(
-            words.view(np.uint8),
-            words,
             lanes,
             np.zeros(BLOCK * layout.q, np.uint64),
             np.zeros(p, np.uint64),
@@ -108,54 +106,64 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @inner
-def _add_one(hist, marks, view, a, b, place, base, bounds, width, lanes):  # type: ignore[no-untyped-def]
+def _add_one(hist, view, a, b, place, base, bounds, width, lanes):  # type: ignore[no-untyped-def]
     """Up to four plain sums."""
     first, last = np.uint64(bounds[width]), np.uint64(bounds[width + 1])
     four = np.uint64(4)
     at = np.uint64(0)
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
+        given = lanes_at(lanes, at)
         for c in range(first, last):
-            row = base[c] + np.uint64(view[i, place[c]])
-            marks[row] = 1
-            add_lanes(hist, row * four, lanes, at)
+            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, given)
         at += four
 
 
 @inner
-def _add_two(hist, marks, view, a, b, place, base, bounds, width, lanes):  # type: ignore[no-untyped-def]
+def _add_record(hist, view, longs, a, b, place, base, bounds, width, first_long):  # type: ignore[no-untyped-def]
+    """Up to four plain sums that stand in the records as they are counted."""
+    first, last = np.uint64(bounds[width]), np.uint64(bounds[width + 1])
+    four, step = np.uint64(4), np.uint64(longs.shape[1])
+    begin = np.uint64(a)
+    at = begin * step + np.uint64(first_long)
+    for i in range(begin, np.uint64(b if last > first else a)):
+        given = one_and_three(longs, at)
+        for c in range(first, last):
+            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, given)
+        at += step
+
+
+@inner
+def _add_two(hist, view, a, b, place, base, bounds, width, lanes):  # type: ignore[no-untyped-def]
     """Up to eight plain sums."""
     first, last = np.uint64(bounds[width]), np.uint64(bounds[width + 1])
     four, eight = np.uint64(4), np.uint64(8)
     at = np.uint64(0)
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
+        low, high = lanes_at(lanes, at), lanes_at(lanes, at + four)
         for c in range(first, last):
-            row = base[c] + np.uint64(view[i, place[c]])
-            marks[row] = 1
-            row *= eight
-            add_lanes(hist, row, lanes, at)
-            add_lanes(hist, row + four, lanes, at + four)
+            row = (base[c] + np.uint64(view[i, place[c]])) * eight
+            add_lanes(hist, row, low)
+            add_lanes(hist, row + four, high)
         at += eight
 
 
 @inner
-def _add_all(hist, stride, marks, words, a, b, fields, columns, varies, c0, c1, lanes, entries, q):  # type: ignore[no-untyped-def]
+def _add_all(hist, stride, words, a, b, fields, columns, listed, c0, c1, lanes, entries, q):  # type: ignore[no-untyped-def]
     """Any number of plain sums and class columns, codes of any width."""
     lane = np.uint64(lanes.shape[0] // BLOCK)
     stride, four, zero = np.uint64(stride), np.uint64(4), np.uint64(0)
     q = np.uint64(q)
     for c in range(c0, c1):
-        if not varies[c]:
+        if listed[c + 1] - listed[c] < 2:
             continue
         word, shift = np.uint64(fields[c, WORD_AT]), np.uint64(fields[c, SHIFT])
         mask, base = np.uint64(fields[c, MASK]), np.uint64(columns[c, 2])
         at = entry = zero
         for i in range(np.uint64(a), np.uint64(b)):
-            row = base + ((words[i, word] >> shift) & mask)
-            marks[row] = 1
-            row *= stride
+            row = (base + ((words[i, word] >> shift) & mask)) * stride
             k = zero
             while k < lane:
-                add_lanes(hist, row + k, lanes, at + k)
+                add_lanes(hist, row + k, lanes_at(lanes, at + k))
                 k += four
             for j in range(entry, entry + q):
                 hist[row + entries[j]] += 1
@@ -193,14 +201,14 @@ def _write_lanes(views, a, b, f, lanes, entries):  # type: ignore[no-untyped-def
 
 
 @inner
-def count_rows(hist, stride, columns, varies, first_column, last_column, views, a, b, f, tally):  # type: ignore[no-untyped-def]
-    """Add the records a..b to the histograms of those columns that vary, and mark their rows."""
+def count_rows(hist, stride, columns, listed, first_column, last_column, views, a, b, f, tally):  # type: ignore[no-untyped-def]
+    """Add the records a..b to the histograms of those columns that list more than one row."""
     place, base, lanes, entries = tally.place, tally.base, tally.lanes, tally.entries
-    bounds, marks = tally.bounds, tally.marks
+    bounds, longs = tally.bounds, views.longs
     for width in range(2):
         n = bounds[width]
         for c in range(first_column, last_column):
-            if varies[c] and f.codes[c, 0] == width:
+            if listed[c + 1] - listed[c] > 1 and f.codes[c, 0] == width:
                 place[n] = f.codes[c, 1]
                 base[n] = columns[c, 2]
                 n += 1
@@ -208,20 +216,26 @@ def count_rows(hist, stride, columns, varies, first_column, last_column, views, 
     q = f.classes.shape[0]
     lane = lanes.shape[0] // BLOCK
     few = q == 0 and lane == stride and lane <= 8 and f.narrow
+    if few and f.whole >= 0:
+        for start in range(a, b, CACHED):
+            end, at = min(b, start + CACHED), f.whole
+            _add_record(hist, views.bytes, longs, start, end, place, base, bounds, BYTE, at)
+            _add_record(hist, views.shorts, longs, start, end, place, base, bounds, SHORT, at)
+        return
     for start in range(a, b, BLOCK):
         end = min(b, start + BLOCK)
         _write_lanes(views, start, end, f, lanes, entries)
         if not few:
             _add_all(
-                hist, stride, marks, views.words, start, end, f.codes, columns, varies,
+                hist, stride, views.words, start, end, f.codes, columns, listed,
                 first_column, last_column, lanes, entries, q,
             )  # fmt: skip
         elif lane == 4:
-            _add_one(hist, marks, views.bytes, start, end, place, base, bounds, BYTE, lanes)
-            _add_one(hist, marks, views.shorts, start, end, place, base, bounds, SHORT, lanes)
+            _add_one(hist, views.bytes, start, end, place, base, bounds, BYTE, lanes)
+            _add_one(hist, views.shorts, start, end, place, base, bounds, SHORT, lanes)
         else:
-            _add_two(hist, marks, views.bytes, start, end, place, base, bounds, BYTE, lanes)
-            _add_two(hist, marks, views.shorts, start, end, place, base, bounds, SHORT, lanes)
+            _add_two(hist, views.bytes, start, end, place, base, bounds, BYTE, lanes)
+            _add_two(hist, views.shorts, start, end, place, base, bounds, SHORT, lanes)
 
 
 @inner
@@ -236,13 +250,13 @@ def count_cells(counts, views, a, b, f):  # type: ignore[no-untyped-def]
 
 
 @inner
-def count_cells_by_code(hist, width, columns, varies, c0, c1, views, a, b, f):  # type: ignore[no-untyped-def]
+def count_cells_by_code(hist, width, columns, listed, c0, c1, views, a, b, f):  # type: ignore[no-untyped-def]
     """Add the records a..b to the cell counts of every code of those columns that vary."""
     width = np.uint64(width)
     for start in range(a, b, CACHED):
         begin, end = np.uint64(start), np.uint64(min(b, start + CACHED))
         for c in range(c0, c1):
-            if not varies[c]:
+            if listed[c + 1] - listed[c] < 2:
                 continue
             word, shift = np.uint64(f.codes[c, WORD_AT]), np.uint64(f.codes[c, SHIFT])
             mask, base = np.uint64(f.codes[c, MASK]), np.uint64(columns[c, 2])
@@ -254,19 +268,34 @@ def count_cells_by_code(hist, width, columns, varies, c0, c1, views, a, b, f):  
 
 
 @inner
-def list_marked(columns, first_column, last_column, tally, present, bounds):  # type: ignore[no-untyped-def]
-    """List the marked rows of a histogram, column by column, and take the marks away."""
-    words = tally.mark_words
-    m = bounds[first_column] = 0
+def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  # type: ignore[no-untyped-def]
+    """Keep those of the listed rows of a histogram that hold records, column by column.
+
+    A column that lists but one row does not vary: it is not counted any more, and keeps its row.
+    """
+    m = bounds[first_column]
     for c in range(first_column, last_column):
-        base, n_codes = columns[c, 2], columns[c, 0]
-        for w in range(base >> 3, (base + n_codes + 8) >> 3):
-            word = words[w]
-            if word != 0:
-                words[w] = 0
-                while word != 0:
-                    present[m] = (w << 3) + (trailing_zeros(word) >> 3)
-                    m += 1
-                    word &= word - np.uint64(1)
+        alone = old[c + 1] - old[c] == 1
+        for i in range(old[c], old[c + 1]):
+            row = rows[i]
+            rows[m] = row
+            m += alone or hist[np.int64(row) * stride] > 0
         bounds[c + 1] = m
-    return m
+
+
+@inner
+def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
+    """Make the listed rows of a histogram zero."""
+    for i in range(first, last):
+        at = np.uint64(rows[i]) * np.uint64(stride)
+        for j in range(at, at + np.uint64(stride), np.uint64(4)):
+            clear_lanes(hist, j)
+
+
+@inner
+def subtract(hist, part, stride, rows, first, last):  # type: ignore[no-untyped-def]
+    """Take the listed rows of a part's histogram off a histogram."""
+    for i in range(first, last):
+        at = np.uint64(rows[i]) * np.uint64(stride)
+        for j in range(at, at + np.uint64(stride), np.uint64(4)):
+            take_lanes(hist, j, lanes_at(part, j))

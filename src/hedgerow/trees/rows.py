@@ -87,7 +87,7 @@ class Format:
     def of(
         cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0
     ) -> Format:
-        """The smallest record, widest fields first."""
+        """The smallest record, widest fields first; something stands before the quantities."""
         width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
         end = 0  # in bytes
 
@@ -100,11 +100,9 @@ class Format:
         far = n_rows > np.iinfo(np.uint32).max
         codes = np.zeros((len(n_codes), 5), np.int64)
         codes[:, 0] = width
-        number = (WORD, int(place(1, 8)[0])) if far else (LONG, 0)
+        number = (WORD, int(place(1, 8)[0])) if far else (LONG, int(place(1, 4)[0]))
         quantities = place(n_quantities, 4)
         codes[width == LONG, 1] = place(int((width == LONG).sum()), 4)
-        if not far:
-            number = (LONG, int(place(1, 4)[0]))
         classes = place(n_classes, 2)
         codes[width == SHORT, 1] = place(int((width == SHORT).sum()), 2)
         codes[width == BYTE, 1] = place(int((width == BYTE).sum()), 1)

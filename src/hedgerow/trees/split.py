@@ -19,6 +19,7 @@ from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
 from .category_orders import category_means, write_order
+from .histogram import keep_counted
 from .rows import Predictors
 from .statistics import Terms, admissible, gain_of, keeps_silent
 
@@ -83,14 +84,21 @@ class Histograms(NamedTuple):
         stride = -(-layout.size // 4) * 4  # sums are added four at a time
         return cls(columns.astype(np.int64), int(ends[-1]) if len(ends) else 0, stride)
 
+    def listed(self) -> tuple[Any, Any]:
+        """All rows, column after column, and where each column's begin, with the end of the last."""
+        sizes = self.columns[:, 0] + 1
+        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns[:, 2], strict=True)]
+        return (
+            np.concatenate([np.zeros(0), *rows]).astype(np.int32),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        )
+
 
 class Space(NamedTuple):
     """Where a search works and leaves what it found; one for each thread."""
 
-    present: Any
-    """Rows of the histogram that occur, column after column."""
     bounds: Any
-    """Where each column's part of `present` begins, with the end of the last."""
+    """Where each column's listed rows begin, with the end of the last."""
     best: Any
     """The best gain so far."""
     found: Any
@@ -126,7 +134,6 @@ class Space(NamedTuple):
         axis = channels * (channels + 2) if many and channels > 1 else 0
         n_cells = int(layout.cells[-1])
         return cls(
-            np.empty(histograms.n_rows, np.int64),
             np.zeros(len(n_codes) + 1, np.int64),
             np.zeros(1),
             np.zeros(4, np.int64),
@@ -135,7 +142,7 @@ class Space(NamedTuple):
             np.zeros(widest, np.uint8),
             np.empty(many * channels + axis),
             np.empty(many),
-            np.empty(many, np.int64),
+            np.empty(many, np.int32),
             np.empty((2, many), np.int64),
             np.zeros(1, np.int64),
             np.zeros((histograms.n_rows, n_cells), np.int64),
@@ -176,13 +183,11 @@ def choose_split(
         space.judging[0], space.sides[BEST] = 1, np.sum(cells[0], axis=0)
         for (n_codes, _, base), own in zip(places.columns, cells, strict=True):
             space.cells[base : base + n_codes + 1] = own
-    p = len(places.columns)
-    varies = np.ones(p, np.uint8)
     flat = hist.reshape(-1)
-    list_counted(flat, places.stride, places.columns, varies, 0, p, space.present, space.bounds)
+    rows, listed = places.listed()
     space.best[0], space.found[0] = 0.0, LEAF
     if total[terms.persons] >= 2 * terms.min_leaf:
-        choose(flat, places.stride, places.columns, varies, 0, p, total, terms, space)
+        _choose_of_all(flat, places.stride, places.columns, rows, listed, total, terms, space)
     column, last, first, missing = space.found.tolist()
     if column == LEAF:
         return None
@@ -200,22 +205,17 @@ def choose_split(
 
 
 @kernel
-def list_counted(hist, stride, columns, varies, first, last, present, bounds):  # type: ignore[no-untyped-def]
-    """List the rows of a histogram that hold records, column by column."""
-    m = bounds[first] = 0
-    for c in range(first, last):
-        if varies[c]:
-            for row in range(columns[c, 2], columns[c, 2] + columns[c, 0] + 1):
-                if hist[row * stride] > 0:
-                    present[m] = row
-                    m += 1
-        bounds[c + 1] = m
-    return m
+def _choose_of_all(hist, stride, columns, rows, listed, total, t, space):  # type: ignore[no-untyped-def]
+    """`choose` among all columns of a node that somebody else counted."""
+    p = columns.shape[0]
+    space.bounds[0] = 0
+    keep_counted(hist, stride, rows, listed, 0, p, space.bounds)
+    choose(hist, stride, columns, rows, space.bounds, 0, p, total, t, space)
 
 
 @kernel
-def choose(hist, stride, columns, varies, first_column, last_column, total, t, space):  # type: ignore[no-untyped-def]
-    """Improve the best split by those of some columns; columns that do not vary are marked.
+def choose(hist, stride, columns, present, bounds, first_column, last_column, total, t, space):  # type: ignore[no-untyped-def]
+    """Improve the best split by those of some columns, whose rows that occur are listed.
 
     `space.best` and `space.found` hold what earlier columns gave, or 0 and LEAF.
 
@@ -223,12 +223,12 @@ def choose(hist, stride, columns, varies, first_column, last_column, total, t, s
     with missing values on either side; categories all subsets in Gray code, or, when they
     are many, orders by every response's mean and by their main axis.
     """
-    present, bounds, best, found = space.present, space.bounds, space.best, space.found
+    best, found = space.best, space.found
+    untold = at = NOWHERE
     for c in range(first_column, last_column):
         begin, end = bounds[c], bounds[c + 1]
         m = end - begin
         if m < 2:
-            varies[c] = 0
             continue
         missing = columns[c, 2] + columns[c, 0]
         ordered = columns[c, 1] > 0
@@ -247,7 +247,7 @@ def choose(hist, stride, columns, varies, first_column, last_column, total, t, s
         for sequence in range(sequences):
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
             if n_channels > 0:
-                write_order(hist, stride, begin, m, sequence, n_channels, t, space)
+                write_order(hist, stride, present, begin, m, sequence, n_channels, t, space)
             if t.plain.second > 0 and space.judging[0] == 0:
                 gain, step = _plain_walk(
                     hist, stride, rows, first, last, extra, gray, total, best[0], t.plain
@@ -259,25 +259,32 @@ def choose(hist, stride, columns, varies, first_column, last_column, total, t, s
             if step == 0:
                 continue
             best[0] = gain
-            found[0] = c
-            if ordered:
-                found[1] = present[first + step - 1] - columns[c, 2]
-                found[2] = present[first + step] - columns[c, 2]
-                found[3] = extra != NOWHERE
-            for k in range(m):
-                if gray:
-                    space.goes_left[k] = ((step ^ (step >> 1)) >> k) & 1
-                elif ordered:
-                    space.goes_left[k] = k < step if begin + k < last else found[3]
-                else:
+            found[0], found[1], found[2], found[3] = c, 0, 0, extra != NOWHERE
+            untold, at = c, step
+            if n_channels > 0:  # the next sequence will write over this one's order
+                for k in range(m):
                     space.goes_left[space.order[0, k]] = k < step
-            _take(hist, stride, begin, m, columns[c, 0], columns[c, 2], ordered, total, t, space)
+                _take(hist, stride, present, begin, m, columns, c, total, t, space)
+                untold = NOWHERE
+    if untold == NOWHERE:
+        return
+    begin, m = bounds[untold], bounds[untold + 1] - bounds[untold]
+    base, missing = columns[untold, 2], columns[untold, 2] + columns[untold, 0]
+    if columns[untold, 1]:
+        found[1], found[2] = present[begin + at - 1] - base, present[begin + at] - base
+        for k in range(m):
+            space.goes_left[k] = k < at if present[begin + k] != missing else found[3]
+    else:
+        for k in range(m):
+            space.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1
+    _take(hist, stride, present, begin, m, columns, untold, total, t, space)
 
 
 @inner
-def _take(hist, stride, begin, m, n_codes, base, ordered, total, t, space):  # type: ignore[no-untyped-def]
+def _take(hist, stride, present, begin, m, columns, c, total, t, space):  # type: ignore[no-untyped-def]
     """Make the codes that `goes_left` names the left side of the best split so far."""
-    present, goes_left, chosen = space.present, space.goes_left, space.stats[BEST]
+    goes_left, chosen = space.goes_left, space.stats[BEST]
+    n_codes, ordered, base = columns[c, 0], columns[c, 1] > 0, columns[c, 2]
     size = total.shape[0]
     for i in range(size):
         chosen[i] = 0
