@@ -373,6 +373,7 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
 def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q):  # type: ignore[no-untyped-def]
     """`_walk` for one or two numeric responses: sums stay in registers."""
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
+    width = np.uint64(stride)
     end = square + second - one
     n, s, u, s2, u2 = total[0], total[1], total[second], total[square], total[end]
     nl = ls = lu = ls2 = lu2 = 0
@@ -383,16 +384,25 @@ def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q):  
     m = last - first
     bar, at = best * (1.0 + TIE), 0
     for step in range(1, (1 << (m - 1)) if gray else m):
-        row, sign = first + step - 1, 1
+        row, back = first + step - 1, False
         if gray:
             bit = trailing_zeros(np.uint64(step))
-            row, sign = first + bit, 1 - 2 * ((step >> (bit + 1)) & 1)
-        place = np.uint64(rows[np.uint64(row)] * stride)
-        nl += sign * hist[place]
-        ls += sign * hist[place + one]
-        lu += sign * hist[place + second]
-        ls2 += sign * hist[place + square]
-        lu2 += sign * hist[place + end]
+            row, back = first + bit, (step >> (bit + 1)) & 1 > 0
+        place = np.uint64(rows[np.uint64(row)]) * width
+        if back:
+            nl -= hist[place]
+            ls -= hist[place + one]
+            lu -= hist[place + second]
+            if q.capped:
+                ls2 -= hist[place + square]
+                lu2 -= hist[place + end]
+        else:
+            nl += hist[place]
+            ls += hist[place + one]
+            lu += hist[place + second]
+            if q.capped:
+                ls2 += hist[place + square]
+                lu2 += hist[place + end]
         if nl < q.min_leaf:
             continue
         if n - nl < q.min_leaf:
