@@ -28,18 +28,15 @@ class InferenceBound:
     ----------
     most : float, in (0, 1)
         The largest share.
-    random_state : int
-        As `hedgerow.inference` takes it.
     """
 
-    def __init__(self, most: float, *, random_state: int = 0) -> None:
+    def __init__(self, most: float) -> None:
         if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0 < most < 1:
             raise ParameterError(
                 f"max_inference must lie in (0, 1), not {most!r}",
                 hint="it is the share of the public error that learners may take off",
             )
         self.most = float(most)
-        self.random_state = random_state
         self._measured: tuple[Table, Inference] | None = None
 
     @property
@@ -51,7 +48,7 @@ class InferenceBound:
         """What the learners infer; measured once for one released table."""
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
-            found = infer(pair, random_state=self.random_state, progress=progress)
+            found = infer(pair, progress=progress)
             self._measured = (release.released, found)
         return self._measured[1]
 

@@ -27,8 +27,8 @@ class Rate:
         return [self.low, self.high]
 
 
-def wilson(successes: float, n: int, z: float = Z95) -> Rate:
-    """Wilson's score interval of a share.
+def wilson(successes: float, n: int) -> Rate:
+    """Wilson's score interval (95%) of a share.
 
     Parameters
     ----------
@@ -36,8 +36,6 @@ def wilson(successes: float, n: int, z: float = Z95) -> Rate:
         Number of successes in 0 .. n; shared ties may make it fractional.
     n : int
         Number of attempts; without any the share is 0 and the interval [0, 1].
-    z : float
-        Normal quantile; the default gives 95%.
 
     References
     ----------
@@ -52,7 +50,7 @@ def wilson(successes: float, n: int, z: float = Z95) -> Rate:
     """
     if n == 0:
         return Rate(0.0, 0.0, 1.0, 0)
-    p = successes / n
+    p, z = successes / n, Z95
     scale = 1 + z * z / n
     middle = (p + z * z / (2 * n)) / scale
     half = z * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / scale
@@ -61,9 +59,7 @@ def wilson(successes: float, n: int, z: float = Z95) -> Rate:
     return Rate(p, low, high, n)
 
 
-def bootstrap(
-    values: npt.NDArray[np.floating], *, random_state: int = 0, repeats: int = 1000
-) -> Rate:
+def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rate:
     """The mean of values with a percentile bootstrap interval (95%).
 
     The resampling works on the sorted values, so the interval does not depend
@@ -78,7 +74,7 @@ def bootstrap(
     found = stats.bootstrap(
         (ordered,),
         np.mean,
-        n_resamples=repeats,
+        n_resamples=1000,
         batch=50,
         method="percentile",
         random_state=np.random.default_rng(random_state),

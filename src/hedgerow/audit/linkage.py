@@ -94,11 +94,10 @@ def probabilistic_linkage(
     masked: Floats,
     known: int | None = None,
     rows: NDArray[np.int64] | None = None,
-    agree: float = AGREE,
 ) -> Floats:
     """Per cent of masked records linked to their own original by Fellegi and Sunter's weights.
 
-    Two values agree when they differ by at most `agree` after standardising. The
+    Two values agree when they differ by at most `AGREE` after standardising. The
     probabilities of agreement among pairs that belong together (m) and among
     others (u) are estimated by EM on the counts of the agreement patterns, so
     that pairs are counted and never stored.
@@ -107,8 +106,6 @@ def probabilistic_linkage(
     ----------
     original, masked, known, rows
         As for `distance_linkage`; at most 20 known attributes.
-    agree : float, in standard deviations
-        0.25 is calibrated, not derived.
 
     Returns
     -------
@@ -129,7 +126,7 @@ def probabilistic_linkage(
 
     def counted(part: slice) -> NDArray[np.int64]:
         counts = np.zeros(1 << known, np.int64)
-        for _, patterns in _blocks(z, target, part, agree):
+        for _, patterns in _blocks(z, target, part):
             counts += count_patterns(patterns, once, known)
         return counts
 
@@ -142,7 +139,7 @@ def probabilistic_linkage(
         return np.concatenate(
             [
                 credit(count_ties(patterns, once, own[block], weights))
-                for block, patterns in _blocks(z, target, part, agree)
+                for block, patterns in _blocks(z, target, part)
             ]
         )
 
@@ -150,13 +147,13 @@ def probabilistic_linkage(
 
 
 def _blocks(
-    originals: Floats, masked: Floats, part: slice, agree: float
+    originals: Floats, masked: Floats, part: slice
 ) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
     """The agreement patterns of some masked records with all originals, a few at a time."""
     step = max(1, _BLOCK // originals.shape[1])
     for begin in range(part.start, part.stop, step):
         block = slice(begin, min(begin + step, part.stop))
-        yield block, near_patterns(originals, masked[block], agree)
+        yield block, near_patterns(originals, masked[block], AGREE)
 
 
 def _ties(

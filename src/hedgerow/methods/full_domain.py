@@ -44,10 +44,6 @@ class _FullDomain(Method):
         return []
 
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
-        if not schema.quasi:
-            raise ParameterError(
-                "there are no quasi-identifiers to generalise", hint="name them in the schema"
-            )
         persons = self._check_k(table, schema)
         check_columns(table, schema)
         guarantees = self._guarantees()
@@ -93,7 +89,7 @@ class _FullDomain(Method):
                 hint="lower k, l or raise t, or allow more suppression",
             )
         classes = lattice.classes(best.node)
-        out = lattice.suppressed_classes(best.node, classes)
+        out = lattice.suppressed_classes(classes)
         assert out is not None
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed

@@ -205,7 +205,7 @@ class Lattice:
 
     # --- a node's worth
 
-    def suppressed_classes(self, node: Node, classes: NodeClasses) -> Bools | None:
+    def suppressed_classes(self, classes: NodeClasses) -> Bools | None:
         """Which classes are suppressed; None when the node cannot be released.
 
         The suppressed records form one more released class, so they must satisfy the
@@ -240,7 +240,7 @@ class Lattice:
     def outcome(self, node: Node) -> Outcome | None:
         """The node's loss; None when it cannot be released."""
         classes = self.classes(node)
-        out = self.suppressed_classes(node, classes)
+        out = self.suppressed_classes(classes)
         if out is None:
             return None
         total = int(classes.size[out].sum())

@@ -11,10 +11,10 @@ from ..design_matrix import design_known, design_released, feature_columns, know
 from ..pairing import Pair, evenly
 
 MAX_ROWS = 20_000
-LEAF_SHARE = 0.002
+LEAF, LEAF_SHARE = 10, 0.002
 
 
-def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
+def influence(pair: Pair) -> list[dict[str, Any]]:
     """Each quasi-identifier's share of the disclosure, before and after the release.
 
     A regression tree predicts all sensitive columns together, each scaled so
@@ -46,8 +46,7 @@ def influence(pair: Pair, *, leaf: int = 10) -> list[dict[str, Any]]:
     tables = {"original": asked, "release": design_released(pair.released_quasi, rows)}
     origin = feature_columns(pair.released_quasi)
     found = {
-        name: _shares(x, asked, y, origin, len(pair.released_quasi), leaf)
-        for name, x in tables.items()
+        name: _shares(x, asked, y, origin, len(pair.released_quasi)) for name, x in tables.items()
     }
     out = []
     for j, column in enumerate(pair.released_quasi):
@@ -74,27 +73,27 @@ def _responses(pair: Pair, rows: IntArray) -> FloatArray:
 
 
 def _shares(
-    x: FloatArray, asked: FloatArray, y: FloatArray, origin: Any, n: int, leaf: int
+    x: FloatArray, asked: FloatArray, y: FloatArray, origin: Any, n: int
 ) -> tuple[FloatArray, FloatArray]:
     importance = np.zeros(n)
-    model, full = _explained(x, asked, y, leaf)
+    model, full = _explained(x, asked, y)
     np.add.at(importance, origin, model.feature_importances_)
     without = np.zeros(n)
     for j in range(n):
         rest = origin != j
         if rest.any():
-            without[j] = full - _explained(x[:, rest], asked[:, rest], y, leaf)[1]
+            without[j] = full - _explained(x[:, rest], asked[:, rest], y)[1]
         else:
             without[j] = full
     return importance, without
 
 
-def _explained(x: FloatArray, asked: FloatArray, y: FloatArray, leaf: int) -> tuple[Any, float]:
+def _explained(x: FloatArray, asked: FloatArray, y: FloatArray) -> tuple[Any, float]:
     """A tree grown on every other row and the share it explains of the rest."""
     from sklearn.tree import DecisionTreeRegressor
 
-    size = max(leaf, int(LEAF_SHARE * len(x)))
-    model = DecisionTreeRegressor(min_samples_leaf=max(1, size), random_state=0)
+    size = max(LEAF, int(LEAF_SHARE * len(x)))
+    model = DecisionTreeRegressor(min_samples_leaf=size, random_state=0)
     model.fit(x[::2], y[::2])
     rest = y[1::2]
     guess = np.asarray(model.predict(asked[1::2])).reshape(rest.shape)

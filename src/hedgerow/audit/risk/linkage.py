@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ...classes import FloatArray, IntArray, group
 from ...classes.linkage import MOST_COLUMNS, Agreement, credit, last_weights
-from ...errors import ParameterError
 from ...kernels.patterns import count_patterns, count_ties
 from ..design_matrix import NEAR, Known, distance_blocks, known_rows, nearest_of
 from ..intervals import attack_record, wilson
@@ -18,17 +17,13 @@ from ..pairing import Pair, evenly
 from ..released_values import ReleasedColumn
 
 
-def linking_attacks(
-    pair: Pair, *, columns: Sequence[str] | None = None, people: int = 500, progress: Any = None
-) -> list[dict[str, Any]]:
+def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> list[dict[str, Any]]:
     """Distance-based and probabilistic record linkage on the quasi-identifiers.
 
     Parameters
     ----------
     pair : Pair
         The original and the release.
-    columns : sequence of str, optional
-        The quasi-identifiers that the intruder knows; by default all of them.
     people : int
         How many people are looked up, spread evenly over the sorted table.
 
@@ -42,14 +37,7 @@ def linking_attacks(
         without any disagreement although their own record was withheld, so that
         the intruder cannot tell them from people in the table.
     """
-    chosen = [e for e in pair.released_quasi if columns is None or e.name in columns]
-    if columns is not None and len(chosen) < len(set(columns)):
-        lost = [c for c in columns if c not in {e.name for e in chosen}]
-        raise ParameterError(
-            "the linking attack was asked about columns that are no "
-            "quasi-identifiers: " + ", ".join(map(repr, lost))
-        )
-    chosen = chosen[:MOST_COLUMNS]
+    chosen = pair.released_quasi[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
     n = pair.n_rows
     picked = evenly(pair.canonical, people)

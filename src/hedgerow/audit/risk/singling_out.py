@@ -14,11 +14,10 @@ from ..released_values import ReleasedColumn
 from .attacks import as_unchanged
 
 BoolArray = npt.NDArray[np.bool_]
+DESCRIPTIONS = 300
 
 
-def singling_out(
-    pair: Pair, *, predicates: int = 300, random_state: int = 0
-) -> list[dict[str, Any]]:
+def singling_out(pair: Pair, *, random_state: int = 0) -> list[dict[str, Any]]:
     """Descriptions taken from released rows, and whether exactly one person fits them.
 
     A description asks for the released cells of one random row in a random
@@ -41,9 +40,9 @@ def singling_out(
         ("release", pair.released_quasi),
         ("original", as_unchanged(pair.released_quasi)),
     ):
-        found = _from_rows(released, mine, predicates, np.random.default_rng(random_state))
+        found = _from_rows(released, mine, DESCRIPTIONS, np.random.default_rng(random_state))
         results[name] = [_fits(pair.released_quasi, p, mine, theirs) for p in found]
-    drawn = _at_random(pair.released_quasi, predicates, np.random.default_rng(random_state + 1))
+    drawn = _at_random(pair.released_quasi, DESCRIPTIONS, np.random.default_rng(random_state + 1))
     base = [_fits(pair.released_quasi, p, mine, theirs) for p in drawn]
     random = _share([mine for mine, _ in base]).value
     return [

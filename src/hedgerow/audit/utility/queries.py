@@ -12,17 +12,21 @@ from ...classes import FloatArray, group
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
 
+COLUMNS, WIDTH = 2, 0.3
+"""Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""
+FLOOR = 0.001
+"""Of the table: smaller answers are judged as if they were as large."""
+BINS, SMALLEST = 10, 30
+"""Ranges that a number is grouped by, and people of a group that is asked about."""
 _TABLE = 1 << 22
 """Largest table of combinations that is counted directly."""
 
 
-def _condition(
-    column: ReleasedColumn, generator: np.random.Generator, width: float
-) -> npt.NDArray[np.bool_]:
+def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
     """A random condition on the original values (one flag a value, missing never)."""
     m = column.original.n_values
     chosen = np.zeros(m + 1, np.bool_)
-    size = max(1, round(width * m))
+    size = max(1, round(WIDTH * m))
     if column.is_number:
         first = int(generator.integers(0, m - size + 1))
         chosen[first : first + size] = True
@@ -46,15 +50,7 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
     return np.where(known, share, 0.0)
 
 
-def range_queries(
-    pair: Pair,
-    *,
-    n_queries: int = 100,
-    columns: int = 2,
-    width: float = 0.3,
-    random_state: int = 0,
-    floor: float = 0.001,
-) -> dict[str, Any]:
+def range_queries(pair: Pair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
     """Relative errors of random counts "how many people have ... and ...".
 
     Parameters
@@ -63,20 +59,14 @@ def range_queries(
         The tables.
     n_queries : int
         How many.
-    columns : int
-        Quasi-identifiers in each query.
-    width : float, in (0, 1]
-        Share of a column's distinct values that a condition asks for.
     random_state : int
         Where the queries come from.
-    floor : float
-        The error is |estimate - truth| / max(truth, floor * n): tiny answers do
-        not decide.
 
     Returns
     -------
     dict
-        ``mean``, ``median``, ``p90`` of the relative errors, and ``queries``.
+        ``mean``, ``median``, ``p90`` of the relative errors
+        |estimate - truth| / max(truth, FLOOR * n), and ``queries``.
     """
     generator = np.random.default_rng(random_state)
     usable = [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]
@@ -85,14 +75,14 @@ def range_queries(
     joint = _JointCounts(pair)
     errors = []
     for _ in range(n_queries):
-        picked = sorted(generator.choice(usable, min(columns, len(usable)), replace=False).tolist())
-        wanted = [_condition(pair.released_quasi[j], generator, width) for j in picked]
+        picked = sorted(generator.choice(usable, min(COLUMNS, len(usable)), replace=False).tolist())
+        wanted = [_condition(pair.released_quasi[j], generator) for j in picked]
         exact = joint.original(picked, wanted)
         guess = joint.released(
             picked,
             [_overlap(pair.released_quasi[j], w) for j, w in zip(picked, wanted, strict=True)],
         )
-        errors.append(abs(guess - exact) / max(exact, floor * pair.n_rows))
+        errors.append(abs(guess - exact) / max(exact, FLOOR * pair.n_rows))
     return {
         "mean": float(np.mean(errors)),
         "median": float(np.median(errors)),
@@ -142,11 +132,11 @@ def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], Flo
     return list(np.unravel_index(cells, shape)), counts[cells].astype(np.float64)
 
 
-def group_queries(pair: Pair, *, bins: int = 10, smallest: int = 30) -> dict[str, Any]:
+def group_queries(pair: Pair) -> dict[str, Any]:
     """Relative errors of "the average ... by ..." for every number and quasi-identifier.
 
-    Numeric quasi-identifiers are cut into `bins` ranges of about equal counts;
-    groups of fewer than `smallest` people are left out, as are averages of 0.
+    Numeric quasi-identifiers are cut into `BINS` ranges of about equal counts;
+    groups of fewer than `SMALLEST` people are left out, as are averages of 0.
     """
     errors: dict[str, float] = {}
     classes = pair.classes
@@ -165,9 +155,9 @@ def group_queries(pair: Pair, *, bins: int = 10, smallest: int = 30) -> dict[str
                 for w in (y, y_known)
             ]
             found = []
-            for chosen in _parts(column, bins):
+            for chosen in _parts(column):
                 total, n = (float(w[chosen].sum()) for w in by_value)
-                if n < smallest or total == 0:
+                if n < SMALLEST or total == 0:
                     continue
                 truth = total / n
                 share = _overlap(column, chosen)[column.codes[classes.first]]
@@ -179,20 +169,20 @@ def group_queries(pair: Pair, *, bins: int = 10, smallest: int = 30) -> dict[str
     return {"mean": float(np.mean(list(errors.values()))) if errors else None, "by": errors}
 
 
-def _parts(column: ReleasedColumn, bins: int) -> list[npt.NDArray[np.bool_]]:
+def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
     """The groups of a GROUP BY: categories, or ranges of about equal counts."""
     m = column.original.n_values
     if not column.is_number:
         part = np.arange(m)
     else:
         before = np.cumsum(column.original.counts()[:m]) - column.original.counts()[:m]
-        part = (before * bins) // max(int(column.original.counts()[:m].sum()), 1)
+        part = (before * BINS) // max(int(column.original.counts()[:m].sum()), 1)
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
-def query_summary(pair: Pair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
+def query_summary(pair: Pair, *, random_state: int = 0) -> dict[str, Any]:
     """Both kinds of query."""
     return {
-        "range": range_queries(pair, n_queries=n_queries, random_state=random_state),
+        "range": range_queries(pair, random_state=random_state),
         "group_by": group_queries(pair),
     }

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ...errors import ParameterError
 
 Codes = NDArray[np.int32]
+MOST_SUBSETS = 12
+"""Categories of a column up to which all its subsets are tried."""
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,11 @@ class Predictor:
         return cls(name, codes.astype(np.int32), values)
 
     @classmethod
-    def categories(
-        cls,
-        name: str,
-        x: Sequence[str],
-        labels: Sequence[str] | None = None,
-        most_subsets: int = 12,
-    ) -> Predictor:
-        """Encode categories in the given order, else sorted."""
-        if labels is None:
-            found, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
-            labels = [str(v) for v in found]
-        else:
-            rank = {label: i for i, label in enumerate(labels)}
-            codes = np.fromiter((rank[v] for v in x), np.int32, len(x))
-        return cls(
-            name, codes.astype(np.int32), labels=tuple(labels), wide=len(labels) > most_subsets
-        )
+    def categories(cls, name: str, x: Sequence[str]) -> Predictor:
+        """Encode categories, sorted."""
+        found, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
+        labels = tuple(map(str, found))
+        return cls(name, codes.astype(np.int32), labels=labels, wide=len(labels) > MOST_SUBSETS)
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,16 @@ from typing import Any
 
 BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
 MOST_TREES = 12
+"""Trees that are drawn; the rest is counted in a line of text."""
 
 
-def trees_svg(model: Mapping[str, Any], most: int = MOST_TREES) -> str:
+def trees_svg(model: Mapping[str, Any]) -> str:
     """The first trees of a model, one below the other; the same text for the same model.
 
     Parameters
     ----------
     model : mapping
         The data of ``model.json``.
-    most : int
-        Most trees to draw; the rest is counted in a line of text.
     """
     labels = model["response"].get("classes")
     trees = [
@@ -28,17 +27,17 @@ def trees_svg(model: Mapping[str, Any], most: int = MOST_TREES) -> str:
     ]
     parts: list[str] = []
     top, width = float(MARGIN), 0.0
-    for m, t, nodes, own in trees[:most]:
+    for m, t, nodes, own in trees[:MOST_TREES]:
         title = f"Model {m} ({own['builder']}), tree {t}: {len(nodes) // 2} splits"
         told = labels if own["kind"] != "boosting" else None
         sign = "\u2264" if own["builder"] == "scikit-learn" else "<"
         drawn, wide, high = _tree(nodes, told, sign, top + 22)
         parts += [f'<text x="{MARGIN}" y="{top + 12:g}" class="t">{escape(title)}</text>', *drawn]
         width, top = max(width, wide), top + high + 36
-    if len(trees) > most:
+    if len(trees) > MOST_TREES:
         parts.append(
             f'<text x="{MARGIN}" y="{top + 12:g}" class="t">'
-            f"and {len(trees) - most} more trees</text>"
+            f"and {len(trees) - MOST_TREES} more trees</text>"
         )
         top += 30
     style = (
