@@ -64,5 +64,5 @@ def test_table_2_and_the_pictures_say_why_not(monkeypatch):
     assert found["columns"] == list(EIA_COLUMNS)
     assert "names none of them" in found["reason"]
     made = figures(repetitions=1)
-    assert list(made["pictures"]) == ["porop-figure6.svg", "porop-figure7.svg"]
+    assert list(made["pictures"]) == ["porop-figure6", "porop-figure7"]
     assert all("<svg" in text for text in made["pictures"].values())

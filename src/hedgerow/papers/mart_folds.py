@@ -142,22 +142,14 @@ class LeastRSD(ColumnGuarantee):
     kind: ClassVar[str] = "rsd"
     broken_words: ClassVar[str] = "leave less"
     worst_words: ClassVar[str] = "the least in"
+    title: ClassVar[str] = "RSD"
+    bound: ClassVar[str] = "minimum"
     minimum: float
-
-    @property
-    def name(self) -> str:
-        """The name of its check."""
-        return "RSD"
 
     @property
     def lowest_is_worst(self) -> bool:
         """A group must reach the limit."""
         return True
-
-    @property
-    def limit(self) -> float:
-        """The least RSD."""
-        return self.minimum
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The RSD of every group."""

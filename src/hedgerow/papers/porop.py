@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..audit.scores import score_arrays
 from ..datasets import load_casc
 from ..methods.ordered_partitions import Noise, order
-from ..report.pictures import svg_text
 from ..table import Table
 from ..table.numbers import numeric_matrix
+from .curves import Line, Panel, curves
 
 Floats = NDArray[np.float64]
 
@@ -127,7 +127,7 @@ def figures(*, repetitions: int = 5, random_state: int = 0) -> dict[str, Any]:
     for number, run in ((6, table1), (7, table2)):
         found = run(repetitions=repetitions, random_state=random_state)
         title = f"Figure {number}: {found['table'].split(', ')[1]}"
-        pictures[f"porop-figure{number}.svg"] = _draw(found["synthetic"]["rows"], title)
+        pictures[f"porop-figure{number}"] = _draw(found["synthetic"]["rows"], title)
     return {"reason": WHY_NOT, "pictures": pictures}
 
 
@@ -186,31 +186,16 @@ def _score(rows: list[dict[str, Any]], k: int, degree: int) -> float:
 
 
 def _draw(rows: list[dict[str, Any]], title: str) -> str:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 3.4), layout="constrained")
-    parts = (("il", "information loss"), ("dr", "disclosure risk"), ("score", "score"))
-    for axes, (what, label) in zip(figure.subplots(1, 3), parts, strict=True):
-        for degree, marker in zip(DEGREES, "osv", strict=True):
-            mine = [row for row in rows if row["degree"] == degree]
-            axes.plot(
-                [r["k"] for r in mine],
-                [r[what] for r in mine],
-                marker=marker,
-                markersize=4,
-                label=DEGREES[degree],
+    panels = []
+    for what, label in (("il", "information loss"), ("dr", "disclosure risk"), ("score", "score")):
+        lines = []
+        for i, (degree, marker) in enumerate(zip(DEGREES, "osv", strict=True)):
+            mine, colour = [row for row in rows if row["degree"] == degree], {"color": f"C{i}"}
+            k = [r["k"] for r in mine]
+            lines.append(
+                Line(DEGREES[degree], k, [r[what] for r in mine], colour | {"marker": marker})
             )
             if what == "score":
-                axes.plot(
-                    [r["k"] for r in mine],
-                    [r["paper"] for r in mine],
-                    linestyle=":",
-                    linewidth=1,
-                    color=axes.lines[-1].get_color(),
-                )
-        axes.set_xlabel("k")
-        axes.set_title(label, fontsize=10)
-        axes.grid(alpha=0.3)
-    figure.axes[0].legend(frameon=False, fontsize=8)
-    figure.suptitle(f"{title} (dotted: the printed scores)", fontsize=11)
-    return svg_text(figure)
+                lines.append(Line("", k, [r["paper"] for r in mine], colour | {"linestyle": ":"}))
+        panels.append(Panel(label, "k", lines))
+    return curves(panels, f"{title} (dotted: the printed scores)")

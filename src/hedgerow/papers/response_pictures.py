@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..report.pictures import svg_text
+from .curves import Line, Panel, curves
 
 _TITLES = {
     "euclid": "Euclidean distance",
@@ -31,32 +31,21 @@ _MARKS = ("o", "s", "^", "D")
 
 def pictures(figures: dict[str, Any]) -> dict[str, str]:
     """SVG text per file name."""
-    return {
-        f"{name}.svg": _picture(figures[name], *what)
-        for name, what in _WHAT.items()
-        if name in figures
-    }
+    return {name: _picture(figures[name], *what) for name, what in _WHAT.items() if name in figures}
 
 
 def _picture(series: dict[str, Any], title: str, x: str, measures: tuple[str, ...]) -> str:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * len(measures), 3.4), layout="constrained")
-    figure.suptitle(title)
-    for at, measure in enumerate(measures, start=1):
-        axes = figure.add_subplot(1, len(measures), at)
-        for mark, (name, rows) in zip(
-            _MARKS, ((n, r) for n, r in series.items() if isinstance(r, list)), strict=False
-        ):
-            axes.plot(
-                [row[x] for row in rows], [row[measure] for row in rows], marker=mark, label=name
-            )
+    panels = []
+    for measure in measures:
+        listed = {name: rows for name, rows in series.items() if isinstance(rows, list)}
+        lines = [
+            Line(name, [row[x] for row in rows], [row[measure] for row in rows], {"marker": mark})
+            for mark, (name, rows) in zip(_MARKS, listed.items(), strict=False)
+        ]
         original = series.get("original")
         if isinstance(original, dict):
-            axes.axhline(original[measure], color="grey", linestyle=":", label="original")
-        axes.set_xlabel(x)
-        axes.set_title(_TITLES[measure], fontsize=10)
-        axes.set_ylim(bottom=0)
-        if at == 1:
-            axes.legend(fontsize=8)
-    return svg_text(figure)
+            ends = [min(min(line.x) for line in lines), max(max(line.x) for line in lines)]
+            dotted = {"color": "grey", "linestyle": ":"}
+            lines.append(Line("original", ends, [original[measure]] * 2, dotted))
+        panels.append(Panel(_TITLES[measure], x, lines, zero=True))
+    return curves(panels, title)

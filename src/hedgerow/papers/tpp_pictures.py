@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..report.pictures import svg_text
+from .curves import Line, Panel, curves
 
+_LEAVES = "leaves of the tree"
 _SERIES = (
     ("original", "original", "k", "-"),
     ("tpp leaking", "TPP, leaking", "tab:green", "--"),
@@ -27,56 +28,37 @@ def pictures(made: Mapping[str, Any]) -> dict[str, str]:
         ("figure13", "diabetes", "linear regression"),
     ):
         rows = made[data]
-        x = [row["leaves"] for row in rows]
-        series = [
-            (label, [row["scores"][learner][key] for row in rows], colour, style)
-            for key, label, colour, style in _SERIES
+        x, scores = [row["leaves"] for row in rows], [row["scores"][learner] for row in rows]
+        lines = [
+            _line(label, x, [each[key] for each in scores], *style)
+            for key, label, *style in _SERIES
         ]
         what = "accuracy" if data == "adult" else "R2"
-        found[name] = _draw(f"{learner} on {data}", x, series, "leaves of the tree", what)
+        found[name] = curves([Panel(f"{learner} on {data}", _LEAVES, lines, what)])
     for name, data, key in (
         ("figure7", "adult", "k"),
         ("figure8", "diabetes", "k"),
         ("figure9", "adult", "l"),
     ):
         rows = made[data]
-        series = [
-            (label, [row[key][method] for row in rows], colour, "-")
+        x = [row["leaves"] for row in rows]
+        lines = [
+            _line(label, x, [row[key][method] for row in rows], colour)
             for method, label, colour in (
                 ("tpp", "TPP", "tab:green"),
                 ("mondrian", "InfoGain", "tab:orange"),
             )
         ]
-        x = [row["leaves"] for row in rows]
-        title = f"{key.upper()} on {data}"
-        found[name] = _draw(title, x, series, "leaves of the tree", key.upper(), log=key == "k")
+        scale, title = "log" if key == "k" else "linear", f"{key.upper()} on {data}"
+        found[name] = curves([Panel(title, _LEAVES, lines, key.upper(), scale)])
     for name, key in (("figure15", "records"), ("figure16", "attributes")):
         rows = made[name]
-        line = [("TPP", [row["seconds"] for row in rows], "tab:green", "-")]
-        found[name] = _draw(f"seconds by {key}", [row[key] for row in rows], line, key, "seconds")
+        line = _line("TPP", [r[key] for r in rows], [r["seconds"] for r in rows], "tab:green")
+        found[name] = curves([Panel(f"seconds by {key}", key, [line], "seconds", zero=True)])
     return found
 
 
-def _draw(
-    title: str,
-    x: Sequence[float],
-    series: Sequence[tuple[str, Sequence[float], str, str]],
-    x_label: str,
-    y_label: str,
-    log: bool = False,
-) -> str:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5, 3.4), layout="constrained")
-    axes = figure.add_subplot()
-    for label, y, colour, style in series:
-        axes.plot(x, y, marker="o", markersize=4, color=colour, linestyle=style, label=label)
-    axes.set_title(title, fontsize=10)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    if log:
-        axes.set_yscale("log")
-    if y_label == "seconds":
-        axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8)
-    return svg_text(figure)
+def _line(
+    label: str, x: Sequence[float], y: Sequence[float], colour: str, dashes: str = "-"
+) -> Line:
+    return Line(label, x, y, {"marker": "o", "color": colour, "linestyle": dashes})
