@@ -44,10 +44,15 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise OutputError(
-            f"cannot write {path}: {error.strerror or 'the file system refused it'}",
-            hint="choose another place, or make room there",
-        ) from None
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: str | Path, error: OSError) -> OutputError:
+    """What is said where the system refuses a file or a folder."""
+    return OutputError(
+        f"cannot write {path}: {error.strerror or 'the file system refused it'}",
+        hint="nothing was left behind; choose another place, or make room there",
+    )
 
 
 def write_private(path: str | Path, text: str) -> None:

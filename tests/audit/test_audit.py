@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import json_schema
 from hedgerow.audit.measures import MEASURES
+from hedgerow.audit.result import json_schema
 from hedgerow.errors import InputError, ParameterError, SchemaError
 
 from .conftest import people_of

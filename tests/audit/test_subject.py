@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import json_schema
 from hedgerow.audit.joined import join
 from hedgerow.audit.pairing import pair_up
+from hedgerow.audit.result import json_schema
 from hedgerow.audit.subject import Subject
 from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError

@@ -13,7 +13,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.histograms import scatter
 from hedgerow.errors import ParameterError
-from hedgerow.report import render
+from hedgerow.report.page import render
 from tests.audit.conftest import people_of
 
 

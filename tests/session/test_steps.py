@@ -31,7 +31,7 @@ def test_every_step_gives_and_keeps_its_result(session: hr.Session) -> None:
     assert session.done == ("open", "inspect", "choose", "protect", "measure", "write")
     assert session.result("protect") is release is session.release
     assert session.result("measure") is audit
-    assert session.result("write").folder == folder
+    assert session.result("write").out == folder
     assert session.result("frontier") is None
     assert {"release.csv", "report.html"} <= {file.name for file in folder.iterdir()}
 

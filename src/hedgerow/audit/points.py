@@ -10,6 +10,7 @@ from typing import Any
 
 from ..arguments import NUMBER, PATH, one_of, takes
 from ..errors import InfeasibleError
+from ..files import write_private
 from ..release import protect
 from ..schema import Schema
 from ..table import Table
@@ -135,7 +136,7 @@ class Frontier:
     @takes(path=PATH)
     def save_picture(self, path: str | Path) -> None:
         """Write the picture."""
-        Path(path).write_text(self.picture(), encoding="utf-8")
+        write_private(path, self.picture())
 
     @takes(target_disclosure=NUMBER, target_k=NUMBER, target_utility=NUMBER)
     def best(

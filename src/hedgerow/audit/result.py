@@ -119,7 +119,7 @@ class Audit:
         cautions : sequence of str
             What the release warns of (`Release.cautions`).
         """
-        from ..report import render
+        from ..report.page import render
 
         page = render(
             self.to_dict(),

@@ -12,17 +12,12 @@ from ..progress import cautions
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, command, merged
-from .outputs import KEEP_ORDER, new_file
+from .outputs import ESCAPE, KEEP_ORDER, new_file
 
 OPTIONS = (
     Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
     Option("force", bool, "Replace an existing file."),
-    Option(
-        "escape",
-        bool,
-        "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
-        off=True,
-    ),
+    ESCAPE,
     KEEP_ORDER,
     Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
     Option("json", bool, "Print the result as JSON."),

@@ -14,7 +14,7 @@ from .outputs import new_file
 from .schema import SCHEMA, TABLES, said, schema_of
 
 if TYPE_CHECKING:
-    from ..audit import Audit
+    from ..audit.result import Audit
 
 OPTIONS = (
     *SCHEMA,
@@ -27,13 +27,12 @@ OPTIONS = (
     ),
     Option("k", int, "Fail (exit code 1) when a class has fewer records.", ("-k",)),
     Option("max_disclosure", float, "Fail (exit code 1) when a class gives away more, in (0, 1]."),
-    Option("attacks", bool, "Do not run the attacks.", off=True),
-    Option("learning", bool, "Do not compare learning from the release.", off=True),
+    Option("attacks", bool, "Run the attacks. Default: yes."),
+    Option("learning", bool, "Compare learning from the release. Default: yes."),
     Option(
         "inference",
         bool,
         "Measure what learners infer about members. Default: as for the attacks.",
-        off=True,
     ),
     Option("people", int, "How many people each attack is tried on. Default: 500."),
     Option("control", str, "Table of people who are not in the original, as the attacks' control."),

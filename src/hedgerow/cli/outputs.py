@@ -7,6 +7,9 @@ from pathlib import Path
 from ..errors import OutputError
 from ..session.options import Option
 
+ESCAPE = Option(
+    "escape", bool, "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes."
+)
 KEEP_ORDER = Option(
     "keep_order",
     bool,

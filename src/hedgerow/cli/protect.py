@@ -13,7 +13,7 @@ from ..session import methods
 from ..session.options import Option
 from .console import as_json, note, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
-from .outputs import KEEP_ORDER
+from .outputs import ESCAPE, KEEP_ORDER
 from .schema import SCHEMA, TABLES, schema_of
 
 if TYPE_CHECKING:
@@ -23,12 +23,7 @@ OUTPUT = (
     Option("out", str, "Folder to write; it must not exist."),
     Option("public", str, "Folder to hand out, apart: what the recipient gets and nothing else."),
     Option("force", bool, "Replace an earlier release of that name."),
-    Option(
-        "escape",
-        bool,
-        "CSV: do not put an apostrophe before cells that a spreadsheet would run.",
-        off=True,
-    ),
+    ESCAPE,
     KEEP_ORDER,
     Option(
         "mapping",
@@ -50,26 +45,21 @@ OUTPUT = (
         "Tighten the method until named learners infer at most this share of any sensitive "
         "column, in (0, 1); a measured bound.",
     ),
-    Option(
-        "report", bool, "Measure risk and utility and write report.html. Default: yes.", off=True
-    ),
+    Option("report", bool, "Measure risk and utility and write report.html. Default: yes."),
     Option(
         "attacks",
         bool,
         "Try attacks and learning as well for the report; takes longer. Default: no.",
-        off=True,
     ),
     Option(
         "learning",
         bool,
         "Compare learning from the release for the report. Default: as for the attacks.",
-        off=True,
     ),
     Option(
         "inference",
         bool,
         "Measure what learners infer about members and strangers. Default: as for the attacks.",
-        off=True,
     ),
     Option("json", bool, "Print the result as JSON."),
 )

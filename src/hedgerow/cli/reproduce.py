@@ -14,7 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import OutputError, ParameterError, did_you_mean
+from ..errors import ParameterError, did_you_mean
+from ..files import unwritable, write_private
 from .console import as_json, say, table, working
 
 # name on the command line: (module, function)
@@ -74,16 +75,13 @@ def reproduce(
 
 
 def _save(pictures: Mapping[str, str], folder: Path) -> list[Path]:
-    written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file, svg in pictures.items():
-            path = folder / (file if file.endswith(".svg") else f"{file}.svg")
-            path.write_text(svg, encoding="utf-8")
-            written.append(path)
     except OSError as error:
-        raise OutputError(f"cannot write pictures to {folder}: {error.strerror}") from None
-    return written
+        raise unwritable(folder, error) from None
+    for name, svg in pictures.items():
+        write_private(folder / f"{name}.svg", svg)
+    return [folder / f"{name}.svg" for name in pictures]
 
 
 def _print(found: Mapping[str, Any], prefix: str = "") -> None:

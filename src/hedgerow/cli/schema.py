@@ -50,14 +50,9 @@ TABLES = (*COLUMNWISE, "hierarchies")
 
 
 def schema_of(options: dict[str, Any], config: Path | None) -> Schema:
-    """What `said` finds; SchemaError when it names no quasi-identifier."""
+    """What `said` finds; refused when it names no quasi-identifier."""
     schema = said(options, config)
-    if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers given, so there is nothing to protect",
-            hint="name what an intruder may know: --quasi age,education (hedgerow inspect "
-            "proposes some)",
-        )
+    schema.check_quasi()
     return schema
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import OutputError
+from ..files import unwritable
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 
@@ -43,12 +44,12 @@ def write_folder(
             tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent)
         )  # mode 0700
     except OSError as error:
-        raise _cannot(folder, error) from None
+        raise unwritable(folder, error) from None
     try:
         fill(hidden)
         _put(hidden, folder, force, marks)
     except OSError as error:
-        raise _cannot(folder, error) from None
+        raise unwritable(folder, error) from None
     finally:  # also on Ctrl-C; once the folder has its name this finds nothing
         shutil.rmtree(hidden, ignore_errors=True)
     return folder
@@ -99,10 +100,3 @@ def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None
             raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _cannot(folder: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"cannot write {folder}: {error.strerror or 'the file system refused it'}",
-        hint="nothing was left behind; choose another place, or make room there",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
-from .text import THREE, figure, percent, score_rows, three_numbers
+from .text import THREE, figure, percent, risk_rows, score_rows, three_numbers
 
 AUDIENCES = ("steward", "recipient")
 
@@ -83,8 +82,8 @@ def _context(
         "plan": plan,
         "done": _done(plan, steward),
         "recoding": _recoding(plan) if steward else "",
-        "checks": [_check(c) for c in checks],
-        "risk_rows": [] if altered else _risk_rows(before, after),
+        "checks": checks,
+        "risk_rows": [] if altered else list(risk_rows(before, after)),
         "three": three_numbers(risk, not altered) if steward else [],
         "three_titles": THREE,
         "inference": risk["inference"] if steward else None,
@@ -144,64 +143,6 @@ def _recoding(plan: Plan | None) -> str:
     if plan is None or isinstance(plan.recoding, Partition):
         return ""
     return recoding_in_words(plan.recoding)
-
-
-def _check(check: Any) -> Mapping[str, Any]:
-    made = dataclasses.asdict(check) if dataclasses.is_dataclass(check) else dict(check)  # type: ignore[arg-type]
-    return {
-        "name": made["name"],
-        "required": made["required"],
-        "reached": made["reached"],
-        "holds": made["holds"],
-    }
-
-
-def _risk_rows(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[tuple[str, str, str, str]]:
-    """Title, original, release, what it says."""
-    rows = []
-    for title, key, show, says in (
-        (
-            "k: records of the smallest class",
-            "k",
-            str,
-            "every person shares the released "
-            "quasi-identifiers with at least k - 1 others; missing equals missing",
-        ),
-        (
-            "k in people",
-            "people",
-            str,
-            "people of the smallest class; 1 where one has more than half of its records",
-        ),
-        (
-            "k when * and missing match anything",
-            "wildcard_k",
-            str,
-            "a more lenient count, for tables with suppressed cells",
-        ),
-        ("classes", "classes", str, "groups of equal released quasi-identifiers"),
-        ("records that are unique", "unique_share", percent, "alone in their class"),
-    ):
-        one, two = before["classes"][key], after["classes"][key]
-        if one is not None:
-            rows.append((title, show(one), show(two), says))
-    models = {
-        "prosecutor": "knows that the person is in the table",
-        "journalist": "does not know who of the population is in the table",
-        "marketer": "wants to identify as many people as possible",
-    }
-    for model, says in models.items():
-        for key, words in (
-            ("highest", "highest risk"),
-            ("average", "average risk"),
-            ("above", "records above the threshold"),
-        ):
-            one, two = (r["reidentification"].get(model, {}).get(key) for r in (before, after))
-            if two is not None:
-                rows.append((f"{model}, {words}", percent(one), percent(two), f"intruder {says}"))
-    return rows
 
 
 def _words(value: Any) -> str:

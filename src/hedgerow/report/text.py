@@ -54,22 +54,60 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
     """Risk by classes of equal cells."""
     release, before = audit["risk"]["release"], audit["risk"]["original"]
     yield f"{'Risk':44}{'original':>12}{'release':>12}"
-    for title, section, key, show in (
-        ("k (smallest class)", "classes", "k", str),
-        ("k in people", "classes", "people", str),
-        ("k when * and missing match anything", "classes", "wildcard_k", str),
-        ("classes", "classes", "classes", str),
-        ("records that are unique", "classes", "unique_share", percent),
-        ("highest re-identification risk", "prosecutor", "highest", percent),
-        ("average re-identification risk", "prosecutor", "average", percent),
-    ):
-        one, two = _section(before, section), _section(release, section)
-        if one[key] is None:  # every record is a person
-            continue
-        yield f"{title:44}{show(one[key]):>12}{show(two[key]):>12}"
+    for title, one, two, _ in risk_rows(before, release, "prosecutor"):
+        yield f"{title:44}{one:>12}{two:>12}"
     for name, column in release["sensitive"].items():
         yield from ("", f"Sensitive column {name!r}")
         yield from _told(before["sensitive"][name], column)
+
+
+INTRUDERS = {
+    "prosecutor": "knows that the person is in the table",
+    "journalist": "does not know who of the population is in the table",
+    "marketer": "wants to identify as many people as possible",
+}
+
+
+def risk_rows(
+    before: Mapping[str, Any], after: Mapping[str, Any], *models: str
+) -> Iterator[tuple[str, str, str, str]]:
+    """Title, original, release, what it says; of all intruders where none is named."""
+    for title, key, show, says in (
+        (
+            "k (smallest class)",
+            "k",
+            str,
+            "every person shares the released "
+            "quasi-identifiers with at least k - 1 others; missing equals missing",
+        ),
+        (
+            "k in people",
+            "people",
+            str,
+            "people of the smallest class; 1 where one has more than half of its records",
+        ),
+        (
+            "k when * and missing match anything",
+            "wildcard_k",
+            str,
+            "a more lenient count, for tables with suppressed cells",
+        ),
+        ("classes", "classes", str, "groups of equal released quasi-identifiers"),
+        ("records that are unique", "unique_share", percent, "alone in their class"),
+    ):
+        one, two = before["classes"][key], after["classes"][key]
+        if one is not None:  # unless every record is a person
+            yield title, show(one), show(two), says
+    for model in models or INTRUDERS:
+        for key, words in (
+            ("highest", "highest risk"),
+            ("average", "average risk"),
+            ("above", "records above the threshold"),
+        ):
+            one, two = (r["reidentification"].get(model, {}).get(key) for r in (before, after))
+            if two is not None:
+                told = f"intruder {INTRUDERS[model]}"
+                yield f"{model}, {words}", percent(one), percent(two), told
 
 
 def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str]:
@@ -217,7 +255,3 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
             f"release {figure(row['release'][key])}, original {figure(row['original'][key])}"
             f", constant {figure(row['constant'][key])}"
         )
-
-
-def _section(risk: Mapping[str, Any], name: str) -> Any:
-    return risk["classes"] if name == "classes" else risk["reidentification"][name]

@@ -8,7 +8,7 @@ OPTIONS = (
     Option("block_size", int, "porop, lirop: values a block; searched by default."),
     Option("degree", int, "porop: degree of the polynomials; searched by default."),
     Option("noise", str, "porop, lirop: synthetic or perturbative."),
-    Option("correlated", bool, "noise: with the covariance of the data.", off=True),
+    Option("correlated", bool, "noise: with the covariance of the data."),
     Option(
         "random_state",
         int,
@@ -22,7 +22,7 @@ OPTIONS = (
     Option("scale", float, "noise: its deviation over that of the column."),
     Option("proportion", float, "rank-swapping: reach as a share of the ranks, in (0, 1]."),
     Option("stay", float, "pram: probability of keeping a category, 0 to 1."),
-    Option("invariant", bool, "pram: keep the expected counts of the categories.", off=True),
+    Option("invariant", bool, "pram: keep the expected counts of the categories."),
     Option("top", float, "top-bottom: code values above."),
     Option("bottom", float, "top-bottom: code values below."),
     Option("top_share", float, "top-bottom: share of the largest values to code."),

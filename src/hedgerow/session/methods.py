@@ -216,19 +216,13 @@ def words(method: Any) -> list[str]:
     for name, value in options_of(method).items():
         option = known[name]
         if isinstance(value, bool):
-            made.append(_switched(option, value))
+            made.append(option.switch.split("/")[not value])
             continue
         for each in value if isinstance(value, list) else [value]:
             text = each if isinstance(each, str) else repr(each)
             # what begins with a dash would be read as a flag of its own
             made += [f"{option.long}={text}"] if text.startswith("-") else [option.flag, text]
     return made
-
-
-def _switched(option: Option, value: bool) -> str:
-    if not value and not option.off:
-        raise UnsupportedError(f"the command line cannot switch {option.name} off")
-    return option.switch.split("/")[not value]
 
 
 def _listed(value: Any) -> Any:

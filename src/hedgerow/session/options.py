@@ -22,15 +22,12 @@ class Option:
     help : str
     flags : tuple of str
         Further flags, such as ``-k``.
-    off : bool
-        Whether a bool can be switched off, by ``--no-name``.
     """
 
     name: str
     type: type
     help: str
     flags: tuple[str, ...] = ()
-    off: bool = False
 
     @property
     def long(self) -> str:
@@ -39,8 +36,8 @@ class Option:
 
     @property
     def switch(self) -> str:
-        """The flags that spell it, the one that switches it off as well."""
-        return f"{self.long}/--no-{self.long[2:]}" if self.off else self.long
+        """The flags that spell it; a bool is switched off as well, by ``--no-name``."""
+        return f"{self.long}/--no-{self.long[2:]}" if self.type is bool else self.long
 
     @property
     def flag(self) -> str:

@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,33 +52,42 @@ class Choice:
         return Secret.of(self.pseudonym_key)
 
 
-@dataclass(frozen=True)
-class Chosen(Choice):
-    """All that makes a release; the method is None where the command line takes its own.
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """How a release is written.
 
     Parameters
     ----------
-    path : Path or None
-        The table's file; None for tables that came in as an object.
     out : Path, optional
         The release folder; ``release/`` by default.
     escape : bool
         Whether cells that a spreadsheet would run get an apostrophe.
-    measured : mapping, optional
-        What the report was asked to measure; None for no report.
     mapping : bool
         Whether whose record is which was written as well.
     public : Path, optional
         The folder to hand out.
     """
 
-    _: KW_ONLY
-    path: Path | None = None
     out: Path | None = None
     escape: bool = True
-    measured: Mapping[str, Any] | None = None
     mapping: bool = False
     public: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen(Written, Choice):
+    """All that makes a release; the method is None where the command line takes its own.
+
+    Parameters
+    ----------
+    path : Path or None
+        The table's file; None for tables that came in as an object.
+    measured : mapping, optional
+        What the report was asked to measure; None for no report.
+    """
+
+    path: Path | None = None
+    measured: Mapping[str, Any] | None = None
 
     @property
     def folder(self) -> str:

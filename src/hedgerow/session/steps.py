@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from ..table import Table, read
 from . import repeat
 from .inspection import Inspection, inspect
 from .methods import canonical
-from .repeat import Choice
+from .repeat import Choice, Written
 
 if TYPE_CHECKING:
     # a step loads what it needs when it is taken: looking at a table takes a blink
@@ -35,16 +34,6 @@ _AFTER = {
     "measure": ("write",),
 }
 """What a step that is done again makes out of date."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """A release folder and how it was written."""
-
-    folder: Path
-    escape: bool = True
-    mapping: bool = False
-    public: Path | None = None
 
 
 class Session:
@@ -223,11 +212,7 @@ class Session:
             There is no quasi-identifier, or the key cannot be read or is too short.
         """
         schema.check(self.table.names)
-        if not schema.quasi:
-            raise ParameterError(
-                "the schema names no quasi-identifier, so there is nothing to protect",
-                hint="name what an intruder may know: Schema(quasi=[...])",
-            )
+        schema.check_quasi()
         made = Choice(schema, canonical(method), pseudonym_key, max_inference, keep_order)
         made.secret()  # a key that is none is told now, not after the work
         tried: Frontier | None = self._results.get("frontier")
@@ -364,9 +349,8 @@ class Session:
                 measured=self._results.get("measure"),
                 progress=tell,
             )
-        self._finish(
-            "write", Written(made, escape, mapping, None if public is None else Path(public))
-        )
+        handed = None if public is None else Path(public)
+        self._finish("write", Written(out=made, escape=escape, mapping=mapping, public=handed))
         return made
 
     @takes(schema_file=PATH)
@@ -398,16 +382,9 @@ class Session:
         return repeat.python(self._chosen())
 
     def _chosen(self) -> repeat.Chosen:
-        choice, written = self.choice, self.result("write")
-        return repeat.Chosen(
-            **vars(choice),
-            path=self.path,
-            out=written.folder if written else None,
-            escape=written.escape if written else True,
-            mapping=written.mapping if written else False,
-            public=written.public if written else None,
-            measured=self._measured_as(),
-        )
+        written: Written = self.result("write") or Written()
+        told = {**vars(self.choice), **vars(written)}
+        return repeat.Chosen(**told, path=self.path, measured=self._measured_as())
 
     def _measured_as(self) -> Mapping[str, Any] | None:
         """What the report was asked for; before anything was written, what it is by default."""
