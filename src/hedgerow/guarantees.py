@@ -43,6 +43,11 @@ class Check:
     holds: bool
     detail: str = ""
 
+    @classmethod
+    def none(cls, name: str, count: int, words: str) -> Check:
+        """That nothing is at fault; `words` say what is."""
+        return cls(name, 0, count, count == 0, words if count else "")
+
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -171,17 +176,20 @@ class ColumnGuarantee(Guarantee):
     """What is said of groups that break it."""
     worst_words: ClassVar[str] = ""
     """What is said of the column that comes nearest to breaking it."""
+    title: ClassVar[str] = ""
+    bound: ClassVar[str] = ""
+    """The parameter that says what must be kept."""
     columns: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     @property
     def name(self) -> str:
         """The name of its check."""
-        raise NotImplementedError
+        return self.title
 
     @property
     def limit(self) -> float:
         """What must be kept."""
-        raise NotImplementedError
+        return getattr(self, self.bound)
 
     @property
     def lowest_is_worst(self) -> bool:
@@ -260,6 +268,8 @@ class Disclosure(ColumnGuarantee):
     kind: ClassVar[str] = "disclosure"
     broken_words: ClassVar[str] = "tell more"
     worst_words: ClassVar[str] = "the most in"
+    title: ClassVar[str] = "disclosure"
+    bound: ClassVar[str] = "maximum"
     maximum: float
 
     def __post_init__(self) -> None:
@@ -268,16 +278,6 @@ class Disclosure(ColumnGuarantee):
                 "max_disclosure must lie in (0, 1]",
                 hint="0 would tell nothing and 1 switches it off; the default is 0.5",
             )
-
-    @property
-    def name(self) -> str:
-        """The name of its check."""
-        return "disclosure"
-
-    @property
-    def limit(self) -> float:
-        """The largest disclosure."""
-        return self.maximum
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The disclosure of every group."""
@@ -393,21 +393,13 @@ class TCloseness(ColumnGuarantee):
     kind: ClassVar[str] = "t_closeness"
     broken_words: ClassVar[str] = "are farther"
     worst_words: ClassVar[str] = "the farthest in"
+    title: ClassVar[str] = "t-closeness"
+    bound: ClassVar[str] = "t"
     t: float
 
     def __post_init__(self) -> None:
         if not 0 <= self.t <= 1:
             raise ParameterError("t must lie in [0, 1]")
-
-    @property
-    def name(self) -> str:
-        """The name of its check."""
-        return "t-closeness"
-
-    @property
-    def limit(self) -> float:
-        """The largest distance."""
-        return self.t
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The distance of every group."""

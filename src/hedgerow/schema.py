@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from .arguments import MAPPING, NAMES, PATH, one_of, takes
-from .errors import SchemaError
+from .errors import ParameterError, SchemaError
 from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
@@ -215,6 +215,15 @@ class Schema:
         """The columns of a table that no role names, whatever `rest` says of them."""
         named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.unit}
         return [name for name in columns if name not in named]
+
+    def check_quasi(self) -> None:
+        """Refuse a schema under which there is nothing to protect."""
+        if not self.quasi:
+            raise ParameterError(
+                "the schema names no quasi-identifier, so there is nothing to protect",
+                hint="name what an intruder may know: Schema(quasi=[...]), --quasi age,education "
+                "(hedgerow inspect proposes some)",
+            )
 
     @takes(columns=NAMES)
     def check(self, columns: Sequence[str], *, quasi: bool = True, sensitive: bool = True) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.datasets import load_adult, make_people
-from hedgerow.engines.partitions import encoded, route
+from hedgerow.engines.partitions import route
 from hedgerow.errors import HedgerowError
 from hedgerow.guarantees import LDiversity
 from hedgerow.methods.mart import MART
@@ -21,7 +21,7 @@ QUASI = ("age", "sex", "marital", "job", "children")
 def groups(method: Mondrian | MART, table: Table) -> tuple[np.ndarray, int, float]:
     """Leaf of each row, number of leaves, and the information loss."""
     recoding = method.plan_.recoding
-    columns = [encoded(c, table) for c in recoding.columns]
+    columns = [table.like(c) for c in recoding.columns]
     leaf = route(recoding, columns)
     return leaf, recoding.n_leaves, information_loss(columns, leaf, recoding.n_leaves)
 

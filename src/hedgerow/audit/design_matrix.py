@@ -51,7 +51,7 @@ def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
 def values_in(original: Column, table: Table) -> npt.NDArray[Any]:
     """`true_values` of a column of another table, categories in the codes of `original`."""
     if original.is_number:
-        return table.column(original.name, kind=original.kind, unit=original.unit or None).numbers
+        return table.like(original).numbers
     return codes_in(original, table)
 
 
@@ -74,8 +74,7 @@ def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
 
 def codes_in(original: Column, table: Table) -> IntArray:
     """A column of another table in the codes of `original`; unknown categories become missing."""
-    column = table.column(original.name, kind=original.kind, categories=tuple(original.values))
-    return column.codes_in(original, unknown=original.n_values)
+    return table.like(original).codes_in(original, unknown=original.n_values)
 
 
 def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:

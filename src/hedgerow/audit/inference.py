@@ -25,7 +25,7 @@ from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .pairing import Pair, evenly, pair_up
-from .risk.learners import LEARNERS, MOST_CLASSES, Lesson
+from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners
 from .subject import of_fitted, of_release
 
 MOST_ASKED = 5_000
@@ -230,12 +230,7 @@ def infer(
     progress: Progress | None = None,
 ) -> Inference:
     """`inference` of a paired release; without `refit` strangers are not measured."""
-    unknown = [name for name in learners if name not in LEARNERS]
-    if unknown or not learners:
-        raise ParameterError(
-            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}",
-            hint="one of " + ", ".join(LEARNERS),
-        )
+    check_learners(learners)
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
     tell = telling(progress)

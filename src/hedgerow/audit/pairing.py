@@ -180,7 +180,7 @@ def pair_up(
         else:
             shown = _released_sensitive(own, after, released_rows)
         after_sensitive.append(shown)
-    notes += _notes(before, after, schema, sensitive, after_sensitive)
+    notes += _notes(after, schema, sensitive, after_sensitive)
     return Pair(
         schema,
         before,
@@ -310,10 +310,7 @@ def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
 
 def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
     try:
-        names = None if column.is_number else tuple(column.values)
-        found = after.column(
-            column.name, kind=column.kind, categories=names, unit=column.unit or None
-        )
+        found = after.like(column)
     except SchemaError:
         if column.is_number and (guessed := _middles(column, after)) is not None:
             return take(guessed, rows)
@@ -321,7 +318,7 @@ def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
             f"the released sensitive column {column.name!r} cannot be read as "
             f"{column.kind}, the kind of the original"
         ) from None
-    return take(found.with_events(column.events), rows)
+    return take(found, rows)
 
 
 def _middles(own: Column, after: Table) -> Column | None:
@@ -361,7 +358,6 @@ def _outside(
 
 
 def _notes(
-    before: Table,
     after: Table,
     schema: Schema,
     sensitive: Sequence[Column],

@@ -24,7 +24,7 @@ from .pairing import Pair, pair_up
 from .result import Audit
 from .risk import numeric
 from .risk.altered import linkage_summary
-from .risk.learners import LEARNERS
+from .risk.learners import LEARNERS, check_learners
 from .risk.population import population_sizes, weighted_sizes
 from .risk.sensitive import sensitive_summary
 from .subject import subject
@@ -221,12 +221,8 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
         raise ParameterError(f"threshold must lie in (0, 1], not {threshold}")
     if people < 1:
         raise ParameterError(f"people must be at least 1, not {people}")
-    unknown = [name for name in learners or () if name not in LEARNERS]
-    if unknown:
-        raise ParameterError(
-            f"unknown learners: {', '.join(map(repr, unknown))}",
-            hint="one of " + ", ".join(LEARNERS),
-        )
+    if learners:
+        check_learners(learners)
 
 
 def _extremes(pair: Pair, k: int) -> Iterator[str]:

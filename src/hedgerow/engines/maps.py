@@ -70,7 +70,7 @@ def _numbers(column: ColumnMap, codes: Ints, table: Table) -> pa.Array | None:
 def _places(column: ColumnMap, table: Table) -> Ints:
     """For every row the place of its label in `_labels`."""
     if column.is_number:
-        coded = table.column(column.name, kind=column.kind, unit=column.unit or None)
+        coded = table.like(column)
         place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
     else:
         coded = table.column(column.name, kind="categorical")

@@ -87,7 +87,7 @@ def _stack(columns: list[Column]) -> npt.NDArray[np.unsignedinteger]:
 
 def partition(recoding: Partition, table: Table) -> Transformed:
     """The released cells of the leaf that each row comes to."""
-    columns = [encoded(c, table) for c in recoding.columns]
+    columns = [table.like(c) for c in recoding.columns]
     leaf = route(recoding, columns)
     places = range(len(columns))
 
@@ -101,11 +101,6 @@ def partition(recoding: Partition, table: Table) -> Transformed:
     made = side_by_side(released, places, table.n_rows * len(columns))
     names = [c.name for c in recoding.columns]
     return Transformed(dict(zip(names, made, strict=True)), lambda: sum(map(outside, places)))
-
-
-def encoded(recoded: Recoded, table: Table) -> Column:
-    """A table's column under the kind and unit that the plan knows it by."""
-    return table.column(recoded.name, kind=recoded.kind, unit=recoded.unit or None)
 
 
 def released_column(

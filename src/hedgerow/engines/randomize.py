@@ -28,7 +28,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
     """Categories of the plan per row; d where the plan does not know the value."""
     is_number = column.kind in ("numeric", "date")
-    found = table.column(column.name, kind=column.kind, unit=column.unit or None)
+    found = table.like(column)
     d = column.d
     if is_number:
         place = np.searchsorted(np.asarray(column.cuts), found.doubles, side="right")

@@ -25,7 +25,7 @@ from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..table import Column, Table
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
-from .base import Files, Method, NoTransform
+from .base import Method, NoTransform, Told
 from .generalization import check_finite
 
 
@@ -178,60 +178,44 @@ class Anatomy(Method):
         wrong = faults(
             self._original(original), _groups(released, self._sensitive), second, self._sensitive
         )
-        return [
-            Check(
-                "sensitive table",
-                0,
-                wrong,
-                wrong == 0,
-                "groups whose values or counts are not those of their records" if wrong else "",
-            )
-        ]
+        words = "groups whose values or counts are not those of their records"
+        return [Check.none("sensitive table", wrong, words)]
 
     def _original(self, original: Table) -> Column:
         """The sensitive column before it was replaced, under the kind it was fitted with."""
-        known = next(c for c in self.plan_.columns if c.name == self._sensitive)
-        column = original.column(known.name, kind=known.kind, categories=known.order or None)
-        return column.with_events(known.events)
+        return original.like(next(c for c in self.plan_.columns if c.name == self._sensitive))
 
     def second_table(self) -> pa.Table:
         """The sensitive table, ST."""
         return self.st_
 
-    def release_files(self, release: Any) -> Files:
-        """RECIPIENT.md, which explains both tables."""
-        name, suffix = self._sensitive, release.original.suffix
-        gone = [n for n in release.plan.left_out if n not in release.pseudonyms]
-        text = "\n".join(
-            [
-                "# About these tables",
+    def told(self, file: str) -> Told:
+        """How both tables are read together."""
+        name = self._sensitive
+        return Told(
+            about=f"In the column `{name}` stands the number of a group in place of the value; "
+            f"`{self.plan_.recoding.beside}{Path(file).suffix}` (ST) gives, per group, the values "
+            f"of that column and how many records of `{file}` (QIT) have each.",
+            cells=dict.fromkeys(self.plan_.names("quasi"), "unchanged")
+            | {name: "the number of its group"},
+            lines=[
                 "",
-                f"`release{suffix}` (QIT) holds {release.released.n_rows:,} records about people. "
-                f"In the column `{name}` stands the number of a group in place of the value.",
-                f"`{release.plan.recoding.beside}{suffix}` (ST) gives, per group, the values of "
-                "that column and how many records have each.",
-                *(["", f"Left out: {', '.join(gone)}."] if gone else []),
-                "",
-                f"No value has a share above 1/{self.l} in any group.",
+                "## How to use it",
                 "",
                 "    from hedgerow.methods.anatomy_tables import join",
                 f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the '
-                f"expected counts",
+                "expected counts",
                 "",
                 "Within a group every record is taken to have each value with its share.",
-                "",
-                "## What was not measured",
-                "",
-                "- The quasi-identifiers are unchanged: people can be found in this table by them.",
-                "- An intruder who can exclude values for a person, or knows others of the group.",
-                "- A rule that holds for everybody: who learns from all groups together how the "
+            ],
+            promised=[f"No value has a share above 1/{self.l} in any group."],
+            not_measured=[
+                "The quasi-identifiers are unchanged: people can be found in this table by them.",
+                "An intruder who can exclude values for a person, or knows others of the group.",
+                "A rule that holds for everybody: who learns from all groups together how the "
                 "value follows from the other columns guesses better than within one group.",
-                "",
-                "Do not try to find out who a record is about.",
-                "",
-            ]
+            ],
         )
-        return Files(public={"RECIPIENT.md": text})
 
 
 def _groups(released: Table, name: str) -> Ints:

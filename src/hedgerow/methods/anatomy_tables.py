@@ -50,13 +50,7 @@ def values_of(table: Table, column: Column) -> pa.Array:
 
 def codes_of(own: Column, second: Table) -> Ints:
     """The sensitive table's values in the original's codes; -1 for values it does not have."""
-    shown = second.column(
-        own.name,
-        kind=own.kind,
-        categories=None if own.is_number else tuple(own.values),
-        unit=own.unit or None,
-    )
-    codes = shown.codes_in(own, unknown=-1)
+    codes = second.like(own).codes_in(own, unknown=-1)
     return codes if own.has_missing else np.where(codes == own.n_values, -1, codes)
 
 

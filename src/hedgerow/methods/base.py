@@ -34,13 +34,36 @@ class Files:
     Parameters
     ----------
     public : mapping of str to str
-        For the recipient; a file named RECIPIENT.md stands in place of the usual one.
+        For the recipient.
     private : mapping of str to str
         For the steward and the auditor alone.
     """
 
     public: Mapping[str, str] = field(default_factory=dict)
     private: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a method tells the recipient, in RECIPIENT.md, beside what its plan tells.
+
+    Parameters
+    ----------
+    about : str
+        What was done to the table.
+    cells : mapping of str to str
+        By column: what stands in it, where "recoded" or "unchanged" does not say it.
+    lines : sequence of str
+        Sections of its own, as Markdown lines.
+    promised, not_measured : sequences of str
+        Further sentences of those sections.
+    """
+
+    about: str = "Some columns were recoded to protect them."
+    cells: Mapping[str, str] = field(default_factory=dict)
+    lines: Sequence[str] = ()
+    promised: Sequence[str] = ()
+    not_measured: Sequence[str] = ()
 
 
 class Method(Estimator):
@@ -51,7 +74,7 @@ class Method(Estimator):
     category orders and hierarchies where the columns' own types do not tell.
     What else a release needs of a method is declared here, each with a default:
     what it releases (`release_table`), further checks (`release_checks`), files
-    (`release_files`) and words for the recipient (`recipient_lines`). A method
+    (`release_files`) and words for the recipient (`told`). A method
     that `draws` has the parameters `key` and `random_state` as well.
     """
 
@@ -119,9 +142,9 @@ class Method(Estimator):
         """Checks of both released tables together, the second as its reader has it."""
         return []
 
-    def recipient_lines(self, file: str) -> list[str]:
-        """What RECIPIENT.md says beyond columns and promises, as Markdown lines."""
-        return []
+    def told(self, file: str) -> Told:
+        """What the reader of the released table, of this file name, must know of the method."""
+        return Told()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a plan to quasi-identifiers and sensitive columns.
@@ -177,10 +200,7 @@ class Method(Estimator):
     def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
         self._check_kinds()
-        if not schema.quasi:
-            raise ParameterError(
-                "there is no quasi-identifier", hint="name what an intruder may know"
-            )
+        schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
                 f"{type(self).__name__} needs at least one sensitive column",

@@ -23,7 +23,7 @@ from ..schema import Schema
 from ..table import Column as EncodedColumn
 from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
-from .base import Files, Method, check_columns
+from .base import Files, Method, Told, check_columns
 
 Floats = NDArray[np.float64]
 _PUBLIC = Key(bytes(32))
@@ -127,9 +127,10 @@ class Masking(Method):
         ]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
-    def recipient_lines(self, file: str) -> list[str]:
+    def told(self, file: str) -> Told:
         """What the recoded cells say, and where it is told how they were made."""
-        return ["", *self.reading, "`MASKING.md` says what was done: give it with the release."]
+        made = "`MASKING.md` says what was done: give it with the release."
+        return Told(lines=["", *self.reading, made])
 
 
 def mask_numbers(

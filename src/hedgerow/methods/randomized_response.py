@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -20,7 +21,7 @@ from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..table import Table
-from .base import Files, Method
+from .base import Files, Method, Told
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, check_size
 from .response.optimum import optimize
@@ -174,12 +175,12 @@ class RandomizedResponse(Method):
             wanted = halfway(Risk(wanted, self.target, self.bound))
         best = optimize(Risk(wanted, self.target, self.bound))
         if best is None or best.worst > 1:
-            check_feasible(Risk(wanted, self.target, self.bound), quasi, sensitive)
+            check_feasible(Risk(wanted, self.target, self.bound), quasi)
             raise InfeasibleError(
                 "the cap lies so close to its floor that nothing would be left of the table",
                 hint="lower l, or coarsen the quasi-identifiers",
             )
-        self._report(risk, best.t, best.p, quasi, sensitive, cap)
+        self._report(risk, best.t, quasi, sensitive, cap)
         randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
         roles = ["quasi"] * risk.n_quasi + ["sensitive"] * risk.n_sensitive
         columns = tuple(
@@ -228,16 +229,20 @@ class RandomizedResponse(Method):
         return verify(plan, self._asked, original, released, above)
 
     def release_files(self, release: Any) -> Files:
-        """``public.json`` with the distortion parameters, and RECIPIENT.md that explains them."""
-        from .response.recipient import files
+        """``public.json`` with the distortion parameters."""
+        public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
+        return Files(public={"public.json": public + "\n"})
 
-        return Files(public=files(release))
+    def told(self, file: str) -> Told:
+        """How to read a randomized table, and its distortion parameters."""
+        from .response.recipient import told
+
+        return told(self.plan_)
 
     def _report(
         self,
         risk: Risk,
         t: Any,
-        p: Any,
         quasi: Sequence[Coded],
         sensitive: Sequence[Coded],
         cap: float,
@@ -266,11 +271,6 @@ class RandomizedResponse(Method):
                 "the operational success does not depend on how the sensitive attribute is "
                 "randomized",
                 hint='use target="quasi" or "both" with bound="operational"',
-            )
-        if not schema.quasi or not schema.sensitive:
-            lacking = "quasi-identifier" if not schema.quasi else "sensitive column"
-            raise ParameterError(
-                f"randomized response needs at least one {lacking}", hint="name it in the schema"
             )
         if self.row_id is not None and schema.role(self.row_id) in ("quasi", "sensitive"):
             raise ParameterError(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 from ..engines import transform
-from ..errors import PlanError
+from ..errors import PlanError, did_you_mean
 from ..key import Key
 from ..plan import Plan
 from ..progress import caution
@@ -80,11 +79,11 @@ def apply_plan(
 
 def check_columns(plan: Plan, table: Table) -> None:
     """Raise one PlanError that lists all quasi-identifiers of the plan that the table lacks."""
-    faults = []
-    for name in plan.names("quasi"):
-        if name not in table.names:
-            near = difflib.get_close_matches(name, table.names, n=1)
-            faults.append(f"{name!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+    faults = [
+        f"{name!r}{did_you_mean(name, table.names)}"
+        for name in plan.names("quasi")
+        if name not in table.names
+    ]
     if faults:
         raise PlanError(
             f"the table lacks quasi-identifiers of the plan: {', '.join(faults)}",

@@ -158,10 +158,7 @@ def _unmoved(
     same = np.ones(released.n_rows, np.bool_)
     at = slice(None) if rows is None else rows
     for column in recoding.columns:
-        old, new = (
-            t.column(column.name, kind=column.kind, unit=column.unit or None)
-            for t in (original, released)
-        )
+        old, new = original.like(column), released.like(column)
         if old.is_number:
             before, after = old.numbers[at], new.numbers
             known = before[np.isfinite(before)]
@@ -229,7 +226,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
 
 def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table) -> float:
     """The mean width of the cells of a column's rows."""
-    known = original.column(column.name, kind=column.kind, unit=column.unit or None)
+    known = original.like(column)
     if known.is_number:
         values = known.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)

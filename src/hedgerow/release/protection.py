@@ -102,11 +102,7 @@ def protect(
     step("reading")
     table = read(people)
     schema.check(table.names)
-    if not schema.quasi:
-        raise ParameterError(
-            "the schema names no quasi-identifier, so there is nothing to protect",
-            hint="name what an intruder may know: Schema(quasi=[...])",
-        )
+    schema.check_quasi()
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     repeated = refuse_repeated(table, schema)

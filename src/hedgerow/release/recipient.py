@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..guarantees import from_promise
+from ..methods.base import Told
 from ..notation import SIGNS, signs
-from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
+from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 
 _STYLES = {
     "mean": "*mean*: the mean of the group in place of each value",
@@ -19,8 +20,8 @@ def recipient(
     plan: Plan,
     numbers: Mapping[str, Any],
     file: str,
+    method: Told,
     pseudonyms: Sequence[str] = (),
-    beside: Sequence[str] = (),
     empty: bool = False,
 ) -> str:
     """The text of RECIPIENT.md.
@@ -32,22 +33,22 @@ def recipient(
         `Release.summary()`.
     file : str
         Name of the table's file.
+    method : Told
+        What the method adds.
     pseudonyms : sequence of str
         Identifiers that were replaced.
-    beside : sequence of str
-        What the method adds, as Markdown lines.
     empty : bool
         Whether a recoded cell is empty.
     """
     gone = [n for n in plan.left_out if n not in pseudonyms]
     sizes, told = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
-    styles = {c.name: c for c in recoding.columns} if isinstance(recoding, Partition) else {}
+    styles = {c.name: f"recoded ({c.style})" for c in recoding.recoded() if isinstance(c, Recoded)}
+    stands = {**styles, **method.cells}
     lines = [
         "# About this table",
         "",
-        f"`{file}` holds {numbers['rows']:,} records about people. Some columns were recoded "
-        "to protect them.",
+        f"`{file}` holds {numbers['rows']:,} records about people. {method.about}",
         "The records stand in the order of the table they come from."
         if plan.parameters.get("keep_order")
         else "The records are sorted by what stands in them; their order tells nothing else.",
@@ -60,12 +61,14 @@ def recipient(
     for column in plan.columns:
         if column.name in gone:
             continue
-        lines.append(f"| {_cell(column.name)} | {column.role} | {_said(column, styles)} |")
+        said = stands.get(column.name) or _said(column)
+        lines.append(f"| {_cell(column.name)} | {column.role} | {said} |")
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
-    lines += _reading(recoding, file, empty)
+    lines += [*_reading(recoding, file, empty), *method.lines]
     lines += ["", "## What was promised, and verified on this very file", ""]
-    lines += [f"- {from_promise(promise).words()}." for promise in plan.promises] or ["- Nothing."]
+    promised = [f"{from_promise(promise).words()}." for promise in plan.promises]
+    lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
     most = plan.parameters.get("max_inference")
     if most is not None:
         lines += [
@@ -75,7 +78,8 @@ def recipient(
             f"The best of them took at most {most:g} off the error of guessing from public totals, over "
             "those asked and over the tenth that it explains best. Other learners may infer more.",
         ]
-    grouped = plan.recoding.yardstick == "classes"  # altered cells make no groups to speak of
+    # altered cells and unchanged ones make no groups to speak of
+    grouped = recoding.yardstick == "classes" and not recoding.beside
     if grouped and plan.names("quasi"):
         lines += [
             "",
@@ -100,17 +104,17 @@ def recipient(
             f"{r['worst']:.3f} |"
             for name, r in told["columns"].items()
         ]
-    lines += beside
     lines += [
         "",
         "## What was not measured",
         "",
-        "- An intruder who knows a column that is marked *other* or *sensitive* above: those "
-        "are unchanged.",
+        "- An intruder who knows a column that stands unchanged above, marked *other* or "
+        "*sensitive*.",
         "- Linking with other releases about the same people, and background knowledge about "
         "one of them.",
         "- Conclusions about groups of people: what the table shows of a group holds for its "
         "members too.",
+        *(f"- {words}" for words in method.not_measured),
         "",
         "Do not try to find out who a record is about.",
         "",
@@ -154,13 +158,12 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
     return lines
 
 
-def _said(column: PlanColumn, styles: dict[str, Recoded]) -> str:
-    name, role = column.name, column.role
-    if role == "quasi":
-        return f"recoded ({styles[name].style})" if name in styles else "recoded"
-    if role == "sensitive":
-        return f"unchanged, judged as {column.kind}"
-    return "a pseudonym in place of the identifier" if role == "identifier" else "unchanged"
+def _said(column: PlanColumn) -> str:
+    return {
+        "quasi": "recoded",
+        "sensitive": f"unchanged, judged as {column.kind}",
+        "identifier": "a pseudonym in place of the identifier",
+    }.get(column.role, "unchanged")
 
 
 def _cell(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -395,12 +395,12 @@ class Release:
                 cautions=self.cautions,
                 drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
             )
-        beside = self.method.recipient_lines(file.name)
+        told = self.method.told(file.name)
         texts = {
             PLAN: dumps(self.plan),
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: recipient(
-                self.plan, self.summary(), file.name, self.pseudonyms, beside, self._has_empty()
+                self.plan, self.summary(), file.name, told, self.pseudonyms, self._has_empty()
             ),
         }
         if mapping:
@@ -408,7 +408,7 @@ class Release:
         for name, text in {**texts, **extra}.items():
             write_private(folder / name, text)
         tables = [file.name] if second is None else [file.name, self._second_name]
-        return [*tables, *dict.fromkeys([RECIPIENT, *files.public])]
+        return [*tables, RECIPIENT, *files.public]
 
     def _has_empty(self) -> bool:
         columns = [self.released.arrow.column(c.name) for c in self.plan.recoding.recoded()]
@@ -430,10 +430,4 @@ class Release:
 
 def check_to_json(check: Check) -> dict[str, Any]:
     """A check as plain data."""
-    return {
-        "name": check.name,
-        "required": check.required,
-        "reached": check.reached,
-        "holds": bool(check.holds),
-        "detail": check.detail,
-    }
+    return asdict(check) | {"holds": bool(check.holds)}

@@ -71,11 +71,11 @@ class ExpectedRows:
         unmapped = [name for name in odd if name in made]
         same = self.sums.whole == found.whole
         checks = [
-            none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")
+            Check.none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")
         ]
         if made:
             words = f"columns with cells that the plan does not make: {_list(unmapped)}"
-            checks.append(none("mapped", len(unmapped), words))
+            checks.append(Check.none("mapped", len(unmapped), words))
         moved = "each column holds the right values, but not in the right rows"
         reached, detail = ("as expected", "") if same else ("different", "" if odd else moved)
         return [*checks, Check("whole rows", "as expected", reached, same, detail)]
@@ -151,7 +151,7 @@ def compare(
     if COVERS in relations.values():
         told = ", ".join(f"{count:,} in {name}" for name, count in uncovered.items())
         words = f"cells that do not cover their original: {told}"
-        checks.insert(2, none("covered", sum(uncovered.values()), words))
+        checks.insert(2, Check.none("covered", sum(uncovered.values()), words))
     return expected, checks
 
 
@@ -160,11 +160,6 @@ def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(old.type):
         old = old.dictionary_decode()
     return pc.if_else(cells.is_null(nan_is_null=True), pa.scalar(None, old.type), old)
-
-
-def none(name: str, count: int, words: str) -> Check:
-    """A check that nothing is at fault."""
-    return Check(name, 0, count, count == 0, words if count else "")
 
 
 def _list(names: Sequence[str]) -> str:

@@ -24,7 +24,7 @@ from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
 from ..table.write import layout_like
 from .plain.keyed import PseudonymRecipe
-from .rows import ExpectedRows, compare, none
+from .rows import ExpectedRows, compare
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def verify(
     if replaced:
         odd = [n for n in kept if n in replaced and not _replaced(n, original, released, rows)]
         words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
-        checks.append(none("pseudonyms", len(odd), words))
+        checks.append(Check.none("pseudonyms", len(odd), words))
     made = classes(plan, released, Persons.of(original, plan.unit), rows)
     checks += [from_promise(promise).check(made) for promise in plan.promises]
     return Verified(checks, expected, made)
@@ -200,8 +200,7 @@ def _codes(released: Table, name: str) -> NDArray[Any]:
 def _sensitive(column: PlanColumn, released: Table) -> Column:
     """A released sensitive column under its kind, or as categories when it was recoded to text."""
     try:
-        found = released.column(column.name, kind=column.kind, categories=column.order or None)
-        return found.with_events(column.events)
+        return released.like(column)
     except SchemaError:
         return released.column(column.name, kind="categorical")
 
@@ -229,7 +228,7 @@ def _equal(name: str, required: Any, reached: Any, words: str) -> Check:
 
 def _types(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Check:
     odd = [name for name in wanted if wanted[name] != found[name]]
-    return none("types", len(odd), f"columns of another type: {', '.join(odd)}")
+    return Check.none("types", len(odd), f"columns of another type: {', '.join(odd)}")
 
 
 def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
+from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
 from .dialect import FileFormat
 from .encode import Column, encode, kind_of
@@ -146,6 +147,17 @@ class Table:
             name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
         )
         return column.with_events(schema.events.get(name, ()))
+
+    def like(self, known: PlanColumn | Column) -> Column:
+        """A column read as a plan or another table has it: kind, unit, order, events."""
+        if isinstance(known, PlanColumn):
+            order: Sequence[str] = known.order
+        else:
+            order = () if known.is_number else tuple(known.values)
+        column = self.column(
+            known.name, kind=known.kind, categories=order or None, unit=known.unit or None
+        )
+        return column.with_events(known.events)
 
     def share(self, other: Table) -> None:
         """Take over what another table encoded of columns that are the same memory here."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import Counts, FloatArray, Groups, IntArray, group
+from ...errors import ParameterError
 from ..design_matrix import NEAR, Known, design_known, design_released, distance_blocks
 from ..released_values import ReleasedColumn
 
@@ -23,6 +24,16 @@ MOST_CLASSES = 20_000
 """Different released rows that a learner is trained on, each with all of its records."""
 LEAF = 20
 """Records in a leaf of boosting where it forecasts."""
+
+
+def check_learners(names: Sequence[str]) -> None:
+    """Refuse learners that there are not, by name."""
+    unknown = [name for name in names if name not in LEARNERS]
+    if unknown or not names:
+        raise ParameterError(
+            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}",
+            hint="one of " + ", ".join(LEARNERS),
+        )
 
 
 def estimator(

@@ -86,12 +86,9 @@ def disclosure_summary(
     ``worst`` is what the most exposed class gives away, ``scores`` the same by every
     score that the column is judged by.
     """
-    over = disclosure.Disclosed.of(told, sizes)
     quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
     return {
-        "mean_over_groups": over.mean_over_groups,
-        "mean_over_records": over.mean_over_records,
-        "worst": over.worst,
+        **disclosure.Disclosed.of(told, sizes).to_json(),
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }

@@ -110,6 +110,13 @@ def _with_missing(
     return Coded(column.name, column.kind, column.unit, codes, labels, cuts)
 
 
+def label(category: str | float | None) -> str:
+    """A category in a message."""
+    if category is None:
+        return "(missing)"
+    return interval(category, category) if isinstance(category, float) else category
+
+
 def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
     """(column, category) of ``column=value``, or of a bare value when there is one column.
 
@@ -117,10 +124,7 @@ def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
     """
     name, sign, value = text.partition("=")
     for number, column in enumerate(columns):
-        labels = {
-            ("(missing)" if c is None else interval(c, c) if isinstance(c, float) else c): i
-            for i, c in enumerate(column.categories)
-        }
+        labels = {label(c): i for i, c in enumerate(column.categories)}
         if sign and column.name == name and value in labels:
             return number, labels[value]
         if len(columns) == 1 and text in labels:

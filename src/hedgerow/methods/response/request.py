@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError
-from ...notation import interval
-from .categories import Coded, find_value
+from .categories import Coded, find_value, label
 from .contingency import SensitiveView, Setting
 from .risk import Risk
 
@@ -19,13 +18,6 @@ Floats = NDArray[np.float64]
 DESCRIBED = 10
 """Groups of fewer records are counted in messages, never described."""
 _SLACK = 1 + 1e-9
-
-
-def label(category: str | float | None) -> str:
-    """A category in a message."""
-    if category is None:
-        return "(missing)"
-    return interval(category, category) if isinstance(category, float) else category
 
 
 def negations(
@@ -114,7 +106,7 @@ def halfway(risk: Risk) -> Setting:
     return replace(risk.setting, views=tuple(views))
 
 
-def check_feasible(risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded]) -> None:
+def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
     """Raise InfeasibleError when a floor lies above its cap.
 
     The message names the worst groups by description and count, the floor and the

@@ -56,27 +56,13 @@ def verify(
         n, kept = len(before), int(np.count_nonzero(before == after))
         if likelihood_of_kept(kept, n, column.p) < _ALARM:
             odd.append(column.name)
-    checks.append(
-        Check(
-            "values in the domain",
-            0,
-            len(strangers),
-            not strangers,
-            f"columns at fault: {', '.join(strangers)}" if strangers else "",
-        )
-    )
-    checks.append(
-        Check(
-            "share of values kept",
-            0,
-            len(odd),
-            not odd,
-            f"columns far from their p: {', '.join(odd)}"
-            if odd
-            else "as p gives them in every column, by the exact binomial distribution",
-        )
-    )
-    return checks
+    told = f"columns at fault: {', '.join(strangers)}"
+    far = f"columns far from their p by the exact binomial distribution: {', '.join(odd)}"
+    return [
+        *checks,
+        Check.none("values in the domain", len(strangers), told),
+        Check.none("share of values kept", len(odd), far),
+    ]
 
 
 def likelihood_of_kept(kept: int, n: int, p: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, PromiseError, SchemaError
+from ...errors import ParameterError, PromiseError, SchemaError, did_you_mean
 from ...notation import MISSING
 from ...plan import ColumnMap
 from ...schema import Schema
 from ...table import Column, Table
 from ...table.numbers import LARGEST
 from .builder import BuiltTree
-from .columns import PredictedColumn, Predictor
+from .columns import MOST_SUBSETS, PredictedColumn, Predictor
 from .sanitize import ColumnPlan, group_labels
 
 
@@ -30,9 +29,7 @@ class EncodedPredictor:
     rank: NDArray[np.int64]
 
 
-def encode_predictor(
-    table: Table, schema: Schema, name: str, single: bool, most_subsets: int = 12
-) -> EncodedPredictor:
+def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> EncodedPredictor:
     """Encode one predictor exactly.
 
     Parameters
@@ -44,8 +41,6 @@ def encode_predictor(
         Column name.
     single : bool
         Whether a builder casts to float32 (scikit-learn); then only numbers will do.
-    most_subsets : int
-        Most categories for which all subsets are tried.
     """
     kind = table.declared_kind(schema, name)
     if single and kind == "boolean":
@@ -65,7 +60,7 @@ def encode_predictor(
             name,
             column.codes.astype(np.int32),
             labels=labels,
-            wide=len(labels) > most_subsets,
+            wide=len(labels) > MOST_SUBSETS,
             missing=column.has_missing,
         )
         return EncodedPredictor(column, predictor, np.arange(len(labels)))
@@ -117,11 +112,7 @@ def encode_response(
 ) -> PredictedColumn:
     """Encode the response as classes or numbers; missing and constant ones are refused."""
     if name not in table.names:
-        near = difflib.get_close_matches(name, table.names, n=1)
-        raise SchemaError(
-            f"no column {name!r} for the response"
-            + (f" (did you mean {near[0]!r}?)" if near else "")
-        )
+        raise SchemaError(f"no column {name!r} for the response{did_you_mean(name, table.names)}")
     if not classes and (kind or table.kind(name)) not in ("numeric", "boolean"):
         raise ParameterError(
             f"the response {name!r} holds categories, and a regression tree needs numbers",

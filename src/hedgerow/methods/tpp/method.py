@@ -16,7 +16,7 @@ from ...guarantees import Check, KAnonymity
 from ...plan import Maps, Plan
 from ...schema import Schema
 from ...table import Table, read
-from ..base import Files, Method
+from ..base import Files, Method, Told
 from ..checks import check_people
 from ..features import as_array
 from .encoding import (
@@ -331,11 +331,11 @@ class TreePatternPreserving(Method):
 
         return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
-    def recipient_lines(self, file: str) -> list[str]:
-        """What the reader of the release must know about the model, as Markdown lines."""
+    def told(self, file: str) -> Told:
+        """What the reader of the release must know about the model."""
         from .words import recipient_lines
 
-        return recipient_lines(self.model_, file, self.l)
+        return Told(lines=recipient_lines(self.model_, file, self.l))
 
 
 def _target(tree: Any) -> Any:

@@ -63,7 +63,7 @@ class Numbers:
         self._read = (
             None
             if value_class(self._array.type) == direct and not beyond_doubles(self._array)
-            else original.column(column.name, kind=column.kind, unit=column.unit or None)
+            else original.like(column)
         )
         self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
 
