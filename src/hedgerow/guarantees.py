@@ -403,7 +403,7 @@ class TCloseness(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The distance of every group."""
-        distance = closeness.ordered if column.ordered else closeness.equal
+        distance = closeness.ordered if column.is_ordered else closeness.equal
         return distance(column.counts)
 
     def words(self) -> str:

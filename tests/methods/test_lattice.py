@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
+from hedgerow.classes import Counts, SensitiveCounts
 from hedgerow.guarantees import LDiversity, TCloseness
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.methods.generalization import CountedColumn, accept, build
+from hedgerow.methods.generalization import accept, build
 from hedgerow.methods.lattice import LOSSES, Axis, Lattice
 from hedgerow.schema import Schema
 from hedgerow.table import read
@@ -92,13 +93,18 @@ def brute(lattice: Lattice):
     return found
 
 
+def counted(name, kind, values, hist, place):
+    whole = Counts.dense(hist[:, place].sum(axis=0, keepdims=True))
+    return SensitiveCounts(name, kind, values, whole), place
+
+
 def random_lattice(seed, dims, k, limit, loss, l=None, t=None):
     rng = np.random.default_rng(seed)
     rows = np.stack([np.minimum(rng.geometric(0.3, 60) - 1, d - 1) for d in dims], axis=1)
     codes, group = np.unique(rows, axis=0, return_inverse=True)
     hist = np.zeros((len(codes), 3), dtype=np.int64)
     np.add.at(hist, (group.ravel(), rng.integers(0, 3, 60)), 1)
-    column = CountedColumn("y", "numeric", np.arange(3.0), slice(0, 3), hist.sum(axis=0))
+    column = counted("y", "numeric", np.arange(3.0), hist, slice(0, 3))
     guarantees = [] if l is None else [LDiversity(l)]
     guarantees += [] if t is None else [TCloseness(t)]
     test = accept([column], guarantees)
@@ -167,10 +173,9 @@ def test_keys_wider_than_64_bits_are_grouped_by_columns():
 
 def test_classes_are_accepted_by_every_guarantee_in_every_column():
     hist = np.array([[4, 4, 0, 3, 5], [8, 0, 0, 4, 4], [5, 2, 1, 8, 0]])
-    whole = hist.sum(axis=0)
     columns = [
-        CountedColumn("pay", "numeric", np.arange(3.0), slice(0, 3), whole[:3]),
-        CountedColumn("ill", "categorical", ["no", "yes"], slice(3, 5), whole[3:]),
+        counted("pay", "numeric", np.arange(3.0), hist, slice(0, 3)),
+        counted("ill", "categorical", ["no", "yes"], hist, slice(3, 5)),
     ]
 
     def accepted(*guarantees):

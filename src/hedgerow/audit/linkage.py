@@ -16,6 +16,7 @@ from ..errors import ParameterError, UnsupportedError
 from ..kernels.neighbours import build, nearest_ties
 from ..kernels.patterns import count_patterns, count_ties, near_patterns
 from ..kernels.threads import in_parts
+from ..table.numbers import standardise
 
 Floats = NDArray[np.float64]
 
@@ -24,15 +25,6 @@ AGREE = 0.25
 
 _BLOCK = 1 << 17
 """Pairs whose patterns are at hand at once."""
-
-
-def standardise(values: Floats) -> Floats:
-    """Every column with mean 0 and standard deviation 1; constant columns become 0."""
-    centred = values - values.mean(axis=0)
-    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
-    constant = (values == values[:1]).all(axis=0) | (spread == 0)
-    centred[:, constant] = 0.0
-    return centred / np.where(constant, 1.0, spread)
 
 
 def _known(columns: int, known: int | None) -> int:

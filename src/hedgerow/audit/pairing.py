@@ -153,7 +153,7 @@ def pair_up(
         )
     known = subject.rows_of(before) if key is None else None
     rows, released_rows = _pair(before, after, key, known)
-    quasi = [take(_column(before, n, schema), rows) for n in schema.quasi]
+    quasi = [take(before.declared_column(schema, n), rows) for n in schema.quasi]
     released, faults = [], []
     for own in quasi:
         column, strange = _released_column(own, subject, released_rows)
@@ -166,7 +166,7 @@ def pair_up(
             + ", ".join(faults),
             hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
-    sensitive = [take(_column(before, n, schema), rows) for n in schema.sensitive]
+    sensitive = [take(before.declared_column(schema, n), rows) for n in schema.sensitive]
     groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
     after_sensitive = []
     for own in sensitive:
@@ -196,10 +196,6 @@ def pair_up(
         subject.yardstick,
         groups,
     )
-
-
-def _column(table: Table, name: str, schema: Schema) -> Column:
-    return table.declared_column(schema, name)
 
 
 def evenly(rows: IntArray, most: int) -> IntArray:

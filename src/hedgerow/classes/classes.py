@@ -55,16 +55,6 @@ class SensitiveCounts(Dictionary):
         counts = Counts.of(groups, column.codes, n_values)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
-    @property
-    def ordered(self) -> bool:
-        """Whether the order of the values means something."""
-        return self.is_number or self.kind == "ordinal"
-
-    @property
-    def n_known(self) -> int:
-        """Number of distinct values, missing not counted; also the code of a missing value."""
-        return len(self.values)
-
     @cached_property
     def scores(self) -> Scores:
         """What every class tells of the column."""
@@ -73,7 +63,7 @@ class SensitiveCounts(Dictionary):
     @cached_property
     def public(self) -> Public:
         """What everybody knows of the column: how often each value occurs in all classes."""
-        counts, n = self.counts.totals, self.n_known
+        counts, n = self.counts.totals, self.n_values
         missing = int(counts[n:].sum())
         return Public.of(
             ValueCounts(

@@ -38,7 +38,7 @@ def rsd(column: SensitiveCounts) -> FloatArray:
     if column.is_number:
         apart = np.append(column.apart, np.nan)[: column.counts.n_values]
         return 1 - of_numbers(column.counts, apart)
-    return 1 - of_categories(column.counts, column.n_known)
+    return 1 - of_categories(column.counts, column.n_values)
 
 
 def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:

@@ -67,14 +67,14 @@ def _all(
 
 
 for command in (
-    inspect,
-    protect,
-    apply,
-    audit,
-    frontier,
-    reconstruct,
-    verify_model,
-    score,
-    reproduce,
+    inspect.inspect,
+    protect.protect,
+    apply.apply,
+    audit.audit,
+    frontier.frontier,
+    reconstruct.reconstruct,
+    verify_model.verify_model,
+    score.score,
+    reproduce.reproduce,
 ):
-    command.add(app)
+    app.command(name=command.__name__.replace("_", "-"))(command)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..errors import ParameterError
 from ..progress import cautions
 from ..session.options import Option
@@ -24,18 +22,11 @@ OPTIONS = (
 )
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="apply")(
-        command(
-            apply,
-            OPTIONS,
-            plan=("PLAN", "The plan.json of a release."),
-            source=("FILE", "The people to recode."),
-        )
-    )
-
-
+@command(
+    OPTIONS,
+    plan=("PLAN", "The plan.json of a release."),
+    source=("FILE", "The people to recode."),
+)
 def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> None:
     """Recode other people by the plan of an earlier release.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..errors import ParameterError
 from ..session.options import Option
 from .console import as_json, note, say, working
@@ -68,21 +66,14 @@ PASSED = (
 """Options that `hedgerow.audit` takes under the same names."""
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="audit")(
-        command(
-            audit,
-            OPTIONS,
-            source=("ORIGINAL", "The table before."),
-            release=(
-                "RELEASED",
-                "The table after, whoever made it, or a release folder, which knows its plan.",
-            ),
-        )
-    )
-
-
+@command(
+    OPTIONS,
+    source=("ORIGINAL", "The table before."),
+    release=(
+        "RELEASED",
+        "The table after, whoever made it, or a release folder, which knows its plan.",
+    ),
+)
 def audit(
     source: str | None = None,
     release: str | None = None,

@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..errors import ParameterError
 from ..session import methods
 from ..session.options import Option
@@ -52,11 +50,7 @@ METHOD = tuple(o for o in methods.OPTIONS if o.name not in _SHARED)
 OPTIONS = (*SCHEMA, *OWN, *METHOD)
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="frontier")(command(frontier, OPTIONS))
-
-
+@command(OPTIONS)
 def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
     """Try many settings and show what each gives away and keeps.
 

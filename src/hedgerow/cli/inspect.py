@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from ..files import write_private
 from ..session.options import Option
 from .console import as_json, say, working
@@ -20,13 +18,7 @@ OPTIONS = (
 )
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="inspect")(
-        command(inspect, OPTIONS, source=("FILE", "CSV, Parquet, Arrow/Feather or JSON lines."))
-    )
-
-
+@command(OPTIONS, source=("FILE", "CSV, Parquet, Arrow/Feather or JSON lines."))
 def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
     """Show the columns of a table and propose a role and a kind for each.
 

@@ -48,27 +48,31 @@ def parameter(option: Option) -> inspect.Parameter:
 
 
 def command(
-    function: Callable[..., Any], options: Sequence[Option], **arguments: tuple[str, str]
-) -> Callable[..., Any]:
-    """Give a function that takes ``**given`` the signature of its options.
+    options: Sequence[Option], **arguments: tuple[str, str]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator that gives a function that takes ``**given`` the signature of its options.
 
     Parameters
     ----------
     arguments : tuple of str
         By the name of a parameter: what stands for it in the usage line, and what it is.
     """
-    own = []
-    for p in inspect.signature(function, eval_str=True).parameters.values():
-        if p.name in arguments:
-            metavar, words = arguments[p.name]
-            told = typer.Argument(metavar=metavar, show_default=False, help=words or None)
-            p = p.replace(annotation=Annotated[p.annotation, told])
-        if p.kind is not inspect.Parameter.VAR_KEYWORD:
-            own.append(p)
-    parameters = [*own, *map(parameter, options)]
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__annotations__ = {p.name: p.annotation for p in parameters}
-    return function
+
+    def signed(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = []
+        for p in inspect.signature(function, eval_str=True).parameters.values():
+            if p.name in arguments:
+                metavar, words = arguments[p.name]
+                told = typer.Argument(metavar=metavar, show_default=False, help=words or None)
+                p = p.replace(annotation=Annotated[p.annotation, told])
+            if p.kind is not inspect.Parameter.VAR_KEYWORD:
+                own.append(p)
+        parameters = [*own, *map(parameter, options)]
+        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        function.__annotations__ = {p.name: p.annotation for p in parameters}
+        return function
+
+    return signed
 
 
 def merged(

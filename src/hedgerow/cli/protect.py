@@ -6,8 +6,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..session import methods
 from ..session.options import Option
@@ -70,11 +68,7 @@ METHOD = (
 OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *OUTPUT)
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="protect")(command(protect, OPTIONS))
-
-
+@command(OPTIONS)
 def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
     """Protect a table and write it as a verified release folder.
 

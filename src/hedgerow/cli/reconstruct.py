@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..errors import ParameterError
 from ..files import private_file
 from ..session.options import Option
@@ -26,13 +24,7 @@ OPTIONS = (
 _SHOWN = 40
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="reconstruct")(
-        command(reconstruct, OPTIONS, source=("SOURCE", "A release folder, or its table."))
-    )
-
-
+@command(OPTIONS, source=("SOURCE", "A release folder, or its table."))
 def reconstruct(source: str, config: ConfigFile = None, **given: Any) -> None:
     """Estimate counts of the original table from a release made by randomized response."""
     from ..reconstruct import reconstruct as estimate

@@ -16,6 +16,7 @@ import typer
 
 from ..errors import ParameterError, did_you_mean
 from ..files import unwritable, write_private
+from ..report.text import words
 from .console import as_json, say, table, working
 
 # name on the command line: (module, function)
@@ -32,11 +33,6 @@ EXPERIMENTS: dict[str, tuple[str, str]] = {
     "tpp-table1": ("hedgerow.papers.tpp", "table1"),
     "tpp-figures": ("hedgerow.papers.tpp", "figures"),
 }
-
-
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="reproduce")(reproduce)
 
 
 def reproduce(
@@ -93,20 +89,10 @@ def _print(found: Mapping[str, Any], prefix: str = "") -> None:
             say()
             say(title)
             table(
-                [tuple(_cell(row.get(h, "")) for h in heads) for row in value],
+                [tuple(words(row.get(h, "")) for h in heads) for row in value],
                 tuple(h.replace("_", " ") for h in heads),
             )
         elif isinstance(value, Mapping):
             _print(value, f"{title}: ")
         else:
-            say(f"{title}: {_cell(value)}")
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_cell(v) for v in value)
-    return "" if value is None else str(value)
+            say(f"{title}: {words(value)}")

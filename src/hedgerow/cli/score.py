@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from ..session.options import Option
 from .console import as_json, say, table, working
 from .options import ConfigFile, command, merged
@@ -19,13 +17,7 @@ OPTIONS = (
 )
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="score")(
-        command(score, OPTIONS, original=("ORIGINAL", ""), masked=("MASKED", ""))
-    )
-
-
+@command(OPTIONS, original=("ORIGINAL", ""), masked=("MASKED", ""))
 def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
     """Judge a masked file against its original: information loss, disclosure risk, score.
 

@@ -14,19 +14,12 @@ from .options import command, merged
 OPTIONS = (Option("json", bool, "Print the result as JSON."),)
 
 
-def add(app: typer.Typer) -> None:
-    """Put the command into the app."""
-    app.command(name="verify-model")(
-        command(
-            verify,
-            OPTIONS,
-            model=("MODEL", "The model.json of a release."),
-            release=("RELEASE", "The released table."),
-        )
-    )
-
-
-def verify(model: Path, release: str, **given: Any) -> None:
+@command(
+    OPTIONS,
+    model=("MODEL", "The model.json of a release."),
+    release=("RELEASE", "The released table."),
+)
+def verify_model(model: Path, release: str, **given: Any) -> None:
     """Rebuild the published trees from a released table and compare them to the last bit.
 
     Prints "identical", or the first node that differs; then the exit code is 1.

@@ -87,6 +87,11 @@ def _numbers(
         else:
             told = moment(middle, column.unit) if column.unit else float(middle)
             cells.append(Cell(told, values[a], values[b], missing=bool(gap)))
+    return _merged(cells)
+
+
+def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:
+    """The distinct cells, and which one each group has."""
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
@@ -122,8 +127,7 @@ def between_points(
         label = between(lo, hi, column.unit) + (f"{JOIN}{MISSING}" if absent else "")
         below = None if hi is None else hi - 1 if column.unit else float(np.nextafter(hi, -np.inf))
         cells.append(Cell(label, lo, below, missing=bool(absent)))
-    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
-    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
+    return _merged(cells)
 
 
 def _centres(
@@ -226,5 +230,4 @@ def _weighted(
                 concatenation(names, weights, missing), categories=tuple(names), missing=missing > 0
             )
         )
-    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
-    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
+    return _merged(cells)

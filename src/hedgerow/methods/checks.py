@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from ..arguments import check, is_number, whole
@@ -40,6 +41,15 @@ def check_k(k: Any, table: Table, least: int = 2) -> int:
 def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
     """`check_k`, and the people whom the schema makes k count; None where it counts records."""
     return Persons.asked(table, schema, check_k(k, table, least))
+
+
+def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
+    """Refuse what is said of columns that are not recoded."""
+    odd = [name for name in names if name not in schema.quasi]
+    if odd:
+        raise ParameterError(
+            f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, odd))}"
+        )
 
 
 def check_share(name: str, value: Any, *, zero: bool = False) -> float:

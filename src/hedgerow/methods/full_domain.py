@@ -18,9 +18,9 @@ from ..plan import Plan
 from ..schema import Schema
 from ..table import Table
 from .base import Method, check_columns
-from .checks import check_people
+from .checks import check_named, check_people
 from .estimator import renamed
-from .generalization import Domain, accept, build, hierarchies_of
+from .generalization import Domain, accept, build
 from .lattice import LOSSES, Lattice, Outcome
 
 Diversity = Literal["entropy", "distinct", "recursive"]
@@ -50,10 +50,11 @@ class _FullDomain(Method):
         diverse = bool(guarantees)
         if diverse and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
+        check_named("hierarchies", self.hierarchies or (), schema)
         domain = build(
             table,
             schema,
-            hierarchies_of(self.hierarchies, schema, schema.quasi),
+            {**schema.hierarchies, **(self.hierarchies or {})},
             diverse,
             persons,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,44 +13,19 @@ from ..classes import Counts, Groups, Persons, SensitiveCounts, group
 from ..errors import ParameterError, SchemaError
 from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
-from ..notation import Exact
 from ..plan import ColumnMap, Maps
-from ..schema import Kind, Schema
+from ..schema import Schema
 from ..table import Table
 from ..table.encode import Column
-from .lattice import Axis, Lattice, Node, NodeClasses
+from .lattice import Axis, Lattice, Levels, NodeClasses
 
 Ints = NDArray[np.int64]
 
 _MOST_COUNTS = 1 << 26
 
 
-@dataclass(frozen=True)
-class CountedColumn:
-    """A sensitive column inside the counts of a class.
-
-    Parameters
-    ----------
-    name : str
-    kind : str
-    values : float array or list of str
-        Its dictionary.
-    columns : slice
-        Where its counts stand.
-    whole : int64 array
-        Its counts in the whole table.
-    exact : sequence of int or Decimal
-    events : tuple of str
-        See `Column`.
-    """
-
-    name: str
-    kind: Kind
-    values: Any
-    columns: slice
-    whole: Ints
-    exact: Sequence[Exact] = ()
-    events: tuple[str, ...] = ()
+CountedColumn = tuple[SensitiveCounts, slice]
+"""A sensitive column with its counts in the whole table, and where they stand among a class's."""
 
 
 def accept(
@@ -62,11 +36,9 @@ def accept(
     def test(size: Ints, hist: Ints) -> NDArray[np.bool_]:
         good = np.ones(len(size), dtype=bool)
         if guarantees:
-            for one in sensitive:
-                counts = Counts.dense(hist[:, one.columns], one.whole)
-                column = SensitiveCounts(
-                    one.name, one.kind, one.values, counts, one.exact, one.events
-                )
+            for column, place in sensitive:
+                counts = Counts.dense(hist[:, place], column.counts.totals)
+                column = replace(column, counts=counts)
                 for guarantee in guarantees:
                     good &= guarantee.kept(column)
         return good
@@ -106,7 +78,7 @@ class Domain:
     units: Counts | None = None
 
     def recoding(
-        self, node: Node, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
+        self, node: Levels, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
     ) -> Maps:
         """The plan's record of releasing one node."""
         maps = []
@@ -265,25 +237,7 @@ def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[C
         labels = groups.labels.astype(np.int64)
         counts = np.bincount(labels * d + codes, minlength=n * d).reshape(n, d)
         parts.append(counts)
-        place = slice(start, start + d)
-        whole = counts.sum(axis=0)
-        sensitive.append(
-            CountedColumn(
-                name, column.kind, column.values, place, whole, column.exact, column.events
-            )
-        )
+        whole = SensitiveCounts.of(group([], table.n_rows), column)
+        sensitive.append((whole, slice(start, start + d)))
         start += d
     return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
-
-
-def hierarchies_of(
-    given: Mapping[str, Hierarchy] | None, schema: Schema, names: Sequence[str]
-) -> dict[str, Hierarchy]:
-    """The method's hierarchies over those of the schema."""
-    unknown = [name for name in (given or {}) if name not in names]
-    if unknown:
-        raise ParameterError(
-            "hierarchies are given for columns that are no quasi-identifiers: "
-            + ", ".join(map(repr, unknown))
-        )
-    return {**{n: h for n, h in schema.hierarchies.items() if n in names}, **(given or {})}

@@ -16,7 +16,7 @@ from ..classes.persons import people
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Node = tuple[int, ...]
+Levels = tuple[int, ...]
 
 _SNAPSHOT_GROUPS = 4_000_000
 _SNAPSHOTS = 1000
@@ -104,13 +104,13 @@ class Outcome:
         Released classes, the suppressed one not counted.
     """
 
-    node: Node
+    node: Levels
     loss: float
     suppressed: int
     classes: int
 
     @property
-    def rank(self) -> tuple[float, int, Node]:
+    def rank(self) -> tuple[float, int, Levels]:
         """Order of preference: least loss, then lowest, then by level."""
         return round(self.loss, 12), sum(self.node), self.node
 
@@ -174,7 +174,7 @@ class Lattice:
 
     # --- classes of a node
 
-    def classes(self, node: Node) -> NodeClasses:
+    def classes(self, node: Levels) -> NodeClasses:
         """Equivalence classes of a node, rolled up from the nearest finer node at hand."""
         finer = np.all(self._nodes[: self._kept] <= np.asarray(node), axis=1)
         at = int(np.where(finer, self._groups[: self._kept], self._worst).argmin())
@@ -187,7 +187,7 @@ class Lattice:
             self._keep(node, made)
         return made
 
-    def _keep(self, node: Node, classes: NodeClasses) -> None:
+    def _keep(self, node: Levels, classes: NodeClasses) -> None:
         held = int(self._groups[: self._kept].sum())
         if self._kept < len(self._nodes) and held + len(classes) <= _SNAPSHOT_GROUPS:
             self._nodes[self._kept] = node
@@ -195,11 +195,11 @@ class Lattice:
             self._snapshots.append(classes)
             self._kept += 1
 
-    def _columns(self, node: Node, rows: Ints) -> list[Ints]:
+    def _columns(self, node: Levels, rows: Ints) -> list[Ints]:
         levels = zip(self.axes, node, strict=True)
         return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
 
-    def labels(self, node: Node, rows: Ints) -> Ints:
+    def labels(self, node: Levels, rows: Ints) -> Ints:
         """Labels (rows x columns) of base groups at a node."""
         return np.stack(self._columns(node, rows), axis=1)
 
@@ -237,7 +237,7 @@ class Lattice:
         one = classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out)
         return bool(self._good(one)[0])
 
-    def outcome(self, node: Node) -> Outcome | None:
+    def outcome(self, node: Levels) -> Outcome | None:
         """The node's loss; None when it cannot be released."""
         classes = self.classes(node)
         out = self.suppressed_classes(classes)
@@ -248,7 +248,7 @@ class Lattice:
         return Outcome(node, self._loss(node, classes, out, total, released), total, released)
 
     def _loss(
-        self, node: Node, classes: NodeClasses, out: Bools, total: int, released: int
+        self, node: Levels, classes: NodeClasses, out: Bools, total: int, released: int
     ) -> float:
         m, kept = len(self.axes), ~out
         size = classes.size[kept].astype(float)
@@ -290,13 +290,13 @@ class Lattice:
 
     # --- the search
 
-    def _passes(self, node: Node) -> bool:
+    def _passes(self, node: Levels) -> bool:
         """The predicate that stays true upwards."""
         classes = self.classes(node)
         out = ~self._good(classes) if self.monotone else classes.few(self.k)
         return int(classes.size[out].sum()) <= self.limit
 
-    def _test(self, node: Node) -> bool:
+    def _test(self, node: Levels) -> bool:
         """`_passes`, remembered for the node and all that follows from it."""
         if not self._status[node]:
             if self._passes(node):
@@ -305,7 +305,7 @@ class Lattice:
                 self._status[tuple(slice(None, level + 1) for level in node)] = -1
         return bool(self._status[node] > 0)
 
-    def _lowest(self, chain: list[Node]) -> Node | None:
+    def _lowest(self, chain: list[Levels]) -> Levels | None:
         """The first node of an upward chain that passes, by halving."""
         low, high = 0, len(chain)
         while low < high:
@@ -369,7 +369,7 @@ class Lattice:
 
     def _first(self, bound: Floats) -> Outcome | None:
         """A good node to begin with: the lowest that passes on the chain of least bounds."""
-        chain: list[Node] = [(0,) * len(self.heights)]
+        chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):
             chain.append(min(above, key=lambda node: (bound[node], node)))
         node = self._lowest(chain)
@@ -380,11 +380,11 @@ def _order_keys(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.ascontiguousarray(codes.T[::-1])
 
 
-def _by_height(heights: Sequence[int]) -> Iterator[Node]:
+def _by_height(heights: Sequence[int]) -> Iterator[Levels]:
     return iter(sorted(product(*map(range, heights)), key=lambda node: (sum(node), node)))
 
 
-def _above(node: Node, heights: Sequence[int]) -> list[Node]:
+def _above(node: Levels, heights: Sequence[int]) -> list[Levels]:
     return [
         (*node[:i], node[i] + 1, *node[i + 1 :])
         for i in range(len(node))
@@ -392,5 +392,5 @@ def _above(node: Node, heights: Sequence[int]) -> list[Node]:
     ]
 
 
-def _below(node: Node) -> list[Node]:
+def _below(node: Levels) -> list[Levels]:
     return [(*node[:i], node[i] - 1, *node[i + 1 :]) for i in range(len(node)) if node[i]]

@@ -17,7 +17,7 @@ from ..kernels.neighbours import build, nearest
 from ..kernels.sorting import stable_sort
 from ..schema import Schema
 from ..table import Table
-from ..table.numbers import numeric_matrix
+from ..table.numbers import numeric_matrix, standardise
 from .checks import check_people
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
@@ -107,9 +107,10 @@ class Microaggregation(Masking):
         check_one_of("distance", self.distance, DISTANCES)
         if not is_number(self.gain) or not 0 <= self.gain < np.inf:
             raise ParameterError("gain must be a number of at least 0")
-        kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
         words = [
-            name for name, kind in kinds.items() if kind in ("categorical", "ordinal", "boolean")
+            name
+            for name in schema.quasi
+            if table.declared_kind(schema, name) not in ("numeric", "date")
         ]
         if self.grouping == "individual_ranking":
             if persons is not None:
@@ -122,7 +123,7 @@ class Microaggregation(Masking):
             return self._gower(table, schema, k, words, persons)
         given, rows = self._complete(table, schema, list(schema.quasi)), self._rows(table)
         values = rows.sorted(given)
-        scaled = _standardised(values) if self.standardise else values
+        scaled = standardise(values) if self.standardise else values
         canonical = np.lexsort(scaled.T[::-1])
         points = np.ascontiguousarray(scaled[canonical])
         if self.grouping == "mdav":
@@ -290,17 +291,10 @@ def joined_groups(groups: Groups, points: Floats, k: int, persons: Persons) -> G
 
 def group_loss(values: Floats, groups: Groups) -> float:
     """Within-group over total sum of squares of standardised columns, per cent."""
-    scaled = _standardised(values)
+    scaled = standardise(values)
     within = ((scaled - _averages(scaled, groups)) ** 2).sum()
     total = (scaled**2).sum()
     return float(100.0 * within / total) if total else 0.0
-
-
-def _standardised(values: Floats) -> Floats:
-    centred = values - values.mean(axis=0)
-    constant = (values == values[:1]).all(axis=0)
-    centred[:, constant] = 0.0
-    return np.asarray(centred / np.where(constant, 1.0, values.std(axis=0, ddof=1)))
 
 
 def _averages(values: Floats, groups: Groups) -> Floats:

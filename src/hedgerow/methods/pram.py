@@ -16,7 +16,7 @@ from ..errors import ParameterError, SchemaError
 from ..key import Key
 from ..schema import Schema
 from ..table import Column, Table
-from .checks import check_share
+from .checks import check_named, check_share
 from .masking import Masked, Masking, category_column, masked_column
 
 Floats = NDArray[np.float64]
@@ -86,11 +86,7 @@ class PRAM(Masking):
                 hint='declare their kind as "categorical", or leave them out',
             )
         if isinstance(self.matrix, Mapping):
-            unknown = [str(n) for n in self.matrix if n not in schema.quasi]
-            if unknown:
-                raise ParameterError(
-                    f"matrix names columns that are not quasi-identifiers: {', '.join(unknown)}"
-                )
+            check_named("matrix", self.matrix, schema)
         rows = self._rows(table)
         key = self._release_key(rows, schema)
         released, columns, self.matrices_ = {}, [], {}

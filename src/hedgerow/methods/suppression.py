@@ -21,7 +21,7 @@ from ..schema import Schema
 from ..table import Table
 from ..table.numbers import one_zero
 from .base import check_columns
-from .checks import check_whole
+from .checks import check_named, check_whole
 from .masking import Masked, Masking, masked_column, share
 
 Codes = NDArray[np.int64]
@@ -121,11 +121,7 @@ class LocalSuppression(Masking):
 
     def _costs(self, schema: Schema) -> list[float]:
         given = dict(self.importance or {})
-        unknown = [str(n) for n in given if n not in schema.quasi]
-        if unknown:
-            raise ParameterError(
-                f"importance names columns that are not quasi-identifiers: {', '.join(unknown)}"
-            )
+        check_named("importance", given, schema)
         wrong = [n for n, w in given.items() if not is_number(w) or not 0 < w < np.inf]
         if wrong:
             raise ParameterError(f"importance must be above 0: {', '.join(map(repr, wrong))}")

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix, released_column
-from .checks import check_share
+from .checks import check_named, check_share
 from .masking import Masked, Masking, mask_numbers, numbers, share
 
 Floats = NDArray[np.float64]
@@ -136,11 +136,7 @@ def _given(what: str, bound: Any, name: str, schema: Schema) -> float | None:
     if bound is None:
         return None
     if isinstance(bound, Mapping):
-        unknown = [str(n) for n in bound if n not in schema.quasi]
-        if unknown:
-            raise ParameterError(
-                f"{what} names columns that are not quasi-identifiers: {', '.join(unknown)}"
-            )
+        check_named(what, bound, schema)
         bound = bound.get(name)
         if bound is None:
             return None

@@ -22,9 +22,9 @@ from ..methods.mondrian import Mondrian
 from ..methods.tpp import TreePatternPreserving, TreeSettings
 from ..methods.tpp.builder import BuiltTree, Node
 from ..methods.tpp.columns import PredictedColumn, Predictor
-from ..methods.tpp.rpart import RpartTree
 from ..methods.tpp.sanitize import Sanitizer
 from ..methods.tpp.settings import RpartSettings
+from ..methods.tpp.targets import RpartTree
 from ..table import read
 from .tpp_learners import Bayes, Encoder, linear_model, svm, tree
 from .tpp_pictures import pictures

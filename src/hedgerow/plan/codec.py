@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import PlanError
 from ..files import read_text
@@ -43,21 +43,30 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def loads(text: str, where: str = "the plan") -> Plan:
-    """The plan of JSON text; PlanError when it is not one that this version reads."""
+def parsed(text: str, where: str) -> Any:
+    """The data of JSON text; PlanError when it is none."""
     try:
-        data = json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise PlanError(f"{where} is not valid JSON") from None
-    if not isinstance(data, dict) or "hedgerow_plan" not in data:
+
+
+def check_version(data: Any, what: str, version: int, where: str, hint: str) -> None:
+    """Refuse data that are not what they should be (a plan, a model), or of another version."""
+    mark = f"hedgerow_{what}"
+    if not isinstance(data, dict) or mark not in data:
+        raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
+    if data[mark] != version:
         raise PlanError(
-            f"{where} is not a Hedgerow plan",
-            hint="a plan is the plan.json that `hedgerow protect` writes",
+            f"{where} has version {data[mark]!r}; this Hedgerow reads version {version}"
         )
-    if data["hedgerow_plan"] != VERSION:
-        raise PlanError(
-            f"{where} has version {data['hedgerow_plan']!r}; this Hedgerow reads version {VERSION}"
-        )
+
+
+def loads(text: str, where: str = "the plan") -> Plan:
+    """The plan of JSON text; PlanError when it is not one that this version reads."""
+    data = parsed(text, where)
+    hint = "a plan is the plan.json that `hedgerow protect` writes"
+    check_version(data, "plan", VERSION, where, hint)
     try:
         recoding = dict(data["recoding"])
         kind = recoding.pop("kind")

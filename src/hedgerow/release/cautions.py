@@ -127,7 +127,7 @@ def _texts(column: Column) -> Iterator[str]:
 
 def _idle_events(column: SensitiveCounts) -> Iterator[str]:
     """Declared events that hold for nobody or for everybody."""
-    if not column.is_number or not column.n_known:
+    if not column.is_number or not column.n_values:
         return
     used = {name for name, _ in column.public.flags}
     first = column.exact[0] if column.exact else float(column.values[0])

@@ -65,7 +65,7 @@ def recipient(
         lines.append(f"| {_cell(column.name)} | {column.role} | {said} |")
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
-    lines += [*_reading(recoding, file, empty), *method.lines]
+    lines += _reading(recoding, file, empty)
     lines += ["", "## What was promised, and verified on this very file", ""]
     promised = [f"{from_promise(promise).words()}." for promise in plan.promises]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
@@ -105,6 +105,7 @@ def recipient(
             for name, r in told["columns"].items()
         ]
     lines += [
+        *method.lines,
         "",
         "## What was not measured",
         "",

@@ -9,7 +9,7 @@ from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
-from .text import THREE, figure, percent, risk_rows, score_rows, three_numbers
+from .text import THREE, figure, percent, risk_rows, score_rows, three_numbers, words
 
 AUDIENCES = ("steward", "recipient")
 
@@ -57,7 +57,7 @@ def render(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"percent": percent, "figure": figure, "words": _words}
+    environment.filters |= {"percent": percent, "figure": figure, "words": words}
     return environment.get_template("template.html").render(
         **_context(audit, audience, plan, checks),
         drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
@@ -143,10 +143,3 @@ def _recoding(plan: Plan | None) -> str:
     if plan is None or isinstance(plan.recoding, Partition):
         return ""
     return recoding_in_words(plan.recoding)
-
-
-def _words(value: Any) -> str:
-    """A requirement or result as short text."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

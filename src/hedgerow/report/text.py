@@ -16,6 +16,17 @@ def figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
+def words(value: Any) -> str:
+    """Any result as short text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(words(v) for v in value)
+    return "" if value is None else str(value)
+
+
 def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]:
     """A table as lines of text, its columns aligned.
 

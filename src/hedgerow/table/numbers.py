@@ -80,6 +80,15 @@ def numeric_matrix(
     return values
 
 
+def standardise(values: Floats) -> Floats:
+    """Every column with mean 0 and standard deviation 1; constant columns become 0."""
+    centred = values - values.mean(axis=0)
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
+    constant = (values == values[:1]).all(axis=0) | (spread == 0)
+    centred[:, constant] = 0.0
+    return centred / np.where(constant, 1.0, spread)
+
+
 def one_zero(array: pa.Array) -> pa.Array:
     """An array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
     return pc.add(array, 0.0).cast(array.type) if pa.types.is_floating(array.type) else array

@@ -75,8 +75,6 @@ class ColumnProfile:
         Why that role.
     n_distinct, n_missing : int
         Distinct values (missing not counted), missing values.
-    share_distinct : float
-        Distinct values over values that are there, in [0, 1]; 0 when none is.
     """
 
     name: str
@@ -85,7 +83,6 @@ class ColumnProfile:
     reason: str
     n_distinct: int
     n_missing: int
-    share_distinct: float
 
 
 def guess_schema(source: Any) -> Schema:
@@ -192,12 +189,12 @@ def _describe(table: Table, name: str) -> ColumnProfile:
             kind = "date"
         column = table.column(name, kind=kind)
     except SchemaError:
-        return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0, 0.0)
+        return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0)
     missing = int(column.counts()[-1])
     there = table.n_rows - missing
     share = column.n_values / there if there else 0.0
     role, reason = _role(name, table.kind(name), column, share, there)
-    return ColumnProfile(name, kind, role, reason, column.n_values, missing, share)
+    return ColumnProfile(name, kind, role, reason, column.n_values, missing)
 
 
 def _are_dates(table: Table, name: str) -> bool:

@@ -96,5 +96,5 @@ def test_the_tree_does_not_depend_on_record_order():
             target, other = own_target(settings), own_target(settings)
             target.fit(columns, y)
             other.fit([replace(c, codes=c.codes[order]) for c in columns], shuffled)
-            assert target.tree.nodes == other.tree.nodes
-            assert np.array_equal(target.tree.leaf[order], other.tree.leaf)
+            assert target.trees[0].nodes == other.trees[0].nodes
+            assert np.array_equal(target.trees[0].leaf[order], other.trees[0].leaf)

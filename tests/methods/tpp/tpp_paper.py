@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.methods.tpp.builder import BuiltTree, Grower
+from hedgerow.methods.tpp.builder import Builder, BuiltTree
 from hedgerow.methods.tpp.columns import Predictor
 from hedgerow.methods.tpp.scores import gain_of
 
@@ -47,7 +47,7 @@ def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predicto
     return Predictor.numbers(column.name, [released[v] for v in column.values[column.codes]])
 
 
-class Shortcut(Grower):
+class Shortcut(Builder):
     """A grower that orders categories by mean class code, always."""
 
     def _search(self, feature, column, codes, y, w, total):  # type: ignore[no-untyped-def]

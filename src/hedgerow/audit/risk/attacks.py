@@ -24,9 +24,9 @@ from ..intervals import Rate, attack_record, bootstrap, wilson
 from ..pairing import Pair, evenly
 from ..released_values import ReleasedColumn
 from .learners import LEARNERS, Lesson
+from .numeric import TOLERANCES
 
 FOLDS = 3
-TOLERANCES = (0.05, 0.10, 0.20)
 
 
 def as_unchanged(released: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...]:

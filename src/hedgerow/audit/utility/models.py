@@ -98,7 +98,7 @@ def learning(
                         own.is_number,
                         (shown[train], z[train]),
                         (true[train], y[train]),
-                        (true[test], true[test]),
+                        true[test],
                         y[test],
                     )
                 )
@@ -133,14 +133,14 @@ Sample = tuple[FloatArray, FloatArray]
 
 
 def _one_fold(
-    model: Any, number: bool, shown: Sample, true: Sample, asked: Sample, y: FloatArray
+    model: Any, number: bool, shown: Sample, true: Sample, asked: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
     """Truth and predictions of a test fold: learnt from the release, the original, nothing."""
     known = np.isfinite(y)
     guesses = {"truth": y[known]}
-    for name, (x, z), test in (("release", shown, asked[0]), ("original", true, asked[1])):
+    for name, (x, z) in (("release", shown), ("original", true)):
         rows = np.isfinite(z)
-        guesses[name] = _predict(model, x[rows], z[rows], test[known])
+        guesses[name] = _predict(model, x[rows], z[rows], asked[known])
     z = true[1][np.isfinite(true[1])]
     if number:
         constant = float(z.mean()) if len(z) else 0.0

@@ -122,7 +122,7 @@ class Split:
 Chooser = Callable[[str], Sequence[int]]
 
 
-class Grower:
+class Builder:
     """Grows one tree on encoded columns.
 
     Parameters
@@ -400,7 +400,7 @@ def grow(
     choose: Chooser | None = None,
 ) -> BuiltTree:
     """Grow one tree of the own builder."""
-    return Grower(columns, response, settings, weights, choose).grow()
+    return Builder(columns, response, settings, weights, choose).grow()
 
 
 def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int) -> list[int]:

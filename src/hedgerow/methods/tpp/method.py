@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pyarrow as pa
 
@@ -29,10 +29,8 @@ from .encoding import (
 )
 from .model import dumps, model_to_json, verify_model
 from .sanitize import Sanitizer, Step, release_column
-from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, parse
+from .settings import Settings, TreeSettings, parse
 from .targets import own_target
-
-_SETTINGS = (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
 
 
 @dataclass(eq=False, repr=False)
@@ -191,10 +189,10 @@ class TreePatternPreserving(Method):
                 hint="publish them apart, or round those columns to float32 first",
             )
         for target in targets:
-            _check_columns(target, names)
+            target.check_columns(names)
         forms = {
             c: encode_response(table, response, c, schema.kinds.get(response))
-            for c in {_classes(t) for t in targets}
+            for c in {t.classes for t in targets}
         }
         codes = [sensitive_codes(table, n) for n in sensitive]
         if self.l is not None and not codes:
@@ -203,7 +201,7 @@ class TreePatternPreserving(Method):
             )
         sanitizer = Sanitizer(
             [e.predictor for e in encoded],
-            [forms[_classes(t)] for t in targets],
+            [forms[t.classes] for t in targets],
             targets,
             codes,
             [e.column.kind == "date" for e in encoded],
@@ -339,7 +337,7 @@ class TreePatternPreserving(Method):
 
 
 def _target(tree: Any) -> Any:
-    if isinstance(tree, _SETTINGS):
+    if isinstance(tree, get_args(Settings)):
         return own_target(tree)
     from .sklearn_target import SklearnTree, is_estimator
 
@@ -350,39 +348,6 @@ def _target(tree: Any) -> Any:
         hint="give TreeSettings(...), ForestSettings(...), BoostingSettings(...), "
         "RpartSettings(...) or a fitted scikit-learn decision tree",
     )
-
-
-def _classes(target: Any) -> bool:
-    """Whether a target needs a class response."""
-    if hasattr(target, "settings"):
-        return bool(target.settings.classes)
-    return hasattr(target.estimator, "classes_")
-
-
-def _check_columns(target: Any, names: Sequence[str]) -> None:
-    """The estimator must have seen these columns, by these names, in this order."""
-    estimator = getattr(target, "estimator", None)
-    if estimator is None:
-        return
-    if estimator.n_features_in_ != len(names):
-        raise SchemaError(
-            f"the estimator was fitted on {estimator.n_features_in_} columns, and there are "
-            f"{len(names)} predictors",
-            hint="give the X that it was fitted on",
-        )
-    seen = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
-    if seen != list(names):
-        gone = [n for n in seen if n not in names]
-        new = [n for n in names if n not in seen]
-        what = (
-            f"it saw {', '.join(map(repr, gone[:5]))}, now {', '.join(map(repr, new[:5]))}"
-            if gone
-            else "the same columns in another order"
-        )
-        raise SchemaError(
-            f"the estimator was fitted on other columns: {what}",
-            hint="give the X that it was fitted on",
-        )
 
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:

@@ -16,6 +16,7 @@ from ...arguments import MAPPING, PATH, takes
 from ...errors import HedgerowError, PlanError, SchemaError
 from ...files import read_text
 from ...notation import MISSING
+from ...plan.codec import check_version, parsed
 from ...table import Table, read
 from .builder import BuiltTree
 from .columns import PredictedColumn, Predictor
@@ -128,24 +129,12 @@ def dumps(model: Mapping[str, Any]) -> str:
 def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     """A model file's data; PlanError when it is not one that this version reads."""
     if isinstance(source, Mapping):
-        data: Any = dict(source)
-        where = "the model"
+        where, data = "the model", dict(source)
     else:
         where = str(source)
-        text = read_text(source, "the model", PlanError)
-        try:
-            data = json.loads(text)
-        except ValueError:
-            raise PlanError(f"{where} is not valid JSON") from None
-    if not isinstance(data, dict) or "hedgerow_model" not in data:
-        raise PlanError(
-            f"{where} is not a Hedgerow model",
-            hint="a model is the model.json beside a release of --method tpp",
-        )
-    if data["hedgerow_model"] != VERSION:
-        raise PlanError(
-            f"{where} has version {data['hedgerow_model']!r}; this Hedgerow reads version {VERSION}"
-        )
+        data = parsed(read_text(source, "the model", PlanError), where)
+    hint = "a model is the model.json beside a release of --method tpp"
+    check_version(data, "model", VERSION, where, hint)
     return data
 
 
@@ -284,7 +273,7 @@ class _Found:
         if model["kind"] != "tree":
             settings.pop("n_splits")
         target = own_target(from_json(settings))
-        target.fit(self.columns, self.response(target.settings.classes))
+        target.fit(self.columns, self.response(target.classes))
         trees: Sequence[BuiltTree] = target.state(target.n_steps)
         return trees
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, UnsupportedError
+from ...errors import ParameterError, SchemaError, UnsupportedError
 from ...notation import plain
 from .builder import BuiltTree, Node, leaf_of
 from .columns import PredictedColumn, Predictor
@@ -104,15 +104,45 @@ class SklearnTree(SingleTree):
         check_estimator(estimator)
         self.estimator = estimator
 
+    @property
+    def classes(self) -> bool:
+        """Whether it predicts classes."""
+        return hasattr(self.estimator, "classes_")
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse predictors other than those it was fitted on."""
+        estimator = self.estimator
+        if estimator.n_features_in_ != len(names):
+            raise SchemaError(
+                f"the estimator was fitted on {estimator.n_features_in_} columns, and there are "
+                f"{len(names)} predictors",
+                hint="give the X that it was fitted on",
+            )
+        seen = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
+        if seen != list(names):
+            gone = [n for n in seen if n not in names]
+            new = [n for n in names if n not in seen]
+            what = (
+                f"it saw {', '.join(map(repr, gone[:5]))}, now {', '.join(map(repr, new[:5]))}"
+                if gone
+                else "the same columns in another order"
+            )
+            raise SchemaError(
+                f"the estimator was fitted on other columns: {what}",
+                hint="give the X that it was fitted on",
+            )
+
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Read the fitted tree, and make sure that it was fitted on this table."""
         if not response.classes:
             check_response(response.y)
-        self.tree = read_tree(self.estimator, columns)
+        own = read_tree(self.estimator, columns)
+        self.trees = (own,)
         again = read_tree(self._fitted(columns, response, None), columns)
-        if [leaf_of(n) for n in again.nodes] != [leaf_of(n) for n in self.tree.nodes] or [
-            (n.feature, n.threshold) for n in again.nodes
-        ] != [(n.feature, n.threshold) for n in self.tree.nodes]:
+        read, known = (
+            [(leaf_of(n), n.feature, n.threshold) for n in tree.nodes] for tree in (again, own)
+        )
+        if read != known:
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
                 hint="give the records, columns and response that the estimator was fitted on, "

@@ -4,80 +4,103 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
-from .builder import BuiltTree, bootstrap, features_at, grow
+from ...errors import ParameterError, UnsupportedError
+from .builder import Builder, BuiltTree, bootstrap, features_at, grow
 from .columns import PredictedColumn, Predictor
 from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, to_json
 
 
-class Target(Protocol):
+class Target:
     """One published model, in states from its first step to its full size."""
 
-    bits: int
+    bits = 53
     """Significant bits of a number that the builder sees."""
-    ensemble: bool
+    ensemble = False
     """Whether a step is a whole tree."""
+    trees: tuple[BuiltTree, ...] = ()
+    """What `fit` built."""
+
+    @property
+    def classes(self) -> bool:
+        """Whether it predicts classes."""
+        raise NotImplementedError
 
     @property
     def n_steps(self) -> int:
         """Steps of the model as fitted."""
+        raise NotImplementedError
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse predictors other than those it was fitted on."""
 
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Build the model in full."""
+        raise NotImplementedError
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The trees after `step` steps of the model as fitted."""
+        raise NotImplementedError
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Build the model of `step` steps anew, from other columns."""
+        raise NotImplementedError
 
     def describe(self, step: int) -> dict[str, Any]:
         """What a recipient needs to rebuild it, as plain JSON values."""
+        raise NotImplementedError
 
 
-class SingleTree:
+class SingleTree(Target):
     """A tree whose steps are its splits, in the order in which they were made."""
-
-    bits = 53
-    ensemble = False
-    tree: BuiltTree | None = None
 
     @property
     def n_steps(self) -> int:
         """Number of splits."""
-        assert self.tree is not None
-        return self.tree.n_splits
+        return self.trees[0].n_splits
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree after its first splits."""
-        assert self.tree is not None
-        return (self.tree.prefix(step),)
+        return (self.trees[0].prefix(step),)
 
 
-class Ensemble:
-    """Trees of the own builder, one after the other; a step is a tree."""
+class Built(Target):
+    """A model that builder settings describe, one of which is its number of steps."""
 
-    bits = 53
-    ensemble = True
-    settings: ForestSettings | BoostingSettings
-    trees: tuple[BuiltTree, ...] = ()
+    builder: ClassVar[str] = "hedgerow"
+    size: ClassVar[str]
+    least: ClassVar[int] = 1
+    """The fewest steps that its settings can name."""
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+
+    @property
+    def classes(self) -> bool:
+        """Whether it predicts classes."""
+        return bool(self.settings.classes)
 
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Grow every tree."""
-        self.trees = self.rebuild(columns, response, self.settings.n_trees)
+        """Build the model in full."""
+        self.trees = self.rebuild(columns, response, getattr(self.settings, self.size))
 
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
-        """Grow the first trees."""
-        raise NotImplementedError
+    def describe(self, step: int) -> dict[str, Any]:
+        """Builder and settings."""
+        sized = replace(self.settings, **{self.size: max(step, self.least)})
+        return {"builder": self.builder, **to_json(sized)}
+
+
+class Ensemble(Built):
+    """Trees of the own builder, one after the other; a step is a tree."""
+
+    ensemble = True
+    size = "n_trees"
 
     @property
     def n_steps(self) -> int:
@@ -88,20 +111,11 @@ class Ensemble:
         """The first trees."""
         return self.trees[:step]
 
-    def describe(self, step: int) -> dict[str, Any]:
-        """Builder and settings."""
-        return {"builder": "hedgerow", **to_json(replace(self.settings, n_trees=step))}
 
-
-class OwnTree(SingleTree):
+class OwnTree(SingleTree, Built):
     """A tree of the own builder; one step is one split."""
 
-    def __init__(self, settings: TreeSettings) -> None:
-        self.settings = settings
-
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Grow the tree in full."""
-        self.tree = grow(columns, response, self.settings)
+    size, least = "n_splits", 0
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
@@ -109,18 +123,9 @@ class OwnTree(SingleTree):
         """Grow a tree with a stated number of splits."""
         return (grow(columns, response, replace(self.settings, n_splits=step)),)
 
-    def describe(self, step: int) -> dict[str, Any]:
-        """Builder and settings."""
-        return {"builder": "hedgerow", **to_json(replace(self.settings, n_splits=step))}
-
 
 class OwnForest(Ensemble):
     """A random forest of the own builder; one step is one tree."""
-
-    settings: ForestSettings
-
-    def __init__(self, settings: ForestSettings) -> None:
-        self.settings = settings
 
     def _grow(
         self, columns: Sequence[Predictor], response: PredictedColumn, tree: int
@@ -152,11 +157,6 @@ class OwnBoosting(Ensemble):
     so a table that keeps those record sets keeps every residual to the bit.
     """
 
-    settings: BoostingSettings
-
-    def __init__(self, settings: BoostingSettings) -> None:
-        self.settings = settings
-
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
@@ -183,6 +183,50 @@ class OwnBoosting(Ensemble):
         return tuple(trees)
 
 
+class RpartTree(Built):
+    """A tree by the split rules of R's rpart, so that an R user rebuilds the same tree.
+
+    Own implementation of the rules, on exact sums: midpoints and `x < threshold`;
+    two classes and anova order categories by mean whatever `minbucket`, more classes
+    try all subsets; the first of equal variables and the lowest of equal thresholds
+    win; every admissible node is split down to `maxdepth`. One step is one level.
+    With `minbucket` above 1 the ordering may miss the best subset, so the guarantee
+    rests on the verification. rpart adds floats in record order: where two splits
+    are equal to the last bits it may choose the other one.
+    """
+
+    builder, size = "rpart", "maxdepth"
+
+    @property
+    def n_steps(self) -> int:
+        """Depth of the tree."""
+        return max(node.depth for node in self.trees[0].nodes)
+
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
+        """The tree down to a level."""
+        return (self.trees[0].keep(lambda node: node.depth < step),)
+
+    def rebuild(
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
+        """Grow a tree of that depth."""
+        s: RpartSettings = self.settings
+        if s.classes and len(response.labels) > 2:
+            wide = [c.name for c in columns if not c.numeric and c.wide]
+            if wide:
+                raise UnsupportedError(
+                    "rpart tries all subsets of categories for more than two classes; too many "
+                    f"categories in {', '.join(map(repr, wide))}",
+                    hint="recode those columns to at most 12 categories",
+                )
+        criterion = {"gini": "gini", "information": "entropy"}[s.parms] if s.classes else "variance"
+        own = TreeSettings(
+            criterion, n_splits=max(response.n, 1), min_leaf=s.minbucket, max_depth=step
+        )
+        grower = Builder(columns, response, own, min_split=s.minsplit, ordered_anyway=True)
+        return (grower.grow(),)
+
+
 def _start(y: NDArray[np.float64], logistic: bool) -> float:
     """The constant first score: the mean, or the log odds."""
     from math import fsum, log
@@ -206,14 +250,14 @@ def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
     return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
 
 
-def own_target(settings: TreeSettings | ForestSettings | BoostingSettings | RpartSettings) -> Any:
-    """The target of builder settings."""
-    if isinstance(settings, TreeSettings):
-        return OwnTree(settings)
-    if isinstance(settings, ForestSettings):
-        return OwnForest(settings)
-    if isinstance(settings, BoostingSettings):
-        return OwnBoosting(settings)
-    from .rpart import RpartTree
+_BUILT: dict[type[Any], type[Built]] = {
+    TreeSettings: OwnTree,
+    ForestSettings: OwnForest,
+    BoostingSettings: OwnBoosting,
+    RpartSettings: RpartTree,
+}
 
-    return RpartTree(settings)
+
+def own_target(settings: Any) -> Target:
+    """The target of builder settings."""
+    return _BUILT[type(settings)](settings)

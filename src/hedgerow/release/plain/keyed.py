@@ -10,7 +10,7 @@ import pyarrow as pa
 from ...key import Secret
 from ...plan import PlanColumn
 from ...table import Table
-from .recipe import Categories, Made, Rows
+from .recipe import Categories, Made, Part
 
 
 class PseudonymRecipe:
@@ -23,7 +23,7 @@ class PseudonymRecipe:
         self._made = pa.array([*made, None], pa.string())
         self.classes: Mapping[str, str] = {column.name: "text"}
 
-    def recode(self, rows: Rows) -> Made:
+    def recode(self, rows: Part) -> Made:
         """The pseudonyms of some rows; a missing identifier stays missing."""
         codes = pa.array(self._source.of(rows).astype(np.int32))
         (name,) = self.classes

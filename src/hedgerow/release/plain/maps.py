@@ -16,7 +16,7 @@ from ...table import Table
 from ...table.exact import inexact
 from ...table.numbers import one_zero
 from ...table.rowhash import value_class
-from .recipe import Categories, Labels, Made, Numbers, Rows, taken
+from .recipe import Categories, Labels, Made, Numbers, Part, taken
 
 
 class MapsRecipe:
@@ -32,7 +32,7 @@ class MapsRecipe:
         )
         self.classes = {column.name: column.kind for column in self._columns}
 
-    def recode(self, rows: Rows) -> Made:
+    def recode(self, rows: Part) -> Made:
         """The released values of each row; rows of small classes are hidden."""
         places = [column.of(rows) for column in self._columns]
         hidden = self._hidden.among(places)
@@ -85,7 +85,7 @@ class _Mapped:
         """The place of a released value; -1 where no row can have it."""
         return self._distinct.get(label, -1)
 
-    def of(self, rows: Rows) -> NDArray[np.int64]:
+    def of(self, rows: Part) -> NDArray[np.int64]:
         """The place of each row's released value."""
         values = self._source.of(rows)
         if isinstance(self._source, Categories):
@@ -94,7 +94,7 @@ class _Mapped:
         return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
 
     def released(
-        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, rows: Rows
+        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, rows: Part
     ) -> pa.Array:
         """The released values of some rows."""
         if self._same:

@@ -13,7 +13,7 @@ from ...plan import Partition, Recoded
 from ...table import Table
 from ...table.cover import Cover
 from ...table.rowhash import value_class
-from .recipe import Categories, Labels, Made, Numbers, Rows
+from .recipe import Categories, Labels, Made, Numbers, Part
 
 
 class PartitionRecipe:
@@ -55,7 +55,7 @@ class PartitionRecipe:
             (np.cumsum(split < 0) - 1).astype(np.int32),
         )
 
-    def recode(self, rows: Rows) -> Made:
+    def recode(self, rows: Part) -> Made:
         """The cells of the leaf that each row comes to, held against the row's values."""
         values = np.stack([column.source.of(rows) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
@@ -90,7 +90,7 @@ class _Recoded:
         self._high = np.where(anything, np.inf, self._cover.high)[cells]
         self._missing = (anything | self._cover.missing)[cells]
 
-    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], rows: Rows) -> int:
+    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], rows: Part) -> int:
         """How many values the cells of their leaves do not cover."""
         if isinstance(self.source, Numbers):
             if self.source.exact:

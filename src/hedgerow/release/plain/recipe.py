@@ -20,7 +20,7 @@ from ...table.exact import beyond_doubles, floats
 from ...table.memory import filled
 from ...table.rowhash import value_class
 
-Rows = slice | NDArray[np.int64]
+Part = slice | NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Recipe(Protocol):
     def classes(self) -> Mapping[str, str]:
         """The recoded columns, and the class by which their released values are compared."""
 
-    def recode(self, rows: Rows) -> Made:
+    def recode(self, rows: Part) -> Made:
         """The released columns of some rows of the original."""
         ...
 
@@ -67,7 +67,7 @@ class Numbers:
         )
         self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
 
-    def of(self, rows: Rows) -> NDArray[np.float64]:
+    def of(self, rows: Part) -> NDArray[np.float64]:
         """The values of some rows; what doubles do not hold as the doubles nearest to it."""
         if self._read is not None:
             return self._read.by_code[self._read.codes[rows]]
@@ -84,7 +84,7 @@ class Numbers:
         values = filled(floats(array), np.nan).to_numpy()
         return values * scale if pa.types.is_date(kind) else values / scale
 
-    def places(self, rows: Rows) -> NDArray[np.float64]:
+    def places(self, rows: Part) -> NDArray[np.float64]:
         """The places of the values among `exact`, where doubles do not hold them."""
         assert self._read is not None
         return self._read.places[self._read.codes[rows]]
@@ -103,7 +103,7 @@ class Categories:
         # What is no text is read by the table, as a whole.
         self._read = None if value_class(self._array.type) == "text" else known
 
-    def of(self, rows: Rows) -> NDArray[np.int64]:
+    def of(self, rows: Part) -> NDArray[np.int64]:
         """The codes of some rows."""
         if self._read is not None:
             return self._read.codes[rows].astype(np.int64)
@@ -118,7 +118,7 @@ class Categories:
         return codes
 
 
-def taken(column: pa.ChunkedArray, rows: Rows) -> pa.Array:
+def taken(column: pa.ChunkedArray, rows: Part) -> pa.Array:
     """Some rows of a column as one array; a slice of one chunk is not copied."""
     if isinstance(rows, slice):
         part = column.slice(rows.start, rows.stop - rows.start)
