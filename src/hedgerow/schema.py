@@ -105,7 +105,8 @@ class Schema:
     grid : mapping of str to sequence
         Public cut points of numbers and dates: ``(first, last, step)`` as a
         tuple, or a list of increasing points. Groups are cut at them alone,
-        ranges are told between them and the ends are open.
+        ranges are told between them and the ends are open. Times without
+        an offset are those of the clocks of the column's time zone.
     events : mapping of str to sequence of str
         Events of a sensitive number that must not be told either, such as
         ``{"income": ["> 200000"]}``: each is judged like a flag of its own.
@@ -254,10 +255,14 @@ class Schema:
                 hint = f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
                 faults.append(f"no column {name!r}{hint}")
         if faults:
-            raise SchemaError(
-                "the schema does not fit the table: " + "; ".join(faults),
-                hint="the table's columns are: " + ", ".join(map(str, columns)),
-            )
+            listed = [f'"{c}"' if "," in c else c for c in map(str, columns)]
+            hint = "the table's columns are: " + ", ".join(listed)
+            if odd := [name for name in listed if name.startswith('"')]:
+                hint += (
+                    "; on the command line a name with a comma stands in quotes of its own: "
+                    f"--quasi '{odd[0]},another'"
+                )
+            raise SchemaError("the schema does not fit the table: " + "; ".join(faults), hint=hint)
 
     def replace(self, **changes: Any) -> Schema:
         """A copy with some fields changed."""

@@ -14,7 +14,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
-from hedgerow.errors import SchemaError, UnsupportedError
+from hedgerow.errors import HedgerowError, SchemaError, UnsupportedError
 
 AGES, DATES = (20, 85, 5), ["1950-01-01", "1970-01-01", dt.date(1990, 1, 1)]
 SCHEMA = hr.Schema(quasi=["age", "born", "job"], sensitive=["pay"])
@@ -150,3 +150,77 @@ def test_what_a_grid_cannot_cut_is_refused() -> None:
     for method in (hr.MART(5, numeric="mean"), hr.Datafly(5), hr.LocalSuppression(5)):
         with pytest.raises(UnsupportedError, match="grid"):
             hr.protect(table, GRID, method)
+
+
+BERLIN = "Europe/Berlin"
+"""An hour ahead of UTC in winter."""
+
+
+def visits(zone: str | None = BERLIN, n: int = 200) -> pd.DataFrame:
+    """Visits of January 2020, their times by the clocks of a zone."""
+    rng = np.random.default_rng(0)
+    seconds = pd.to_timedelta(rng.integers(0, 86_400 * 30, n), unit="s")
+    time = pd.Timestamp("2020-01-01") + seconds
+    return pd.DataFrame({"time": time.tz_localize(zone), "pay": rng.lognormal(8, 1, n)})
+
+
+def cut_at(*points: Any) -> hr.Schema:
+    return hr.Schema(quasi=["time"], sensitive=["pay"], grid={"time": list(points)})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("zone", "points", "cuts"),
+    [
+        (BERLIN, ["2020-01-10T00:00", "2020-01-20"], ["09T23", "19T23"]),  # its own clocks
+        (BERLIN, ["2020-01-10T00:00Z", "2020-01-20T00:00Z"], ["10T00", "20T00"]),  # the instants
+        (BERLIN, ["2020-01-10T00:00+02:00", "2020-01-20T00:00-02:00"], ["09T22", "20T02"]),
+        ("UTC", ["2020-01-10T00:00", "2020-01-20T00:00"], ["10T00", "20T00"]),
+        ("+01:00", ["2020-01-10T00:00", "2020-01-20T00:00"], ["09T23", "19T23"]),
+        (None, ["2020-01-10T00:00", "2020-01-20T00:00"], ["10T00", "20T00"]),
+    ],
+)
+def test_points_without_an_offset_are_those_of_the_clocks(
+    zone: str | None, points: list[str], cuts: list[str]
+) -> None:
+    release = hr.protect(visits(zone), cut_at(*points), hr.MART(5, max_disclosure=None))
+    one, two = (f"2020-01-{cut}:00:00" for cut in cuts)
+    assert set(release.table["time"]) == {f"[/{one})", f"[{one}/{two})", f"[{two}/]"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_points_that_no_clock_or_every_clock_shows_are_refused_by_name() -> None:
+    spring = visits().assign(time=lambda f: f["time"] + pd.Timedelta(days=75))
+    autumn = visits().assign(time=lambda f: f["time"] + pd.Timedelta(days=290))
+    method = hr.MART(5)
+    for people, schema, words in (
+        (visits(None), cut_at("2020-01-10T00:00+01:00"), "'time' have a time zone, and its times"),
+        (spring, cut_at("2020-03-29T02:30"), "'time' falls into an hour"),
+        (autumn, cut_at("2020-10-25T02:30"), "'time' falls into an hour"),
+    ):
+        with pytest.raises(SchemaError, match=words):
+            hr.protect(people, schema, method)
+    assert hr.protect(autumn, cut_at("2020-10-25T02:30+01:00"), method).checks
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_times_of_another_zone_are_told_as_those_of_utc(tmp_path: Path) -> None:
+    release = hr.protect(visits(), cut_at("2020-01-10T00:00"), hr.MART(5))
+    said = "time: its times have the zone Europe/Berlin, and recoded cells tell those of UTC"
+    assert said in release.cautions
+    assert "those of UTC: time (its zone is Europe/Berlin)" in release.plan.explain()
+    folder = release.write(tmp_path / "out")
+    assert "Times in recoded cells are those of UTC: time." in (folder / "RECIPIENT.md").read_text()
+    plain = hr.protect(visits(None), cut_at("2020-01-10T00:00"), hr.MART(5))
+    assert not any("UTC" in text for text in [*plain.cautions, plain.plan.explain()])
+    for plan, people in ((release.plan, visits(None)), (plain.plan, visits())):
+        with pytest.raises(HedgerowError, match="'time'"):
+            plan.apply(people)
+    elsewhere = visits().assign(time=lambda f: f["time"].dt.tz_convert("Asia/Tokyo"))
+    pd.testing.assert_frame_equal(release.plan.apply(visits()), release.plan.apply(elsewhere))
+    with duckdb.connect() as database:
+        database.sql("SET TimeZone = 'Asia/Tokyo'")
+        database.register("people", visits().assign(pay=np.arange(200)))
+        cells = dict(database.sql(f"SELECT pay, time FROM ({release.plan.to_sql()})").fetchall())
+    cut = pd.Timestamp("2020-01-10", tz=BERLIN)
+    assert all(cells[i].startswith("[/") == (t < cut) for i, t in enumerate(visits()["time"]))

@@ -148,12 +148,10 @@ def test_what_cannot_be_counted_is_refused() -> None:
     heavy = people.assign(person_id=people["person_id"].where(people["week"] > 30, "p000"))
     with pytest.raises(InfeasibleError, match="one of them has more than half"):
         hr.protect(heavy, schema, hr.MART(K))
-    for method in (hr.Anatomy(2), hr.RankSwapping(0.1), hr.RandomizedResponse(1.2, bins=3)):
-        with pytest.raises(UnsupportedError, match="does not heed unit"):
+    for method in (hr.Anatomy(2), hr.RandomizedResponse(1.2, bins=3)):
+        with pytest.raises(UnsupportedError, match="does not heed unit") as refused:
             hr.protect(people, schema, method)
-    ranks = hr.Microaggregation(K, grouping="individual_ranking")
-    with pytest.raises(UnsupportedError, match="promises no k"):
-        hr.protect(people, schema_for("MDAV", unit="person_id"), ranks)
+        assert "holds for nobody who has several" in str(refused.value)
     with pytest.raises(UnsupportedError, match=r"hr\.protect"):
         hr.MART(K, schema=hr.Schema(unit="person_id")).fit(people[["age"]], people["pay"])
 
@@ -235,3 +233,77 @@ def test_visits_that_are_counted_as_people_are_told(identifiers: list[str]) -> N
     kept = said.replace(identifiers=["visit_id"], rest="release")
     with pytest.raises(hr.HedgerowError, match=r"look like identifiers: .*'patient_id'"):
         hr.protect(visits, kept, hr.MART(k=5))
+
+
+def spelled(people: pd.DataFrame, writers: list[Any]) -> pd.DataFrame:
+    """Every person's records under a few spellings of one name."""
+    which = np.arange(len(people)) % len(writers)
+    names = [writers[w](p) for w, p in zip(which, people["person_id"], strict=True)]
+    return people.assign(person_id=names)
+
+
+SPELLINGS: dict[str, list[Any]] = {
+    "spaces": [str, lambda p: p + " ", lambda p: "\u00a0" + p],
+    "case": [str, str.upper],
+    "zeros": [lambda p: p[1:], lambda p: p[1:].lstrip("0") or "0"],
+    "points": [lambda p: str(int(p[1:])), lambda p: f"{int(p[1:])}.0"],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("name", ["MART", "Datafly", "MDAV", "local suppression"])
+def test_one_person_under_several_spellings_is_one(
+    tmp_path: Path, name: str, spelling: str
+) -> None:
+    people = spelled(patients(), SPELLINGS[spelling])
+    schema = schema_for(name, unit="person_id", kinds={"person_id": "categorical"})
+    few, share = fewest(written(tmp_path, people, schema, METHODS[name]), schema.quasi)
+    assert few >= K
+    assert share <= 0.5
+    release = hr.protect(people, schema, METHODS[name])
+    told = [text for text in release.cautions if "so there are 40 people" in text]
+    assert len(told) == 1
+    notes = hr.audit(people, release, attacks=False, learning=False).table["notes"]
+    assert told[0] in notes
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_people_of_their_own_are_not_joined_and_blank_ones_refused() -> None:
+    people, schema = patients(), schema_for("MART", unit="person_id")
+    assert not any("there are" in text for text in hr.protect(people, schema, hr.MART(K)).cautions)
+    blank = people.assign(person_id=people["person_id"].where(people["week"] > 3, " "))
+    with pytest.raises(InputError, match=r"'person_id' is missing in \d+ records"):
+        hr.protect(blank, schema, hr.MART(K))
+
+
+MASKS: dict[str, Any] = {
+    "noise": lambda: hr.NoiseAddition(0.5, random_state=1),
+    "rank swapping": lambda: hr.RankSwapping(0.1, random_state=1),
+    "top and bottom": lambda: hr.TopBottomCoding(top_share=0.05),
+    "individual ranking": lambda: hr.Microaggregation(K, grouping="individual_ranking"),
+    "PoROP": lambda: hr.PoROP(40, degree=1, random_state=1),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MASKS)
+def test_what_repeated_records_undo_is_told_where_nothing_is_promised(name: str) -> None:
+    people, schema = patients(), schema_for("MDAV", unit="person_id")
+    release = hr.protect(people, schema, MASKS[name]())
+    said = "person_id: 40 of 40 people have several records, up to 20"
+    assert any(text.startswith(said) for text in release.cautions)
+    assert "person_id" not in release.table.columns
+    once = hr.protect(people.drop_duplicates("person_id"), schema, MASKS["noise"]())
+    assert not any("several records" in text for text in once.cautions)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_averaging_a_persons_records_undoes_their_noise() -> None:
+    """Why it is told: the mean of twenty is off by less than a quarter of what one is off by."""
+    people, schema = patients(), schema_for("MDAV", unit="person_id")
+    release = hr.protect(people, schema, MASKS["noise"]())
+    off = release.table["age"].to_numpy(float) - people["age"].to_numpy()[release.rows]
+    whose = people["person_id"].to_numpy()[release.rows]
+    means = pd.Series(off).groupby(whose).mean()
+    assert means.std() < off.std() / 3

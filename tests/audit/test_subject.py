@@ -206,3 +206,22 @@ def test_something_must_say_what_an_intruder_knows(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no release table"):
         hr.audit(tmp_path / "people.csv", tmp_path / "empty", ROLES, **QUICK)
+
+
+def test_rows_that_were_paired_by_their_place_are_told(people, schema):
+    """A single group covers every row, so no cell shows that the rows stand in another order."""
+    told = "rows were paired by their place"
+    one = schema.replace(quasi=["age"])
+    release = protect(hr.Mondrian(k=len(people)), one, people)
+    kept = hr.protect(people, one, hr.Mondrian(k=len(people)), keep_order=True)
+    numbered = people.assign(number=range(len(people)))
+    by_key = protect(hr.Mondrian(k=len(people)), one.replace(other=["number"]), numbered)
+
+    def notes(*args, **more):
+        return [note for note in hr.audit(*args, **QUICK, **more).table["notes"] if told in note]
+
+    assert len(notes(people, release.table, one)) == 1
+    assert notes(people, release) == []
+    assert notes(people, release.table, one, plan=release.plan) == []
+    assert notes(people, kept.table, one, plan=kept.plan) == []
+    assert notes(numbered, by_key.table, one, key="number") == []

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from hedgerow.classes import Counts, closeness, disclosure, diversity, group, likeness, sizes
 from hedgerow.classes.disclosure import Disclosed
+from hedgerow.classes.scores import Public, Scores
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.kernels import measures
+from hedgerow.table.counts import ValueCounts
 
 labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)
 
@@ -311,3 +313,25 @@ def test_wildcards_match_anything(rows: list[tuple[int, int, int]]) -> None:
         assert found[groups.labels[i]] == fits
     for candidates in (1, 1000):
         assert sizes.wildcard_k(groups, codes, wild, candidates) == found.min()
+
+
+def test_a_class_that_tells_all_is_told_as_exactly_one() -> None:
+    """A group of one rare value tells all of it, and rounding must not make it less."""
+    inexact = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(6, 40))
+        rows = [
+            (int(g), int(v))
+            for g, v in zip(rng.integers(1, 4, n), rng.integers(1, 6, n), strict=True)
+        ]
+        counts = make([*rows, (0, 0)])
+        values = ValueCounts(
+            "pay", "numeric", "", rng.lognormal(8, 1, 6).cumsum(), counts.totals, 0
+        )
+        for public in (Public.of(values), Public("category", counts.totals)):
+            told = Scores(public, counts).worst
+            exactly = [Scores(public, counts).exceeding(1 - 1e-12)[0], told[0] == 1]
+            inexact += exactly == [True, False]
+            assert (told <= 1).all()
+    assert not inexact

@@ -122,3 +122,19 @@ def test_tpp_tells_of_diversity_where_it_was_asked_for_and_in_plain_words(tmp_pa
         texts.append((release.write(tmp_path / str(l)) / "RECIPIENT.md").read_text())
     assert "smoker" not in texts[0].split("## The published model")[1]
     assert "less than 83.3% of the records share one value of smoker" in texts[1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_apostrophe_that_was_put_before_cells_is_explained(case: Case, tmp_path: Path) -> None:
+    """A column called unchanged then has one more sign in the file than in the table that came."""
+    table, schema = TABLES[case.table]()
+    schema = schema.replace(other=[*schema.other, "note"])
+    told = []
+    for note in ("=1+1", "none"):
+        table.assign(note=note).to_csv(tmp_path / "people.csv", index=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            release = hr.protect(tmp_path / "people.csv", schema, case.method(schema))
+        text = (release.write(tmp_path / note) / "RECIPIENT.md").read_text()
+        told.append("One apostrophe was put before texts" in text and "in: note." in text)
+    assert told == [True, False]

@@ -112,6 +112,7 @@ def test_private_fields_are_left_out_and_public_ones_stay() -> None:
         "role",
         "kind",
         "unit",
+        "zone",
         "order",
         "events",
         "default",

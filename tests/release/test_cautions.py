@@ -65,7 +65,8 @@ def test_nothing_is_said_where_nothing_is_told() -> None:
 
 
 def test_cells_that_say_little_are_told() -> None:
-    (said,) = told(hr.Mondrian(k=9))
+    said, ends = told(hr.Mondrian(k=9))
+    assert ends.startswith("1 cells of age state an extreme")
     assert said == "the recoded cells say little: 100% of their certainty is lost (NCP)"
 
 
@@ -210,3 +211,30 @@ def test_a_cap_that_chance_breaks_is_told(method: Any) -> None:
         "use k of at least 15"
     ]
     assert said(15, 0.2) == said(10, 0.3) == said(10, None) == []
+
+
+def test_extremes_that_few_have_are_told_wherever_a_release_is(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One person of 109 and one of 3 stand in ranges of their groups, five to a group."""
+    people = pd.DataFrame({"age": [3, *range(20, 70, 5), 109] * 1, "pay": range(12)})
+    people = pd.concat([people, people.iloc[1:-1], people.iloc[1:-1]], ignore_index=True)
+    people.to_csv("people.csv", index=False)
+    words = "2 cells of age state an extreme that fewer than 3 records have"
+    roles = hr.Schema(quasi=["age"], sensitive=["pay"])
+    release = hr.protect(people, roles, hr.Mondrian(3))
+    cells = release.table["age"].astype(str)
+    shown = int(cells.str.contains("109").sum() + cells.str.startswith("[3-").sum())
+    assert release.summary()["extremes"] == {"age": {"cells": 2, "records": shown}}
+    (said,) = [text for text in release.cautions if "extreme" in text]
+    assert said.startswith(f"{words}, and {shown} records show them")
+    found = hr.audit(people, release, attacks=False, learning=False)
+    assert found.table["extremes"] == {"age": {"cells": 2, "records": shown}}
+    assert said in found.table["notes"]
+    asked = ["protect", "people.csv", "--quasi", "age", "--sensitive", "pay", "-k", "3"]
+    assert run([*asked, "--method", "mondrian", "--out", "out"]) == 0
+    assert words in " ".join(capsys.readouterr().err.split())
+    assert words in (here / "out/report.html").read_text()
+    assert json.loads((here / "out/audit.json").read_text())["extremes"]["age"]["cells"] == 2
+    public = roles.replace(grid={"age": [20, 40, 60]})
+    assert hr.protect(people, public, hr.Mondrian(3)).summary()["extremes"] == {}

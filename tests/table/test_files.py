@@ -12,6 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import InputError
 from hedgerow.table import read
 from hedgerow.table.write import write_table
@@ -262,3 +263,18 @@ def test_backslashes_before_doubled_quotes(tmp_path, text):
     table = pa.table({"text": [text, "plain"], "number": [1, 2]})
     write_table(table, tmp_path / "t.csv")
     assert read(tmp_path / "t.csv").arrow.column("text").to_pylist() == [text, "plain"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".feather"])
+def test_names_of_folders_are_no_columns(tmp_path, suffix):
+    """Folders of partitioned data sets are called so; the file in one is a table by itself."""
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    table = pa.table({"age": [30, 40], "job": ["cook", "nurse"]})
+    write_table(table, folder / f"people{suffix}")
+    assert read(folder / f"people{suffix}").arrow.to_pydict() == table.to_pydict()
+    release = hr.protect(
+        folder / f"people{suffix}", hr.Schema(quasi=["age"], sensitive=["job"]), hr.Mondrian(2)
+    )
+    written = release.write(folder / "out") / f"release{suffix}"
+    assert read(written).names == ["age", "job"]

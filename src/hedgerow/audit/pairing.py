@@ -168,6 +168,11 @@ def pair_up(
         )
     sensitive = [take(before.declared_column(schema, n), rows) for n in schema.sensitive]
     groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
+    if known is None and key is None and not subject.in_order:
+        notes.append(
+            "rows were paired by their place, for nothing tells which belong together; `protect` "
+            "writes them in another order, so give its Release or folder, or a key column"
+        )
     after_sensitive = []
     for own in sensitive:
         if own.name == subject.numbered and subject.second is not None:
@@ -359,8 +364,10 @@ def _notes(
     sensitive: Sequence[Column],
     released: Sequence[Column],
 ) -> list[str]:
-    notes = []
-    if schema.person is not None:
+    notes: list[str] = []
+    persons = Persons.of(before, schema.person)
+    if persons is not None:
+        notes += filter(None, [persons.caution()])
         notes.append(
             f"people are told apart by {schema.person}; disclosure, risks and shares weigh every "
             "record alike, so whoever has many counts for many"

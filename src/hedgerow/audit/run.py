@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
@@ -13,9 +13,9 @@ import numpy as np
 from ..arguments import NAMES, NUMBER, PROGRESS, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import ParameterError
-from ..notation import signs
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
+from ..release.cautions import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .histograms import histograms
@@ -184,6 +184,7 @@ def audit(
         from .utility.models import learning as learn
 
         utility["learning"] = learn(pair, random_state=random_state, progress=tell)
+    extremes = {} if k is None else _extremes(pair, k)
     return Audit(
         table={
             "rows": pair.n_rows,
@@ -193,7 +194,8 @@ def audit(
             "identifiers": list(what.schema.identifiers),
             "yardstick": pair.yardstick,
             "released_columns": pair.released.names,
-            "notes": [*pair.notes, *(_extremes(pair, k) if k is not None else ())],
+            "extremes": extremes,
+            "notes": [*pair.notes, *(extremes_in_words(n, k or 0, e) for n, e in extremes.items())],
         },
         risk=risk,
         attacks=found,
@@ -225,23 +227,13 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
         check_learners(learners)
 
 
-def _extremes(pair: Pair, k: int) -> Iterator[str]:
-    """Columns whose ranges state a value that fewer than k of the people have."""
+def _extremes(pair: Pair, k: int) -> dict[str, dict[str, int]]:
+    """Columns whose ranges state a value that fewer than k of the records have."""
+    found = {}
     for own, released in zip(pair.quasi, pair.released_quasi, strict=True):
-        if not own.is_number:
-            continue
-        rare = own.values[own.counts()[: own.n_values] < k]
-        closed = [
-            bool(signs([label], kind=own.kind) & {"range", "dates"}) for label in released.labels
-        ]
-        told = np.isin(released.lo, rare) | np.isin(released.hi, rare)
-        told &= np.array(closed, np.bool_)
-        if told.any():
-            yield (
-                f"{int(told.sum()):,} cells of {own.name} state an extreme that fewer than {k:,} "
-                f"records have, and {int(released.counts[told].sum()):,} records show them; a grid "
-                "of public points does not"
-            )
+        ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
+        found[own.name] = rare_ends(own, k, released.labels, ends, released.counts)
+    return {name: told for name, told in found.items() if told["cells"]}
 
 
 def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray | None:

@@ -66,7 +66,7 @@ class Subject:
         """
         if self.rows is not None:
             return self.rows.of_table(original, self.plan)
-        if self.plan is None or self.plan.parameters.get("keep_order"):
+        if self.plan is None or self.in_order:
             return None
         recoding = self.plan.recoding
         if recoding.applies and not recoding.draws:
@@ -77,6 +77,11 @@ class Subject:
             hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or "
             "give a key column",
         )
+
+    @property
+    def in_order(self) -> bool:
+        """Whether its plan says that its rows stand as those of the original."""
+        return self.plan is not None and bool(self.plan.parameters.get("keep_order"))
 
     @property
     def yardstick(self) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import InfeasibleError, InputError
 from ..kernels.exact import UNIT_BITS
@@ -28,11 +30,14 @@ class Persons:
         The person of every record, 0 .. n - 1.
     n : int
         Number of people.
+    joined : int
+        Values that were taken for another way to write a person who is there already.
     """
 
     unit: str
     codes: IntArray
     n: int
+    joined: int = 0
 
     def __repr__(self) -> str:  # no person's value
         return f"Persons({self.unit!r}, {self.n:,} people, {len(self.codes):,} records)"
@@ -40,6 +45,9 @@ class Persons:
     @classmethod
     def of(cls, table: Table, unit: str | None) -> Persons | None:
         """The people of a table by their column; None where every record is a person.
+
+        Values that differ in spaces, case, zeros in front or .0 behind alone are one person: who
+        is joined too many makes groups larger, who is taken for two would make them too small.
 
         Raises
         ------
@@ -56,13 +64,26 @@ class Persons:
         if unit is None:
             return None
         column = table.column(unit, kind="categorical")
-        if column.has_missing:
+        coded = _alike(pa.array(column.values, pa.string())).dictionary_encode()
+        codes = np.append(coded.indices.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)
+        if missing := int((codes < 0).sum()):
             raise InputError(
-                f"the unit {unit!r} is missing in {int(column.counts()[-1]):,} records, so nobody "
-                "knows whose they are",
+                f"the unit {unit!r} is missing in {missing:,} records, so nobody knows whose they "
+                "are",
                 hint="fill it, or leave these records out",
             )
-        return cls(unit, column.codes.astype(np.int64), column.n_values)
+        n = len(coded.dictionary)
+        return cls(unit, codes, n, column.n_values - n)
+
+    def caution(self) -> str | None:
+        """What its reader should know of how people are told apart; None where that is plain."""
+        if not self.joined:
+            return None
+        return (
+            f"{self.unit}: {self.joined:,} of its {self.n + self.joined:,} values differ from "
+            "another in spaces, case, zeros in front or .0 behind alone, and count as the same "
+            f"person, so there are {self.n:,} people"
+        )
 
     @classmethod
     def asked(cls, table: Table, schema: Schema, k: int) -> Persons | None:
@@ -105,7 +126,22 @@ class Persons:
 
     def taken(self, rows: npt.NDArray[np.int64] | None) -> Persons:
         """The persons of other rows; None: the same."""
-        return self if rows is None else Persons(self.unit, self.codes[rows], self.n)
+        return self if rows is None else replace(self, codes=self.codes[rows])
+
+
+def _alike(names: pa.Array) -> pa.Array:
+    """Names as they are compared; blank ones are missing.
+
+    Examples
+    --------
+    >>> _alike(pa.array([" p 1", "P1", "007", "7.0", "0", " "])).to_pylist()
+    ['p1', 'p1', '7', '7', '0', None]
+    """
+    names = pc.utf8_lower(pc.utf8_normalize(names, form="NFKC"))
+    names = pc.replace_substring_regex(names, r"[\s\p{Z}\p{C}]+", "")
+    names = pc.replace_substring_regex(names, r"^\+?0*(\d+)(\.0*)?$", r"\1")
+    names = pc.replace_substring_regex(names, r"^0+(\w)", r"\1")
+    return pc.if_else(pc.equal(names, ""), None, names)
 
 
 def people(records: Counts) -> IntArray:

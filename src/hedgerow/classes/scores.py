@@ -65,11 +65,11 @@ class Told:
 
     @property
     def disclosure(self) -> Floats:
-        """In [0, 1]; 0 tells nothing (up to rounding), 1 tells all."""
-        ratio = np.divide(
-            self.gain, self.against, out=np.zeros_like(self.gain), where=self.gain > self.slack
-        )
-        return np.clip(ratio, 0.0, 1.0)
+        """In [0, 1]; 0 tells nothing and 1 tells all, up to rounding in either case."""
+        told = self.gain > self.slack
+        ratio = np.divide(self.gain, self.against, out=np.zeros_like(self.gain), where=told)
+        whole = told & (self.against - self.gain <= self.slack)
+        return np.where(whole, 1.0, np.clip(ratio, 0.0, 1.0))
 
 
 class Score(Protocol):

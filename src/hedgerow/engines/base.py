@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ..errors import ParameterError, UnsupportedError
+from ..errors import ParameterError, PlanError, UnsupportedError
 from ..key import Key
 from ..plan import Plan
 from ..table import Table
@@ -73,9 +73,19 @@ def transform(
     ------
     UnsupportedError
         Recodings of this kind depend on the whole table they were made from.
+    PlanError
+        Times have a zone here and none in the plan, or none here and one in the plan.
     """
     if not plan.recoding.applies:
         raise plan.recoding.refuse()
+    times = [c for c in plan.columns if c.unit and c.name in table.names]
+    odd = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
+    if odd:
+        raise PlanError(
+            "times have a zone in the plan or in the table, and none in the other: "
+            f"{', '.join(map(repr, odd))}",
+            hint="give the table's times a zone, or take it away, as in the table of the plan",
+        )
     return engine(name).execute(plan, table, key)
 
 

@@ -132,14 +132,15 @@ def _maps(recoding: Maps, request: Request) -> str:
             "a plan that suppresses small classes cannot be written as SQL",
             hint="apply it with `Plan.apply`, or fit it with suppression=0",
         )
-    return request.columnwise({column.name: _mapped(column) for column in recoding.columns})
+    zoned = request.plan.zones
+    return request.columnwise({c.name: _mapped(c, c.name in zoned) for c in recoding.columns})
 
 
-def _mapped(column: ColumnMap) -> str:
+def _mapped(column: ColumnMap, zoned: bool) -> str:
     """The released value of one column as an expression."""
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
-    value = _key(column, NATIVE)
+    value = _key(column, NATIVE, zoned)
     if column.kind == "date" and not column.is_number:
         value = f"CAST({identifier(column.name)} AS VARCHAR)"
     parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
@@ -167,7 +168,7 @@ def _partition(tree: Partition, request: Request) -> str:
     carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
 
     known = [
-        f"{_key(column, dialect)} AS {identifier(key)}"
+        f"{_key(column, dialect, column.name in plan.zones)} AS {identifier(key)}"
         for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [
@@ -203,10 +204,12 @@ def _partition(tree: Partition, request: Request) -> str:
     )
 
 
-def _key(column: PlanColumn, dialect: str) -> str:
+def _key(column: PlanColumn, dialect: str, zoned: bool) -> str:
     """The value that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":
+        if zoned:  # by the clocks of UTC, whatever zone the database is set to
+            name = f"CAST({name} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
         return f"CAST({name} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
     if column.kind != "numeric":
         return f"CAST({name} AS VARCHAR)"

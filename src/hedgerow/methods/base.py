@@ -211,8 +211,13 @@ class Method(Estimator):
         if ignored := [name for name in asked if name not in self.heeds]:
             raise UnsupportedError(
                 f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",
-                hint="leave it out (unit=None: every row is a person), or choose a method that "
-                "does, such as MART",
+                hint="choose a method that does, such as MART"
+                + (
+                    ", keep one record of each person, or say that every row is one (unit=None): "
+                    "then what is promised of records holds for nobody who has several"
+                    if "unit" in ignored
+                    else ", or leave it out"
+                ),
             )
         if self.draws:
             self._key = Key.of(self.key, self.random_state)
@@ -379,14 +384,16 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
     made = []
     for name in table.names:
         kind = table.declared_kind(schema, name)
-        unit, order = "", tuple[str, ...]()
+        unit, zone, order = "", "", tuple[str, ...]()
         if kind == "date" and schema.role(name) == "quasi":
-            unit = table.column(name, kind=kind).unit
+            column = table.column(name, kind=kind)
+            unit, zone = column.unit, column.zone
         if kind == "ordinal" and schema.role(name) == "sensitive":
             # what a group tells depends on the order, which no released file declares
             order = tuple(table.declared_column(schema, name).values)
         events = tuple(schema.events.get(name, ()))
-        made.append(PlanColumn(name, schema.role(name), kind, unit, order=order, events=events))
+        role = schema.role(name)
+        made.append(PlanColumn(name, role, kind, unit, zone=zone, order=order, events=events))
     return tuple(made)
 
 

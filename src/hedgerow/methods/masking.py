@@ -74,6 +74,7 @@ class Masking(Method):
     )
     """How the reader of a release takes its cells."""
     needs_sensitive = False
+    heeds = ("unit",)  # where no k is promised, a caution tells what repeated records undo
     yardstick: ClassVar[Literal["classes", "linkage"]] = "linkage"
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]

@@ -84,7 +84,6 @@ class Microaggregation(Masking):
     """
 
     words: ClassVar[str] = "microaggregation"
-    heeds = ("unit",)
 
     k: int = 3
     _: KW_ONLY
@@ -113,11 +112,6 @@ class Microaggregation(Masking):
             if table.declared_kind(schema, name) not in ("numeric", "date")
         ]
         if self.grouping == "individual_ranking":
-            if persons is not None:
-                raise UnsupportedError(
-                    'grouping="individual_ranking" promises no k, so there is no unit to count',
-                    hint='set grouping="mdav", or say that every row is a person: unit=None',
-                )
             return self._rank(table, schema, k)
         if self.distance == "gower" or (self.distance == "auto" and words):
             return self._gower(table, schema, k, words, persons)

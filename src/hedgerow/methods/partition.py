@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..arguments import LIST, Kind, check_one_of, is_number
 from ..classes import Classes, Persons, group
@@ -19,7 +21,7 @@ from ..notation import moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
 from ..table import Bins, Column, Table, bins_between, bins_of
-from ..table.dates import DAY
+from ..table.dates import DAY, instants
 from ..trees.grow import Grown, grow
 from ..trees.responses import Responses
 from ..trees.rows import Predictors, Rows
@@ -88,19 +90,30 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
     if points is None:
         return None
     text = isinstance(points[0], str)
-    try:
-        if text != (column.kind == "date") or not column.is_number or column.exact:
-            raise ValueError
-        made = np.array(points, "datetime64[us]" if text else None).astype(np.float64)
-        made /= DAY if column.unit == "day" else 1
-        if column.unit == "day" and (made % 1).any():
-            raise ValueError
-        return made
-    except (TypeError, ValueError):  # numpy's, for what is no date
+    per = DAY if column.unit == "day" else 1
+    fits = text == (column.kind == "date") and column.is_number and not column.exact
+    if fits and text:
+        if not column.zone and datetime.fromisoformat(points[0]).tzinfo is not None:
+            raise SchemaError(
+                f"the points of the grid of column {column.name!r} have a time zone, and its times "
+                "have none",
+                hint="write them as the column tells its times, without an offset",
+            )
+        try:
+            made = instants(points, column.zone).astype(np.float64) / per
+        except pa.ArrowInvalid:
+            raise SchemaError(
+                f"a point of the grid of column {column.name!r} falls into an hour that the clocks "
+                f"of its zone, {column.zone}, skip or show twice",
+                hint="write it with its offset, such as 2020-10-25T02:30+01:00",
+            ) from None
+        fits = per == 1 or not (made % 1).any()
+    if not fits:
         raise SchemaError(
             f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
             hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
-        ) from None
+        )
+    return made if text else np.array(points, np.float64)
 
 
 class PartitionMethod(Method):

@@ -76,8 +76,6 @@ class LocalSuppression(Masking):
         "classes"  # what is left of a record is true
     )
 
-    heeds = ("unit",)
-
     k: int = 3
     _: KW_ONLY
     importance: Mapping[str, float] | None = None

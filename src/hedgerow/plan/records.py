@@ -47,6 +47,8 @@ class PlanColumn:
     kind: str
     unit: str = ""
     """For dates, "day" or "us" (since 1970); empty otherwise."""
+    zone: str = field(default="", kw_only=True)
+    """The time zone of a quasi-identifier's time stamps; plan and cells tell them in UTC."""
     order: tuple[str, ...] = field(default=(), kw_only=True)
     """The declared categories of an ordinal column, in their order."""
     events: tuple[str, ...] = field(default=(), kw_only=True)
@@ -251,6 +253,12 @@ class Plan:
     def unit(self) -> str | None:
         """The column that told who is a person; None where k counts records."""
         return next((p["unit"] for p in self.promises if p.get("unit")), None)
+
+    @property
+    def zones(self) -> dict[str, str]:
+        """The time zones of recoded columns whose cells tell times in UTC."""
+        told = {column.name for column in self.recoding.recoded() if not column.kept}
+        return {c.name: c.zone for c in self.columns if c.zone and c.name in told}
 
     def check(self) -> None:
         """Raise Contradiction when the columns contradict each other or the recoding."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..classes import Classes, disclosure, diversity
+from ..classes import Classes, Persons, disclosure, diversity
 from ..classes.classes import SensitiveCounts
 from ..classes.counts import Counts
 from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
 from ..hierarchy import TOP
-from ..notation import Cell, moment, number
+from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Plan, PlanColumn
 from ..schema import Event, Schema
 from ..table import Column, Table
@@ -32,6 +32,7 @@ FEW = 20
 NEAR = 1e-3
 """Part of a column's standard deviation within which a released number is the original."""
 _ALL = 1 - 1e-9
+_UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
 _NUMBER = (
     r"^[€$£]?\s*[+-]?((\d{1,3}([.,'\s\x{a0}\x{202f}]\d{3})+|\d+)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?"
     r"[\s\x{a0}]*[€$£%]?$"
@@ -64,6 +65,12 @@ def of_release(
     """
     recoding = plan.recoding
     yield from _by_chance(plan)
+    persons = Persons.of(original, schema.person)
+    if persons is not None:
+        yield from _people(persons, plan)
+    for name, zone in plan.zones.items():
+        if zone not in _UTC:
+            yield f"{name}: its times have the zone {zone}, and recoded cells tell those of UTC"
     for name in plan.names("sensitive"):
         if original.kind(name) == "categorical" and name not in {
             **schema.kinds,
@@ -103,6 +110,20 @@ def of_release(
                 f"{same:,} of {released.n_rows:,} records keep all their quasi-identifiers "
                 "(numbers to a thousandth of their spread)"
             )
+
+
+def _people(persons: Persons, plan: Plan) -> Iterator[str]:
+    """How people are told apart, and what their several records undo where no k counts people."""
+    joined = persons.caution()
+    if joined is not None:
+        yield joined
+    records = np.bincount(persons.codes, minlength=persons.n)
+    if plan.unit is None and records.max() > 1:
+        yield (
+            f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
+            f"several records, up to {records.max():,}; every record is altered by itself, so what "
+            "is hidden in one may show in the mean of them all"
+        )
 
 
 def _texts(column: Column) -> Iterator[str]:
@@ -199,6 +220,61 @@ def _whole(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iter
             f"{name}: {whole.sum():,} of {len(sizes):,} groups give away all of it "
             f"(disclosure 1), {sizes[whole].sum():,} records"
         )
+
+
+def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
+    """`rare_ends` by column, where the plan promises a k; columns without any are left out."""
+    ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
+    found = {}
+    for column in plan.recoding.recoded() if ks else ():
+        known = original.column(column.name, kind=column.kind, unit=column.unit or None)
+        cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
+        labels, counts = _counted(released, column.name)
+        ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
+        found[column.name] = rare_ends(known, max(ks), labels, ends, counts)
+    return {name: told for name, told in found.items() if told["cells"]}
+
+
+def rare_ends(
+    own: Column,
+    k: int,
+    labels: Sequence[Any],
+    ends: Sequence[tuple[Any, Any]],
+    counts: NDArray[np.int64],
+) -> dict[str, int]:
+    """Ranges that state a value which fewer than k records have, and the records that show them.
+
+    Parameters
+    ----------
+    own : Column
+        The original column.
+    k : int
+    labels : sequence of str or None
+        The released cells, each once.
+    ends : sequence of pairs
+        What each says at least and at most.
+    counts : int64 array
+        Records that show each cell.
+    """
+    if not own.is_number:
+        return {"cells": 0, "records": 0}
+    rare = {
+        v for v, n in zip(own.exact or own.values.tolist(), own.counts(), strict=False) if n < k
+    }
+    told = [
+        i
+        for i, (label, pair) in enumerate(zip(labels, ends, strict=True))
+        if not rare.isdisjoint(pair) and signs([label], kind=own.kind) & {"range", "dates"}
+    ]
+    return {"cells": len(told), "records": sum(int(counts[i]) for i in told)}
+
+
+def extremes_in_words(name: str, k: int, found: Mapping[str, int]) -> str:
+    """`rare_ends` of a column as a sentence."""
+    return (
+        f"{found['cells']:,} cells of {name} state an extreme that fewer than {k:,} records have, "
+        f"and {found['records']:,} records show them; a grid of public points does not"
+    )
 
 
 def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None:

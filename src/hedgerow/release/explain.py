@@ -46,6 +46,9 @@ def explain(plan: Plan) -> str:
         names = plan.names(role)
         if names:
             lines.append(f"  {words}: {', '.join(names)}")
+    if plan.zones:
+        told = ", ".join(f"{name} (its zone is {zone})" for name, zone in plan.zones.items())
+        lines.append(f"  times below and in released cells are those of UTC: {told}")
     lines += ["", "Promises"]
     lines += [f"  - {from_promise(promise).words()}" for promise in plan.promises] or ["  none"]
     return "\n".join([*lines, "", recoding_in_words(plan.recoding)])

@@ -66,6 +66,8 @@ def recipient(
     if gone:
         lines += ["", f"Left out: {', '.join(gone)}."]
     lines += _reading(recoding, file, empty)
+    if plan.zones:
+        lines += ["", f"Times in recoded cells are those of UTC: {', '.join(plan.zones)}."]
     lines += ["", "## What was promised, and verified on this very file", ""]
     promised = [f"{from_promise(promise).words()}." for promise in plan.promises]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
@@ -121,6 +123,16 @@ def recipient(
         "",
     ]
     return "\n".join(lines)
+
+
+def apostrophes(columns: Sequence[str]) -> str:
+    """What the reader of a CSV file must know of the cells that a spreadsheet would run."""
+    if not columns:
+        return ""
+    return (
+        "\nOne apostrophe was put before texts that a spreadsheet would take for a formula (`=1+1` "
+        f"stands as `'=1+1`), in: {', '.join(dict.fromkeys(columns))}. It is no part of the value.\n"
+    )
 
 
 def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:

@@ -27,11 +27,12 @@ from ..plan.codec import dumps
 from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Table, read
+from ..table.escape import escaped
 from ..table.write import write_table
-from .cautions import of_release
+from .cautions import extremes, extremes_in_words, of_release
 from .explain import recoding_in_words
 from .mapping import MAPPING, RowMap
-from .recipient import recipient
+from .recipient import apostrophes, recipient
 from .record import record
 from .verify import Verified, classes, require, verify, verify_file
 from .write import (
@@ -226,7 +227,9 @@ class Release:
             ``rows``, ``groups`` (count, extremes, quartiles), ``people`` (of the smallest
             group, where the schema has a unit), ``disclosure`` (0 nothing, 1
             all: mean over groups, over records, worst; ``columns`` has each sensitive
-            column), ``cautions`` and ``checks``; plain data, ready for JSON.
+            column), ``extremes`` (by column the released ranges that state a value which fewer
+            than k records have, and the records that show them), ``cautions`` and ``checks``;
+            plain data, ready for JSON.
         """
         if self._summary is None:
             made = self._found.classes or classes(self.plan, self.released)
@@ -239,6 +242,9 @@ class Release:
                 self.plan, self.schema, made, judged, self.original, self.released, self._rows
             )
             overall = Disclosed.over_columns(told.values())
+            shown = extremes(self.plan, self.original, self.released)
+            k = max((p["k"] for p in self.plan.promises if "k" in p), default=0)
+            rare = [extremes_in_words(name, k, found) for name, found in shown.items()]
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
@@ -250,7 +256,8 @@ class Release:
                     **overall.to_json(),
                     "columns": {name: each.to_json() for name, each in told.items()},
                 },
-                "cautions": list(dict.fromkeys([*self._warned, *cautions])),
+                "extremes": shown,
+                "cautions": list(dict.fromkeys([*self._warned, *cautions, *rare])),
                 "checks": [check_to_json(check) for check in self.checks],
             }
         return self._summary
@@ -405,7 +412,11 @@ class Release:
         }
         if mapping:
             texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
-        for name, text in {**texts, **extra}.items():
+        texts |= extra
+        if escape and file.suffix == ".csv":
+            made = [self.released.arrow] if second is None else [self.released.arrow, second.arrow]
+            texts[RECIPIENT] += apostrophes([name for table in made for name in escaped(table)])
+        for name, text in texts.items():
             write_private(folder / name, text)
         tables = [file.name] if second is None else [file.name, self._second_name]
         return [*tables, RECIPIENT, *files.public]

@@ -97,6 +97,7 @@ def _opened(path: Path, encoding: str, width: int, dialect: Dialect) -> Iterator
             max_line_size=1 << 24,
             buffer_size=1 << 25,  # by default sixteen of the longest lines at a time
             encoding="utf-8",
+            hive_partitioning=False,  # folders such as year=2020 are no columns
         )
 
 

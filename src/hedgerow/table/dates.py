@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 DAY = 86_400_000_000
 """Microseconds in a day."""
@@ -41,6 +46,32 @@ def parse_iso(texts: pa.Array) -> pa.Array | None:
     except pa.ArrowInvalid:
         return None
     return None
+
+
+def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
+    """ISO dates and times in microseconds since 1970; without an offset, by the clocks of a zone.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        The clocks show one of them twice or never.
+
+    Examples
+    --------
+    >>> instants(["1970-01-02T00:00", "1970-01-02T00:00+01:00"], "Asia/Tokyo").tolist()
+    [54000000000, 82800000000]
+    """
+    made = []
+    for text in texts:
+        moment = dt.datetime.fromisoformat(text)
+        clock = pa.scalar(moment.replace(tzinfo=None), pa.timestamp("us"))
+        offset = moment.utcoffset()
+        if offset is not None:
+            clock = pc.subtract(clock, pa.scalar(offset, pa.duration("us")))
+        elif zone:
+            clock = pc.assume_timezone(clock, zone, ambiguous="raise", nonexistent="raise")
+        made.append(clock.cast(pa.int64()).as_py())
+    return np.array(made, np.int64)
 
 
 def parse_dates(texts: pa.Array) -> pa.Array | None:

@@ -53,6 +53,8 @@ class Column(Dictionary):
         then the doubles nearest to them (dates: whole units), and neighbours may be equal.
     events : tuple of str
         Events of a number that its schema declares, such as "> 200000".
+    zone : str
+        The time zone of time stamps that have one; their numbers are of UTC all the same.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Column(Dictionary):
     has_missing: bool
     exact: tuple[Exact, ...] = ()
     events: tuple[str, ...] = ()
+    zone: str = ""
 
     def __repr__(self) -> str:  # no person's value
         return (
@@ -230,9 +233,12 @@ def encode(
     if kind == "date":
         array = _moments(name, array)
         if unit != "day" and beyond_doubles(array):
-            return _encode_exact(name, kind, "us", array)
-        numbers, found = _in_unit(array, unit)
-        return _encode_numbers(name, kind, found, numbers)
+            made = _encode_exact(name, kind, "us", array)
+        else:
+            numbers, found = _in_unit(array, unit)
+            made = _encode_numbers(name, kind, found, numbers)
+        zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+        return replace(made, zone=zone or "")
     return _encode_categories(name, array, kind, categories)
 
 

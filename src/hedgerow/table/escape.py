@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .encode import indexed, is_text
+
 _RISKY = r"^'*[=+\-@\t\r]"
 _ESCAPED = r"^'+[=+\-@\t\r]"
 _PLAIN = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
@@ -40,6 +42,23 @@ def escape_cells(texts: Any) -> Any:
     if not pc.any(chosen).as_py():
         return texts
     return pc.if_else(chosen, concat("'", texts), texts)
+
+
+def escaped(table: pa.Table) -> list[str]:
+    """The columns of a table in which `escape_cells` changes a text, their names included.
+
+    Examples
+    --------
+    >>> escaped(pa.table({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
+    ['note', '-x']
+    """
+    found = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        texts = indexed(column)[1] if is_text(kind) else pa.array([], pa.string())
+        if any(pc.any(_chosen(each, _RISKY)).as_py() for each in (texts, pa.array([name]))):
+            found.append(name)
+    return found
 
 
 def unescape_cells(texts: Any) -> Any:

@@ -60,7 +60,7 @@ def _keys(path: Path) -> tuple[list[str], int]:
     with connected(lambda: _fault(path)) as connection:
         found = connection.execute(
             "SELECT keys, count(*) FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS "
-            "line FROM read_ndjson_objects(?)) GROUP BY keys ORDER BY min(line)",
+            "line FROM read_ndjson_objects(?, hive_partitioning=false)) GROUP BY keys ORDER BY min(line)",
             [str(path)],
         ).fetchall()
     names = list(dict.fromkeys(name for keys, _ in found for name in keys))
@@ -71,7 +71,9 @@ def _keys(path: Path) -> tuple[list[str], int]:
 
 def _relation(connection: Any, path: Path, names: list[str]) -> Any:
     columns = dict.fromkeys(names, "JSON")
-    return connection.read_json(str(path), format="newline_delimited", columns=columns)
+    return connection.read_json(
+        str(path), format="newline_delimited", columns=columns, hive_partitioning=False
+    )
 
 
 def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
