@@ -185,7 +185,7 @@ def pair_up(
         else:
             shown = _released_sensitive(own, after, released_rows)
         after_sensitive.append(shown)
-    notes += _notes(after, schema, sensitive, after_sensitive)
+    notes += _notes(before, after, schema, sensitive, after_sensitive)
     return Pair(
         schema,
         before,
@@ -359,6 +359,7 @@ def _outside(
 
 
 def _notes(
+    before: Table,
     after: Table,
     schema: Schema,
     sensitive: Sequence[Column],
