@@ -10,15 +10,16 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, as the end of a message; empty when none is near.
+    """The names that were probably meant, as the end of a message; empty when none is near.
 
     Examples
     --------
     >>> did_you_mean("agee", ["age", "job"])
     " (did you mean 'age'?)"
     """
-    near = difflib.get_close_matches(name, list(names), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    known = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(name.casefold(), known, n=2)
+    return f" (did you mean {' or '.join(repr(known[each]) for each in near)}?)" if near else ""
 
 
 class HedgerowError(Exception):

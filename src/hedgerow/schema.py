@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import math
 import operator
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from .arguments import MAPPING, NAMES, PATH, one_of, takes
-from .errors import ParameterError, SchemaError
+from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
@@ -52,13 +51,6 @@ _ROLE_FIELDS = {
     "identifiers": "identifier",
     "other": "other",
 }
-
-
-def _near(name: str, columns: Sequence[str]) -> list[str]:
-    """Up to two columns whose names are close, whatever their case."""
-    lowered = {column.casefold(): column for column in columns}
-    matches = difflib.get_close_matches(name.casefold(), lowered, n=2, cutoff=0.6)
-    return [lowered[match] for match in matches]
 
 
 def _names(value: Iterable[str] | str | None) -> tuple[str, ...]:
@@ -248,12 +240,11 @@ class Schema:
         optional = {*self.quasi, *self.sensitive}
         parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.events)
         wanted += [n for part in parts for n in part if n not in optional and n not in wanted]
-        faults = []
-        for name in dict.fromkeys(wanted):
-            if name not in columns:
-                near = _near(name, columns)
-                hint = f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
-                faults.append(f"no column {name!r}{hint}")
+        faults = [
+            f"no column {name!r}{did_you_mean(name, columns)}"
+            for name in dict.fromkeys(wanted)
+            if name not in columns
+        ]
         if faults:
             listed = [f'"{c}"' if "," in c else c for c in map(str, columns)]
             hint = "the table's columns are: " + ", ".join(listed)

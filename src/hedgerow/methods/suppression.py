@@ -19,6 +19,7 @@ from ..errors import InfeasibleError, ParameterError
 from ..guarantees import KAnonymity
 from ..schema import Schema
 from ..table import Table
+from ..table.memory import one_piece
 from ..table.numbers import one_zero
 from .base import check_columns
 from .checks import check_named, check_whole
@@ -100,9 +101,7 @@ class LocalSuppression(Masking):
         hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
         released, columns = {}, []
         for c, name in enumerate(schema.quasi):
-            original = table.arrow.column(name).combine_chunks()
-            if isinstance(original, pa.ChunkedArray):
-                original = pa.concat_arrays(original.chunks)
+            original = one_piece(table.arrow.column(name))
             released[name] = pc.if_else(
                 pa.array(hidden[:, c]), pa.scalar(None, original.type), one_zero(original)
             )

@@ -17,7 +17,7 @@ from ...plan.maps import Released
 from ...table import Table
 from ...table.dates import DAY
 from ...table.exact import beyond_doubles, floats
-from ...table.memory import filled
+from ...table.memory import filled, one_piece
 from ...table.rowhash import value_class
 
 Part = slice | NDArray[np.int64]
@@ -124,12 +124,7 @@ def taken(column: pa.ChunkedArray, rows: Part) -> pa.Array:
         part = column.slice(rows.start, rows.stop - rows.start)
     else:
         part = column.take(pa.array(rows))
-    if isinstance(part, pa.Array):
-        return part
-    if part.num_chunks == 1:
-        return part.chunk(0)
-    joined = part.combine_chunks()
-    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
+    return one_piece(part)
 
 
 @dataclass(frozen=True)
