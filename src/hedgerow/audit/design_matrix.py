@@ -52,7 +52,7 @@ def values_in(original: Column, table: Table) -> npt.NDArray[Any]:
     """`true_values` of a column of another table, categories in the codes of `original`."""
     if original.is_number:
         return table.like(original).numbers
-    return codes_in(original, table)
+    return table.like(original).codes_in(original, unknown=original.n_values)
 
 
 def shown_values(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:
@@ -70,11 +70,6 @@ def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
     """The true values of other people, in the original table's codes."""
     return Known(tuple(values_in(column.original, table) for column in released))
-
-
-def codes_in(original: Column, table: Table) -> IntArray:
-    """A column of another table in the codes of `original`; unknown categories become missing."""
-    return table.like(original).codes_in(original, unknown=original.n_values)
 
 
 def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:

@@ -14,17 +14,13 @@ from .schema import SCHEMA, TABLES, said, schema_of
 if TYPE_CHECKING:
     from ..audit.result import Audit
 
-OPTIONS = (
-    *SCHEMA,
-    Option("original", str, "The table before, in place of the argument (for TOML files)."),
-    Option("released", str, "The table after, in place of the argument (for TOML files)."),
+PASSED = (
     Option(
         "key",
         str,
         "A column of both tables that numbers the rows; without it they must be in the same order.",
     ),
     Option("k", int, "Fail (exit code 1) when a class has fewer records.", ("-k",)),
-    Option("max_disclosure", float, "Fail (exit code 1) when a class gives away more, in (0, 1]."),
     Option("attacks", bool, "Run the attacks. Default: yes."),
     Option("learning", bool, "Compare learning from the release. Default: yes."),
     Option(
@@ -43,27 +39,20 @@ OPTIONS = (
     ),
     Option("random_state", int, "Deals random queries, folds and intervals. Default: 0."),
     Option("allow_outside", bool, "Accept released cells that miss their row's original value."),
+)
+"""Options that `hedgerow.audit` takes under the same names."""
+OPTIONS = (
+    *SCHEMA,
+    Option("original", str, "The table before, in place of the argument (for TOML files)."),
+    Option("released", str, "The table after, in place of the argument (for TOML files)."),
+    *PASSED,
+    Option("max_disclosure", float, "Fail (exit code 1) when a class gives away more, in (0, 1]."),
     Option("plan", str, "The plan.json of the release; a release folder has it."),
     Option("report", str, "Write the report to this HTML file."),
     Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
     Option("save", str, "Write the numbers to this JSON file."),
     Option("json", bool, "Print the numbers as JSON."),
 )
-PASSED = (
-    "key",
-    "k",
-    "attacks",
-    "learning",
-    "inference",
-    "people",
-    "control",
-    "population",
-    "weights",
-    "threshold",
-    "random_state",
-    "allow_outside",
-)
-"""Options that `hedgerow.audit` takes under the same names."""
 
 
 @command(
@@ -112,7 +101,7 @@ def audit(
             schema if schema.quasi else None,
             plan=plan,
             progress=progress,
-            **{name: options[name] for name in PASSED if name in options},
+            **{each.name: options[each.name] for each in PASSED if each.name in options},
         )
     if options.get("report"):
         with working("writing the report"):

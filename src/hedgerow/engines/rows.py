@@ -21,7 +21,7 @@ from ..errors import PlanError
 from ..kernels.draws import siphash_words
 from ..key import Key
 from ..table import Table
-from ..table.rowhash import Words, row_hashes
+from ..table.rowhash import Words, key_words, row_hashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +98,12 @@ class Rows:
 
 def sequence(key: Key, purpose: str, n: int) -> Words:
     """n keyed 64-bit words for one purpose."""
-    return siphash_words(np.arange(n, dtype=np.uint64), *_pair(key, purpose))
+    return siphash_words(np.arange(n, dtype=np.uint64), *key_words(key, purpose))
 
 
 def words_of(ids: Words, key: Key, purpose: str) -> Words:
     """A keyed 64-bit word for every row."""
-    return siphash_words(ids, *_pair(key, purpose))
+    return siphash_words(ids, *key_words(key, purpose))
 
 
 def normal(words: Words) -> NDArray[np.float64]:
@@ -113,11 +113,6 @@ def normal(words: Words) -> NDArray[np.float64]:
     # the middles of 2**52 equal parts, exact in a double: never 0 or 1
     middles = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
     return np.asarray(ndtri(middles))
-
-
-def _pair(key: Key, purpose: str) -> tuple[np.uint64, np.uint64]:
-    first, second = key.words(purpose)
-    return np.uint64(first), np.uint64(second)
 
 
 def _numbered(first: Words, second: Words, key: Key) -> Words:

@@ -229,12 +229,10 @@ def python(chosen: Chosen) -> str:
         asked = (f"{name}={_literal(value, needed)}" for name, value in chosen.measured.items())
         lines.append(f"measured = hr.audit(people, release, {', '.join(asked)})")
         how.append("measured=measured")
-    if not chosen.escape:
-        how.append("escape=False")
-    if chosen.mapping:
-        how.append("mapping=True")
-    if chosen.public is not None:
-        how.append(f"public={str(chosen.public)!r}")
+    for each in fields(Written):
+        value = getattr(chosen, each.name)
+        if each.name != "out" and value != each.default:
+            how.append(f"{each.name}={_literal(value, needed)}")
     lines.append(f"release.write({', '.join(how)})")
     # the standard library first, as linters keep it
     heads = sorted(needed | {"import hedgerow as hr"}, key=lambda line: ("hedgerow" in line, line))

@@ -126,7 +126,7 @@ class RowHasher:
 
     def __init__(self, classes: Mapping[str, str], key: Key, signed: Sequence[str] = ()) -> None:
         self._columns = [_Column(key, name, kind, name in signed) for name, kind in classes.items()]
-        self._key = _words(key, "row")
+        self._key = key_words(key, "row")
 
     def zero(self) -> RowSums:
         """The sums of no row."""
@@ -196,7 +196,7 @@ class _Column:
 
     def __init__(self, key: Key, purpose: str, kind: str, signed: bool) -> None:
         self.kind, self.signed = kind, signed
-        self._keys = [_words(key, f"{form} {purpose}") for form in FORMS]
+        self._keys = [key_words(key, f"{form} {purpose}") for form in FORMS]
         self._kept: tuple[tuple[Any, pa.Array, tuple[Words, Words]], ...] = ()
 
     def add(self, array: pa.Array, first: Words, second: Words) -> tuple[int, int]:
@@ -390,6 +390,6 @@ def _plain_text(array: pa.Array) -> pa.Array:
     return pa.array(texts, pa.large_binary())
 
 
-def _words(key: Key, purpose: str) -> tuple[np.uint64, np.uint64]:
+def key_words(key: Key, purpose: str) -> tuple[np.uint64, np.uint64]:
     first, second = key.words(purpose)
     return np.uint64(first), np.uint64(second)

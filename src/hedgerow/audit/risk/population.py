@@ -57,14 +57,8 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
 
 def _mask(pair: Pair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
     column, known = pair.released_quasi[j], people.columns[j]
-    if column.anything[cell]:
-        inside = np.ones(len(known), np.bool_)
-    elif column.is_number:
-        inside = (known >= column.lo[cell]) & (known <= column.hi[cell])
-        inside |= ~np.isfinite(known) & column.missing[cell]
-    else:
-        inside = column.covers(known, np.full(len(known), cell))
-    return np.packbits(inside)
+    covers = column.cover.numbers if column.is_number else column.cover.categories
+    return np.packbits(covers(known, np.full(len(known), cell)))
 
 
 def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
