@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from math import floor, inf, isfinite, nextafter
+from math import ceil, floor, inf, isfinite, nextafter
 from typing import Any
 
 from .hierarchy import TOP
@@ -96,6 +96,11 @@ def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
         first, last = moment(lo, unit), moment(hi, unit)
         return first if first == last else f"[{first}/{last}]"
     return number(lo) if lo == hi else f"[{number(lo)}-{number(hi)}]"
+
+
+def cut(value: float, unit: str = "") -> str:
+    """A threshold as text: whole days and microseconds lie below t where they lie below ceil(t)."""
+    return moment(ceil(value), unit) if unit else number(value)
 
 
 def between(lo: float | None, hi: float | None, unit: str = "") -> str:

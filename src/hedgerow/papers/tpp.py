@@ -26,6 +26,7 @@ from ..methods.tpp.sanitize import Sanitizer
 from ..methods.tpp.settings import RpartSettings
 from ..methods.tpp.targets import RpartTree
 from ..table import read
+from .folds import folds as splits
 from .tpp_learners import Bayes, Encoder, linear_model, svm, tree
 from .tpp_pictures import pictures
 
@@ -233,7 +234,7 @@ def _row(
     for name, make in methods.items():
         tables[name] = make(X, y).transform(X)
         row["k"][name], row["l"][name] = _privacy(tables[name], sensitive)
-    parts = _folds(len(y), folds, random_state)
+    parts = [np.flatnonzero(~kept) for kept in splits(len(y), folds, random_state)]
     scores = row["scores"]
     for learner, make in learners.items():
         scores[learner] = {"original": _score(X, X, y, make(size), parts)}
@@ -286,11 +287,6 @@ def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
         return k, None
     values, codes = np.unique(sensitive.to_numpy(dtype=str), return_inverse=True)
     return k, float(frequency(Counts.of(groups, codes, len(values))).min())
-
-
-def _folds(n: int, folds: int, random_state: int) -> list[NDArray[np.int64]]:
-    order = np.random.default_rng(random_state).permutation(n)
-    return [np.sort(part) for part in np.array_split(order, folds)]
 
 
 def _score(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 from ..guarantees import from_promise
-from ..notation import moment, number
+from ..notation import cut
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 
 _SHOWN, _DEEPEST = 60, 12
@@ -187,7 +187,7 @@ def _conditions(tree: Partition, node: int) -> tuple[str, str]:
     """What holds on the left and on the right of a split."""
     column = tree.columns[tree.split[node]]
     if column.kind in ("numeric", "date"):
-        at = _shown_value(column, tree.threshold[node])
+        at = cut(tree.threshold[node], column.unit)
         return (
             f"{column.name} < {at}{' or missing' if tree.missing_left[node] else ''}",
             f"{column.name} >= "
@@ -203,7 +203,3 @@ def _conditions(tree: Partition, node: int) -> tuple[str, str]:
 
 def _has_missing(column: Recoded) -> bool:
     return any(cell.missing for cell in column.cells)
-
-
-def _shown_value(column: Recoded, value: float) -> str:
-    return moment(math.ceil(value), column.unit) if column.kind == "date" else number(value)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..notation import cut
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -389,13 +391,9 @@ def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]
 
 
 def _test(recoding: Any, i: int) -> str:
-    from ..notation import moment, number
-
     column = recoding.columns[recoding.split[i]]
     if column.kind in ("numeric", "date"):
-        value = recoding.threshold[i]
-        shown = moment(value, column.unit) if column.unit else number(value)
-        return f"{_short(column.name)} < {shown}"
+        return f"{_short(column.name)} < {cut(recoding.threshold[i], column.unit)}"
     found = ["(missing)" if c is None else c for c in recoding.subsets[recoding.subset[i]]]
     more = f"\n+ {len(found) - 2} more" if len(found) > 2 else ""
     return f"{_short(column.name)} in\n" + "\n".join(_short(c) for c in found[:2]) + more
