@@ -44,7 +44,7 @@ class TestAudit:
             == 0
         )
         out = capsys.readouterr().out
-        assert "k (smallest class)" in out
+        assert "k (smallest group)" in out
         assert "regression, tree: pay" in out
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
         assert json.loads(Path("a.json").read_text())["hedgerow_audit"] == 1

@@ -7,7 +7,9 @@ import importlib
 import pkgutil
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.csv as pacsv
 import pytest
@@ -77,3 +79,32 @@ def test_examples_in_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
         importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE
     )
     assert failed == 0
+
+
+@pytest.mark.usefixtures("people")
+def test_the_page_for_a_board_tells_what_its_code_gives() -> None:
+    page = (ROOT / "docs/for-a-board.md").read_text(encoding="utf-8")
+    (code,) = [text for kind, text in FENCE.findall(page) if kind == "python"]
+    names: dict[str, Any] = {}
+    exec(compile(code, "for-a-board.md", "exec"), names)
+    groups, told, found = (names[name] for name in ("groups", "told", "found"))
+    learners, words = names["learners"], " ".join(page.split())
+
+    def figure(share: float) -> str:
+        return f"{share:.3f}".removeprefix("0")
+
+    incomes = Counter(names["release"].released.arrow.column("income").to_pylist())
+    inferred = {who: figure(learners[who]["explained"]) for who in ("members", "strangers")}
+    low, high = map(figure, learners["advantage"]["interval"])
+    for said in (
+        f"groups of {groups['smallest']} or more",
+        f"({groups['groups']} groups)",
+        f"at best one time in {1 / found['highest']:.0f}, and {100 * found['average']:.0f} times in 100",
+        f"{figure(told['worst'])} in the worst group, {figure(told['mean_over_groups'])} on average",
+        f"explains {inferred['members']} of the incomes",
+        f"({figure(learners['worst_tenth']['explained'])} of the tenth",
+        f"and {inferred['strangers']} of people who are not",
+        f"and {(sum(n == 1 for n in incomes.values())):,} of the {len(names['people']):,} are unique",
+        f"{figure(learners['advantage']['explained'])} (95% interval {low} to {high})",
+    ):
+        assert said in words

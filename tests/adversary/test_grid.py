@@ -211,6 +211,12 @@ def test_times_of_another_zone_are_told_as_those_of_utc(tmp_path: Path) -> None:
     assert "those of UTC: time (its zone is Europe/Berlin)" in release.plan.explain()
     folder = release.write(tmp_path / "out")
     assert "Times in recoded cells are those of UTC: time." in (folder / "RECIPIENT.md").read_text()
+    clocks = "time: the points of its grid have no offset and are taken by the clocks of {}"
+    assert any(text.startswith(clocks.format(BERLIN)) for text in release.cautions)
+    visits().assign(time=lambda f: f["time"].map(str)).to_csv(tmp_path / "p.csv", index=False)
+    for point, told in (("2020-01-10T00:00", True), ("2020-01-10T00:00+01:00", False)):
+        read = hr.protect(tmp_path / "p.csv", cut_at(point), hr.MART(5))  # as UTC's
+        assert any(text.startswith(clocks.format("UTC")) for text in read.cautions) is told
     plain = hr.protect(visits(None), cut_at("2020-01-10T00:00"), hr.MART(5))
     assert not any("UTC" in text for text in [*plain.cautions, plain.plan.explain()])
     for plan, people in ((release.plan, visits(None)), (plain.plan, visits())):

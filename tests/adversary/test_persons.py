@@ -307,3 +307,21 @@ def test_averaging_a_persons_records_undoes_their_noise() -> None:
     whose = people["person_id"].to_numpy()[release.rows]
     means = pd.Series(off).groupby(whose).mean()
     assert means.std() < off.std() / 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_risk_of_being_found_counts_people(tmp_path: Path) -> None:
+    """Twenty records of three people hide nobody among twenty."""
+    people, schema = patients(30, 10), schema_for("MART", unit="person_id")
+    release = hr.protect(people, schema, hr.MART(K))
+    found = hr.audit(people, release, attacks=False, learning=False).risk["release"]
+    pays = pd.DataFrame(release.table).groupby(["age", "job"])["pay"]
+    alone = pays.agg(lambda pay: pay.value_counts().max() * 2 > len(pay))
+    risk = 1 / pays.nunique().where(~alone, 1)
+    told = found["reidentification"]["prosecutor"]
+    assert told["highest"] == pytest.approx(risk.max())
+    assert told["average"] == pytest.approx(np.average(risk, weights=pays.size()))
+    assert told["highest"] > 1.5 / found["classes"]["k"], "records would have told less"
+    by_record = schema.replace(unit=None)
+    records = hr.audit(people, release, by_record, attacks=False, learning=False).risk["release"]
+    assert records["reidentification"]["prosecutor"]["highest"] == 1 / found["classes"]["k"]

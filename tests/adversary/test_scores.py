@@ -6,10 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hedgerow as hr
 from hedgerow.classes import Counts, group
 from hedgerow.classes.scores import Public, Scores
 
@@ -185,3 +187,30 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
     for score, told in Scores(public, apart).by_score.items():
         joined = Scores(public, both).by_score[score]
         assert (joined <= told.reshape(-1, 2).max(axis=1) + 1e-9).all(), score
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("kind", "seeds"), [("number", range(380, 520)), ("category", range(150, 200))]
+)
+def test_a_split_exactly_at_the_cap_is_taken(kind: str, seeds: range) -> None:
+    """Rounding loses no group that the exact score allows, and lets none pass that it refuses."""
+    taken = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        half = int(rng.choice([5, 6, 8, 10]))
+        drawn = rng.integers(0, 3, 2 * half)
+        values = drawn.astype(float).tolist() if kind == "number" else [str(v % 2) for v in drawn]
+        groups = [0] * half + [1] * half
+        worst = checker.worst(groups, values, kind)
+        cap = round(float(worst), 4)
+        if not 0.02 < cap < 0.98 or Fraction(repr(cap)) != worst:
+            continue
+        people, schema = pd.DataFrame({"q": groups, "s": values}), hr.Schema(["q"], ["s"])
+        at, above, below = (
+            hr.protect(people, schema, hr.MART(5, max_disclosure=c)).summary()["groups"]["groups"]
+            for c in (cap, cap + 1e-6, cap - 1e-6)
+        )
+        assert (at, below) == (above, 1)
+        taken += at == 2
+    assert taken > 3

@@ -70,7 +70,7 @@ def test_every_measure_states_direction_range_and_formula():
 
 def test_text_shows_original_beside_release(found):
     text = str(found)
-    assert "k (smallest class)" in text
+    assert "k (smallest group)" in text
     assert "regression, tree: pay" in text
     assert "safe" not in text
 

@@ -125,7 +125,7 @@ def test_the_recipient_gets_nothing_that_helps_an_intruder(made, page):
     assert "attacks that were tried" in page
     assert "are not of attacks" in recipient  # their results stay with the steward
     for word in (
-        "worst class",
+        "worst group",
         "Which quasi-identifiers give people away",
         "Original</th>",
         "Over control",
@@ -179,7 +179,7 @@ def test_altered_records_are_told_by_linkage_and_not_by_classes():
     linked = f"{100 * audit['risk']['linkage']['highest']:.1f}%"
     for part in ("of the people are linked", linked, "(DLD)", "(PLD)", "noise addition"):
         assert part in page
-    for part in ("k, the smallest class", "What the classes give away", "records in the class"):
+    for part in ("k, the smallest group", "What the groups give away", "records in the group"):
         assert part not in page
     recipient = render(audit, audience="recipient", plan=release.plan)
     assert linked in recipient

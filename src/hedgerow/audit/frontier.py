@@ -42,8 +42,8 @@ from .utility.loss import certainty_penalty
 from .utility.queries import range_queries
 
 DISCLOSURES = {
-    "worst": "disclosure of the most exposed class (left is safer)",
-    "mean_over_groups": "disclosure, mean over classes (left is safer)",
+    "worst": "disclosure of the most exposed group (left is safer)",
+    "mean_over_groups": "disclosure, mean over groups (left is safer)",
     "mean_over_records": "disclosure, mean over records (left is safer)",
     "linkage": "records linked with their originals (left is safer)",
     "inferred": "what named learners infer about members, worst tenth (left is safer)",
@@ -142,7 +142,7 @@ def frontier(
     _check(utility, disclosure, threads)
     if altered and disclosure not in ANY_METHOD:
         raise ParameterError(
-            f"{', '.join(altered)} alters values, so classes of equal cells say nothing",
+            f"{', '.join(altered)} alters values, so groups of equal cells say nothing",
             hint='choose disclosure="linkage", "inferred" or "advantage", which every method has',
         )
     if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):

@@ -39,8 +39,8 @@ class Measure:
 RISK = (
     Measure(
         "k",
-        "k (smallest class)",
-        "records of the smallest class of equal released quasi-identifiers; missing equals missing",
+        "k (smallest group)",
+        "records of the smallest group of equal released quasi-identifiers; missing equals missing",
         better="higher",
         low=1,
         high=None,
@@ -48,7 +48,7 @@ RISK = (
     Measure(
         "people",
         "k in people",
-        "people of the smallest class, 1 where one has more than half of its records",
+        "people of the smallest group, 1 where one has more than half of its records",
         better="higher",
         low=1,
         high=None,
@@ -56,16 +56,16 @@ RISK = (
     Measure(
         "wildcard_k",
         "k when * and missing match anything",
-        "fewest records that could be in one class when suppressed cells match every value",
+        "fewest records that could be in one group when suppressed cells match every value",
         better="higher",
         low=1,
         high=None,
     ),
-    Measure("unique_share", "share of unique records", "records in classes of one / n"),
+    Measure("unique_share", "share of unique records", "records in groups of one / n"),
     Measure(
         "highest",
         "highest re-identification risk",
-        "max of 1/f (prosecutor) or 1/F (journalist): f records, F people of the class",
+        "max of 1/f (prosecutor) or 1/F (journalist): f records, F people of the group",
     ),
     Measure(
         "average",
@@ -76,7 +76,7 @@ RISK = (
     Measure(
         "distinct_l",
         "distinct l-diversity",
-        "fewest different values in a class",
+        "fewest different values in a group",
         better="higher",
         low=1,
         high=None,
@@ -84,7 +84,7 @@ RISK = (
     Measure(
         "entropy_l",
         "entropy l-diversity",
-        "min over classes of exp(-sum p ln p)",
+        "min over groups of exp(-sum p ln p)",
         better="higher",
         low=1,
         high=None,
@@ -92,38 +92,38 @@ RISK = (
     Measure(
         "recursive_c",
         "recursive (c,l)-diversity",
-        "max over classes of r1 / (r_l + ... + r_m), l the distinct l; undefined at l = 1",
+        "max over groups of r1 / (r_l + ... + r_m), l the distinct l; undefined at l = 1",
         high=None,
     ),
-    Measure("alpha", "largest share of one value (alpha)", "max over classes and values of p"),
-    Measure("t_equal", "t-closeness, equal distances", "max over classes of sum |p - P| / 2"),
+    Measure("alpha", "largest share of one value (alpha)", "max over groups and values of p"),
+    Measure("t_equal", "t-closeness, equal distances", "max over groups of sum |p - P| / 2"),
     Measure(
         "t_ordered",
         "t-closeness, ordered distances",
-        "max over classes of sum |CDF - public CDF| / (m - 1)",
+        "max over groups of sum |CDF - public CDF| / (m - 1)",
     ),
     Measure(
         "t_hierarchical",
         "t-closeness, hierarchical distances",
-        "max over classes of the mass moved over each node times its height / H",
+        "max over groups of the mass moved over each node times its height / H",
     ),
     Measure("basic_beta", "basic beta-likeness", "max of (p - P) / P", high=None),
     Measure(
         "enhanced_beta", "enhanced beta-likeness", "max over values of min(beta, -ln P)", high=None
     ),
     Measure(
-        "delta", "delta-disclosure", "max of |ln(p / P)| over the values of a class", high=None
+        "delta", "delta-disclosure", "max of |ln(p / P)| over the values of a group", high=None
     ),
     Measure(
         "rsd",
-        "relative squared distance (RSD) of the papers, mean over classes",
-        "class SSE around its mean / SSE around the public mean; categories: Brier scores",
+        "relative squared distance (RSD) of the papers, mean over groups",
+        "group SSE around its mean / SSE around the public mean; categories: Brier scores",
         better="higher",
     ),
     Measure(
         "disclosure",
         "disclosure",
-        "the part of the loss of forecasting from public totals that knowing the class takes off, "
+        "the part of the loss of forecasting from public totals that knowing the group takes off, "
         "n |p - P|^2 / sum max(loss, mean loss / 4): the largest of the squared, ranked and local "
         "scores of numbers, ranked and local of orders, Brier of categories and of missing values.",
     ),
@@ -136,7 +136,7 @@ RISK = (
     Measure(
         "matching",
         "matching",
-        "share of people whose value the class's best guess hits within 5, 10, 20%",
+        "share of people whose value the group's best guess hits within 5, 10, 20%",
     ),
     Measure("success", "attack success", "share of attacked people the attack is right about"),
     Measure(
@@ -216,10 +216,10 @@ UTILITY = (
         "mean over cells of (hi-lo)/(max-min) or (categories-1)/(domain-1)",
     ),
     Measure(
-        "discernibility", "discernibility", "(sum of class sizes squared + suppressed * n) / n^2"
+        "discernibility", "discernibility", "(sum of group sizes squared + suppressed * n) / n^2"
     ),
-    Measure("average_class_size", "average class size", "records / classes", low=1, high=None),
-    Measure("c_avg", "average class size over k", "records / classes / k", low=1, high=None),
+    Measure("average_class_size", "average group size", "records / groups", low=1, high=None),
+    Measure("c_avg", "average group size over k", "records / groups / k", low=1, high=None),
     Measure(
         "entropy_loss", "non-uniform entropy", "-sum log2 P(value | cell) / -sum log2 P(value)"
     ),

@@ -370,8 +370,8 @@ def _notes(
     if persons is not None:
         notes += filter(None, [persons.caution()])
         notes.append(
-            f"people are told apart by {schema.person}; disclosure, risks and shares weigh every "
-            "record alike, so whoever has many counts for many"
+            f"people are told apart by {schema.person}: k and the risks of being found count them; "
+            "disclosure and shares weigh every record alike, so whoever has many counts for many"
         )
     named = [n for n in schema.identifiers if n in after.names]
     if named:

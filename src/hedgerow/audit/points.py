@@ -202,7 +202,7 @@ class Frontier:
 
     def __str__(self) -> str:
         head = (
-            f"{'method':22}{'asked':26}{'k':>6}{'classes':>9}{'worst':>8}{'groups':>8}{'records':>9}"
+            f"{'method':22}{'asked':26}{'k':>6}{'groups':>9}{'worst':>8}{'mean':>8}{'records':>9}"
             f"{'linked':>8}{'utility':>9}"
         )
         learnt = any(p.inferred is not None for p in self.points)

@@ -146,12 +146,12 @@ class Audit:
         smallest, people = release["classes"]["k"], release["classes"]["people"]
         if k is not None and (people or smallest) < k:
             told = f"{smallest} records" if people is None else f"{people} people"
-            lines.append(f"the smallest class has {told}, fewer than {k}")
+            lines.append(f"the smallest group has {told}, fewer than {k}")
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             if max_disclosure is not None and worst > max_disclosure + 1e-9:
                 lines.append(
-                    f"a class gives away {worst:.3f} of {name!r}, more than {max_disclosure}"
+                    f"a group gives away {worst:.3f} of {name!r}, more than {max_disclosure}"
                 )
         return lines
 

@@ -274,13 +274,14 @@ def _risk(
     """Everything about the classes of one table, and what its groups tell."""
     made, hierarchies = Classes.of(told, sensitive), pair.schema.hierarchies
     wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
+    people = None if pair.persons is None else pair.people_in(groups)
     return {
         "classes": _sizes(groups)
         | {
-            "people": None if pair.persons is None else int(pair.people_in(groups).min()),
+            "people": None if people is None else int(people.min()),
             "wildcard_k": wildcard,
         },
-        "reidentification": sizes.attackers(groups.sizes, population, threshold)
+        "reidentification": sizes.attackers(groups.sizes, population, threshold, people)
         | {"threshold": threshold},
         "sensitive": {
             name: sensitive_summary(column, hierarchies.get(name))

@@ -171,19 +171,25 @@ def wildcard_sizes(
 
 
 def attackers(
-    sizes: IntArray, population: npt.NDArray[np.floating] | None = None, threshold: float = 0.2
+    sizes: IntArray,
+    population: npt.NDArray[np.floating] | None = None,
+    threshold: float = 0.2,
+    people: IntArray | None = None,
 ) -> dict[str, dict[str, float]]:
     """Re-identification risk by what the intruder knows.
 
     Parameters
     ----------
     sizes : int64 array, shape (n_groups,)
-        Records of each class in the release, f.
+        Records of each class in the release; f, where each is a person.
     population : array, shape (n_groups,), optional
         People of each class in the population, F: counted in a population table,
         or the summed sampling weights.
     threshold : float, in (0, 1]
         A record is at risk when its risk is above it.
+    people : int64 array, shape (n_groups,), optional
+        People of each class in the release (`Persons.sizes`), where they may have several
+        records; f counts these then.
 
     Returns
     -------
@@ -197,10 +203,10 @@ def attackers(
     ----------
     K. El Emam, L. Arbuckle (2013), Anonymizing Health Data, ch. 2.
     """
-    n = sizes.sum()
-    models = {"prosecutor": 1.0 / sizes}
+    n, found = sizes.sum(), sizes if people is None else people
+    models = {"prosecutor": 1.0 / found}
     if population is not None:
-        models["journalist"] = 1.0 / np.maximum(population, sizes)
+        models["journalist"] = 1.0 / np.maximum(population, found)
     out = {}
     for name, risk in models.items():
         out[name] = {

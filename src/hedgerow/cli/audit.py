@@ -20,7 +20,7 @@ PASSED = (
         str,
         "A column of both tables that numbers the rows; without it they must be in the same order.",
     ),
-    Option("k", int, "Fail (exit code 1) when a class has fewer records.", ("-k",)),
+    Option("k", int, "Fail (exit code 1) when a group has fewer records.", ("-k",)),
     Option("attacks", bool, "Run the attacks. Default: yes."),
     Option("learning", bool, "Compare learning from the release. Default: yes."),
     Option(
@@ -46,7 +46,7 @@ OPTIONS = (
     Option("original", str, "The table before, in place of the argument (for TOML files)."),
     Option("released", str, "The table after, in place of the argument (for TOML files)."),
     *PASSED,
-    Option("max_disclosure", float, "Fail (exit code 1) when a class gives away more, in (0, 1]."),
+    Option("max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."),
     Option("plan", str, "The plan.json of the release; a release folder has it."),
     Option("report", str, "Write the report to this HTML file."),
     Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),

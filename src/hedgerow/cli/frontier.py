@@ -34,7 +34,7 @@ OWN = (
     Option(
         "target_disclosure", float, "Pick the most useful release with at most this disclosure."
     ),
-    Option("target_k", int, "Pick among releases whose smallest class has this many records."),
+    Option("target_k", int, "Pick among releases whose smallest group has this many records."),
     Option(
         "target_utility",
         float,

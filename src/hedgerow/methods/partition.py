@@ -116,6 +116,10 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
     return made if text else np.array(points, np.float64)
 
 
+_ROUNDING = 1e-8
+"""Part of a cap by which the grower may be off: its squares are rounded to whole units."""
+
+
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
@@ -198,7 +202,8 @@ class PartitionMethod(Method):
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
         own = ("persons",) if persons is not None else ()
         layout = StatisticsLayout.of(responses, gain, limit < 1, own, floored=scored)
-        rules = self._rules(responses, min_leaf, gain, limit, scored)
+        # a split exactly at the cap is not lost to rounding: `_kept` decides exactly
+        rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)
         grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)
         return full_tree(grown, responses, layout, quasi)
 

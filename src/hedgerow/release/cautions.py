@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,12 @@ def of_release(
     for name, zone in plan.zones.items():
         if zone not in _UTC:
             yield f"{name}: its times have the zone {zone}, and recoded cells tell those of UTC"
+        points = schema.grid.get(name, ())
+        if points and datetime.fromisoformat(points[0]).tzinfo is None:
+            yield (
+                f"{name}: the points of its grid have no offset and are taken by the clocks of "
+                f"{zone}, the zone of the column as it was read"
+            )
     for name in plan.names("sensitive"):
         if original.kind(name) == "categorical" and name not in {
             **schema.kinds,

@@ -80,7 +80,7 @@ def _maps(recoding: Maps) -> str:
         )
     if recoding.suppressed:
         lines.append(
-            f"rows of {len(recoding.suppressed):,} small classes are released "
+            f"rows of {len(recoding.suppressed):,} small groups are released "
             f"as {recoding.suppress_label!r} in every column above"
         )
     return "\n".join(lines)

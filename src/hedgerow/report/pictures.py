@@ -134,7 +134,7 @@ def class_sizes(
                 label=label,
             )
         axes.set_xticks(range(len(bins)), names, rotation=30 if len(bins) > 8 else 0)
-        axes.set_xlabel("records in the class")
+        axes.set_xlabel("records in the group")
         axes.set_ylabel("share of records")
         _percent_axis(axes.yaxis)
         axes.legend()
@@ -143,8 +143,8 @@ def class_sizes(
     )
     return Picture(
         canvas.svg,
-        f"Share of records by class size. In the original {alone:.0%} of the "
-        f"records are alone in their class; in the release every class has "
+        f"Share of records by group size. In the original {alone:.0%} of the "
+        f"records are alone in their group; in the release every group has "
         f"at least {k}.",
     )
 
@@ -173,16 +173,16 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
                 edgecolors="none",
                 rasterized=False,
             )
-            figure.colorbar(shown, ax=axes, label="classes")
+            figure.colorbar(shown, ax=axes, label="groups")
         axes.set_xscale("log")
         _plain_log(axes.xaxis)
         axes.set_ylim(-0.02, 1.02)
-        axes.set_xlabel("records in the class")
+        axes.set_xlabel("records in the group")
         axes.set_ylabel("disclosure")
         _percent_axis(axes.yaxis)
     return Picture(
         canvas.svg,
-        f"Disclosure of {name} by class size over {n} classes; the highest is "
+        f"Disclosure of {name} by group size over {n} groups; the highest is "
         f"{'in the row below ' if 'size_edges' in points else ''}{worst:.0%}.",
     )
 

@@ -85,7 +85,7 @@ def risk_rows(
     """Title, original, release, what it says; of all intruders where none is named."""
     for title, key, show, says in (
         (
-            "k (smallest class)",
+            "k (smallest group)",
             "k",
             str,
             "every person shares the released "
@@ -95,7 +95,7 @@ def risk_rows(
             "k in people",
             "people",
             str,
-            "people of the smallest class; 1 where one has more than half of its records",
+            "people of the smallest group; 1 where one has more than half of its records",
         ),
         (
             "k when * and missing match anything",
@@ -103,8 +103,8 @@ def risk_rows(
             str,
             "a more lenient count, for tables with suppressed cells",
         ),
-        ("classes", "classes", str, "groups of equal released quasi-identifiers"),
-        ("records that are unique", "unique_share", percent, "alone in their class"),
+        ("groups", "classes", str, "groups of equal released quasi-identifiers"),
+        ("records that are unique", "unique_share", percent, "alone in their group"),
     ):
         one, two = before["classes"][key], after["classes"][key]
         if one is not None:  # unless every record is a person
@@ -124,14 +124,14 @@ def risk_rows(
 def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str]:
     """What the classes tell of one sensitive column."""
     for title, key in (
-        ("disclosure, mean over classes", "mean_over_groups"),
+        ("disclosure, mean over groups", "mean_over_groups"),
         ("disclosure, mean over records", "mean_over_records"),
-        ("disclosure, worst class", "worst"),
+        ("disclosure, worst group", "worst"),
     ):
         one, two = before["disclosure"][key], release["disclosure"][key]
         yield f"  {title:42}{percent(one):>12}{percent(two):>12}"
     for title, key in (
-        ("different values in a class, fewest", "distinct_l"),
+        ("different values in a group, fewest", "distinct_l"),
         ("largest share of one value", "alpha"),
         ("t-closeness", "t_equal"),
     ):
@@ -252,7 +252,7 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
     for title, text in (
         ("certainty lost (NCP, 0 none, 1 all)", figure(loss["ncp"])),
         ("cells changed", percent(loss["cells_changed"])),
-        ("average class size", figure(loss["average_class_size"])),
+        ("average group size", figure(loss["average_class_size"])),
         (
             "error of counting queries (median)",
             percent(utility["queries"]["range"]["median"]),
