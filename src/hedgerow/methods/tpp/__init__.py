@@ -1,8 +1,8 @@
 """BuiltTree-pattern-preserving sanitization (Fu et al. 2010), corrected.
 
 Read the files in this order: `columns` (ranks and integer responses), `scores` and
-`builder` (the exact builder), `representatives` and `signatures` (what is released),
-`targets`, `rpart`, `sklearn_target` (what is preserved), `sanitize` (the loop),
+`builder` (the exact builder), `representatives` (what is released),
+`targets`, `sklearn_target` (what is preserved), `sanitize` (the loop),
 `model` (the published file and its verification), `method` (the public class).
 """
 

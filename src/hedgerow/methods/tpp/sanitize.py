@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from .builder import BuiltTree, Node
 from .columns import PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
 from .representatives import Boundary, plan_blocks, unused_value
-from .signatures import groups_of
 
 ALL = "ALL"
 """The one value of a category column that no tree tests."""
@@ -209,6 +208,27 @@ class Sanitizer:
             f"even the first split reaches only {reached}, and {asked} was asked",
             hint="lower k or l, raise min_leaf, or publish fewer trees",
         )
+
+
+def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
+    """The group of every category, numbered by the groups' first categories.
+
+    Categories with the same signature (left, right or absent at every node) form
+    a group. Where a node's split was chosen among equals by the category order,
+    the categories present there stay apart, so that the order still decides alike.
+    """
+    signature: list[list[int]] = [[] for _ in range(n_values)]
+    for node in nodes:
+        sides = np.zeros(n_values, np.int64)
+        sides[list(node.left_set)] = 1
+        sides[list(node.right_set)] = 2
+        if node.tied:
+            present = np.flatnonzero(sides)
+            sides[present] = 1 + np.arange(len(present))
+        for own, side in zip(signature, sides, strict=True):
+            own.append(int(side))
+    number: dict[tuple[int, ...], int] = {}
+    return np.array([number.setdefault(tuple(own), len(number)) for own in signature], np.int32)
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:
