@@ -14,6 +14,7 @@ from ..plan import Plan
 from ..progress import Progress, caution, cautions, telling
 from ..schema import SCHEMA, Schema
 from ..table import read
+from ..table.memory import give_back
 from ..table.profile import refuse_identifiers, refuse_repeated
 from .pseudonyms import pseudonyms
 from .release import Release
@@ -106,6 +107,7 @@ def protect(
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     repeated = refuse_repeated(table, schema)
+    give_back()
     step("fitting")
     with cautions() as heard:
         if repeated:
@@ -129,6 +131,7 @@ def protect(
                 hint="draw none by position (bootstrap=False), or leave them in the order of the "
                 "input, which may tell who is who (keep_order=True, --keep-order)",
             )
+    give_back()
     step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)

@@ -28,6 +28,7 @@ from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Table, read
 from ..table.escape import escaped
+from ..table.memory import give_back
 from ..table.write import write_table
 from .cautions import extremes, extremes_in_words, of_release
 from .explain import recoding_in_words
@@ -375,6 +376,7 @@ class Release:
         """Write every file; the names of those that may be handed out."""
         file = folder / f"release{self.original.suffix}"
         step("writing")
+        give_back()
         write_table(self.released.arrow, file, like=self.original, escape=escape)
         step("reading back")
         assert self._found.expected is not None

@@ -19,7 +19,7 @@ from ..plan import Plan, PlanColumn
 from ..plan.records import MAPPED, UNCHANGED
 from ..progress import Tell, telling
 from ..table import Column, Table
-from ..table.memory import filled
+from ..table.memory import filled, give_back
 from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
 from ..table.write import layout_like
@@ -72,6 +72,7 @@ def verify(
     tell : callable, optional
         Told how far the work is.
     """
+    give_back()
     replaced = set(pseudonyms)
     gone = set(plan.left_out) - replaced
     kept = [name for name in original.names if name not in gone]
@@ -103,6 +104,7 @@ def verify(
         odd = [n for n in kept if n in replaced and not _replaced(n, original, released, rows)]
         words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
         checks.append(Check.none("pseudonyms", len(odd), words))
+    give_back()
     made = classes(plan, released, Persons.of(original, plan.unit), rows)
     checks += [from_promise(promise).check(made) for promise in plan.promises]
     return Verified(checks, expected, made)
@@ -130,6 +132,7 @@ def verify_file(
     tell : callable
         Told how far the work is.
     """
+    give_back()
     found = read_back(
         path,
         like=layout_like(like, written.names),

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from typing import Any
 
 import pyarrow as pa
+
+# glibc keeps what numpy freed; other C libraries have no such call
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, which allocators keep between the steps of long work."""
+    pa.default_memory_pool().release_unused()
+    if _trim is not None:
+        _trim(0)
 
 
 def filled(array: pa.Array, value: Any) -> pa.Array:
