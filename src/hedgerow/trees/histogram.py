@@ -186,7 +186,8 @@ def _write_lanes(views, a, b, f, lanes, entries):  # type: ignore[no-untyped-def
             for i in range(begin, stop):
                 z = np.int64(longs[i, field])
                 lanes[at] = z
-                lanes[at + apart] = max((z * z) >> f.shift, floor)
+                above = ((z * z) >> f.shift) - floor
+                lanes[at + apart] = floor + (above & ~(above >> 63))  # no branch, unlike max
                 at += lane
         else:
             for i in range(begin, stop):
