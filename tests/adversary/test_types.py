@@ -85,6 +85,34 @@ def test_a_column_is_released_truly_or_refused_by_name(
             assert made.column("age").to_pylist() == [str(a) for a in source["age"].to_pylist()]
 
 
+METHODS: dict[str, Any] = {
+    "MDAV": hr.Microaggregation(3),
+    "local suppression": hr.LocalSuppression(2),
+    "Datafly": hr.Datafly(2),
+    "Incognito": hr.Incognito(2),
+    "rank swapping": hr.RankSwapping(0.1, random_state=1),
+    "PRAM": hr.PRAM(random_state=1),
+    "randomized response": hr.RandomizedResponse(1.5, random_state=1),
+    "Anatomy": hr.Anatomy(2),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_method_recodes_a_column_or_names_it(name: str, method: str, tmp_path: Path) -> None:
+    ill = np.array(["yes", "no", "so"])[np.random.default_rng(0).integers(0, 3, N)]
+    table = pa.table({"odd": COLUMNS[name], "ill": ill})
+    schema, refused = hr.Schema(quasi=["odd"], sensitive=["ill"]), ""
+    try:
+        release = hr.protect(table, schema, METHODS[method])
+        hr.audit(table, release, attacks=False, learning=False)
+        release.write(tmp_path / "out")
+    except HedgerowError as error:
+        refused = str(error)
+    if refused:
+        assert "odd" in refused
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".csv", ".jsonl"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_writer_holds_a_column_or_names_it(name: str, suffix: str, tmp_path: Path) -> None:

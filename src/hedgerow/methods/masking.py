@@ -22,7 +22,9 @@ from ..plan.records import Plan
 from ..schema import Schema
 from ..table import Column as EncodedColumn
 from ..table import Table
-from ..table.numbers import numeric_matrix, released_column
+from ..table.encode import decoded
+from ..table.memory import one_piece
+from ..table.numbers import numeric_matrix, one_zero, released_column
 from .base import Files, Method, Told, check_columns
 
 Floats = NDArray[np.float64]
@@ -204,6 +206,7 @@ def fingerprint(table: Table, names: Sequence[str]) -> str:
     for name in names:
         column = table.arrow.column(name)
         if table.kind(name) == "numeric":
+            column = column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
             values = column.cast(pa.float64(), safe=False).to_numpy() + 0.0
             digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
         else:
@@ -227,8 +230,11 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
 
 def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64]) -> pa.Array:
     """Codes (missing: the number of categories) as a column of the original type."""
-    original = table.arrow.schema.field(column.name).type
-    kind = original.value_type if pa.types.is_dictionary(original) else original
-    kept = pa.string() if pa.types.is_null(kind) else kind
-    released = pa.array([*column.values, None], pa.string()).cast(kept).take(pa.array(codes))
-    return released if kind is original else released.dictionary_encode()
+    original = table.arrow.column(column.name)
+    if not column.n_values:
+        return pa.nulls(len(codes), pa.string())
+    first = np.zeros(column.n_values + 1, np.int64)
+    first[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
+    entries = one_zero(one_piece(decoded(original.take(pa.array(first[:-1])))))
+    released = entries.take(pa.array(codes, mask=codes == column.n_values))
+    return released.dictionary_encode() if pa.types.is_dictionary(original.type) else released

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..arguments import MAPPING, Kind, is_number
@@ -101,10 +100,8 @@ class LocalSuppression(Masking):
         hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
         released, columns = {}, []
         for c, name in enumerate(schema.quasi):
-            original = one_piece(table.arrow.column(name))
-            released[name] = pc.if_else(
-                pa.array(hidden[:, c]), pa.scalar(None, original.type), one_zero(original)
-            )
+            original = one_zero(one_piece(table.arrow.column(name)))
+            released[name] = original.take(pa.array(np.arange(table.n_rows), mask=hidden[:, c]))
             masks = {"unchanged": ~hidden[:, c], "suppressed": hidden[:, c]}
             there = codes[:, c] < absent[c]
             columns.append(masked_column(schema, name, kinds[c], released[name], there, **masks))

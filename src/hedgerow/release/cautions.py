@@ -24,7 +24,7 @@ from ..schema import Event, Schema
 from ..table import Column, Table
 from ..table.cover import Cover
 from ..table.dates import LOOKS_LIKE_DATE
-from ..table.memory import filled
+from ..table.memory import filled, storage
 
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
@@ -333,7 +333,7 @@ def _counted(released: Table, name: str) -> tuple[list[Any], NDArray[np.int64]]:
     if pa.types.is_string(cells.type):  # verification has encoded it
         known = released.column(name, kind="categorical")
         return [*known.values, None], known.counts()
-    found = pc.value_counts(cells)
+    found = pc.value_counts(storage(cells))
     return found.field(0).to_pylist(), found.field(1).to_numpy()
 
 

@@ -23,6 +23,7 @@ from ..plan import Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell
 from ..table import Table
+from ..table.memory import storage
 from ..table.numbers import one_zero
 from ..table.rowhash import RowHasher, RowSums, value_class
 from .plain import Recipe, plainly
@@ -159,6 +160,7 @@ def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
     """The originals, without those whose cells were left out."""
     if pa.types.is_dictionary(old.type):
         old = old.dictionary_decode()
+    old = storage(old)
     return pc.if_else(cells.is_null(nan_is_null=True), pa.scalar(None, old.type), old)
 
 

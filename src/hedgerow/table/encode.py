@@ -20,7 +20,7 @@ from ..schema import Kind
 from .counts import Dictionary, ValueCounts
 from .dates import DAY, parse_dates
 from .exact import beyond_doubles, decimals, floats, inexact, microseconds
-from .memory import filled
+from .memory import filled, storage
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
@@ -223,8 +223,7 @@ def encode(
     SchemaError
         The values do not fit the kind.
     """
-    if isinstance(array.type, pa.BaseExtensionType):
-        array = pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
+    array = storage(array)
     if kind == "numeric":
         array = _numbers(name, array)
         if beyond_doubles(array):

@@ -15,6 +15,7 @@ from .dates import all_match, parse_iso
 from .dialect import find_encoding
 from .duck import connected, in_batches, whole
 from .encode import indexed
+from .memory import storage
 
 _WHOLE = r"^-?\d+$"
 
@@ -78,9 +79,7 @@ def _relation(connection: Any, path: Path, names: list[str]) -> Any:
 
 def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
     """A column of JSON values as one type."""
-    if isinstance(texts.type, pa.BaseExtensionType):
-        texts = pa.chunked_array([c.storage for c in texts.chunks], texts.type.storage_type)
-    index, entries = indexed(texts.cast(pa.string()))
+    index, entries = indexed(storage(texts).cast(pa.string()))
     if not len(entries):
         return pa.chunked_array([pa.nulls(len(texts))])
     place = pa.array(index, mask=index < 0)

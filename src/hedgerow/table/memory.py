@@ -32,6 +32,15 @@ def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return array.chunk(0) if whole else array
 
 
+def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The values of an array as they lie in memory; of an extension type those that it stands on."""
+    if not isinstance(array.type, pa.BaseExtensionType):
+        return array
+    if not isinstance(array, pa.ChunkedArray):
+        return array.storage
+    return pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
+
+
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
     """Whether two columns share type, place and length in memory, so that they cannot differ."""
     if one is other:

@@ -91,7 +91,9 @@ def standardise(values: Floats) -> Floats:
 
 def one_zero(array: pa.Array) -> pa.Array:
     """An array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
-    return pc.add(array, 0.0).cast(array.type) if pa.types.is_floating(array.type) else array
+    if not pa.types.is_floating(array.type):
+        return array
+    return pc.add(array.cast(pa.float64()), 0.0).cast(array.type)
 
 
 def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:

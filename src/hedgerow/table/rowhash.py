@@ -28,7 +28,7 @@ from ..key import Key
 from ..notation import number
 from .dates import DAY
 from .encode import is_text
-from .memory import filled, same_memory
+from .memory import filled, same_memory, storage
 
 Words = NDArray[np.uint64]
 
@@ -201,8 +201,7 @@ class _Column:
 
     def add(self, array: pa.Array, first: Words, second: Words) -> tuple[int, int]:
         """Add the cells' hashes to their rows; returns the sums of the column by itself."""
-        if isinstance(array.type, pa.BaseExtensionType):
-            array = array.storage
+        array = storage(array)
         if value_class(array.type) in _BY_ENTRY or pa.types.is_decimal(array.type):
             array = array.dictionary_encode()
         if pa.types.is_boolean(array.type):
