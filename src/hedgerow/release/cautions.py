@@ -265,9 +265,8 @@ def rare_ends(
     """
     if not own.is_number:
         return {"cells": 0, "records": 0}
-    rare = {
-        v for v, n in zip(own.exact or own.values.tolist(), own.counts(), strict=False) if n < k
-    }
+    few = np.flatnonzero(own.counts()[: own.n_values] < k)
+    rare = {own.exact[i] for i in few} if own.exact else set(own.values[few].tolist())
     told = [
         i
         for i, (label, pair) in enumerate(zip(labels, ends, strict=True))
