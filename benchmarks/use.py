@@ -131,9 +131,11 @@ def methods(cap: float | None) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The methods that are compared under a cap, or without one."""
     if cap is None:
         yield "MART uncapped", lambda: hr.MART(k=K, max_disclosure=None)
+        yield "Hedge uncapped", lambda: hr.Hedge(k=K, max_disclosure=None)
         yield "Mondrian loss", lambda: hr.Mondrian(k=K, objective="loss")
     else:
         yield f"MART {cap}", lambda: hr.MART(k=K, max_disclosure=cap)
+        yield f"Hedge {cap}", lambda: hr.Hedge(k=K, max_disclosure=cap)
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .methods.anatomy import Anatomy as Anatomy
     from .methods.full_domain import Datafly as Datafly
     from .methods.full_domain import Incognito as Incognito
+    from .methods.hedge import Hedge as Hedge
     from .methods.mart import MART as MART
     from .methods.microaggregation import Microaggregation as Microaggregation
     from .methods.mondrian import Mondrian as Mondrian
@@ -60,6 +61,7 @@ _HOMES = {
     "LocalSuppression": "methods.suppression",
     "Audit": "audit.result",
     "Key": "key",
+    "Hedge": "methods.hedge",
     "HedgerowError": "errors",
     "Hierarchy": "hierarchy",
     "Session": "session.steps",

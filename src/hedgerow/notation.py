@@ -84,6 +84,23 @@ def moment(value: float | Exact, unit: str) -> str:
     return (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=round(value))).isoformat()
 
 
+def duration(length: float, unit: str) -> str:
+    """A span of a column: days or microseconds in words, a number as it is written.
+
+    Examples
+    --------
+    >>> duration(20, "day"), duration(86_400_000_000.0, "us"), duration(5e6, "us")
+    ('20 days', '1 day', '5 seconds')
+    """
+    if not unit:
+        return number(length)
+    for size, name in ((86_400_000_000, "day"), (1_000_000, "second"), (1, "microsecond")):
+        many = length if unit == "day" else length / size
+        if unit == "day" or length % size == 0:
+            return f"{number(many)} {name}{'' if many == 1 else 's'}"
+    raise ValueError("no whole microseconds")
+
+
 def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
     """A range as text; bare when both ends are the same.
 
@@ -195,6 +212,8 @@ SIGNS = {
     "and one is a cook",
     "general": "Another text stands for several values: a more general one that covers the "
     "record's own",
+    "known": "`42:17+(missing):3` says that 17 records of the group have a value, whose mean (or "
+    "median) is 42, and 3 have none",
     "anything": "`*` can be any value",
     "missing": "`(missing)` beside other values: some records of the group have no value there",
     "quoted": 'A value that itself holds one of these signs stands in quotes: `"a+b"`',
@@ -202,6 +221,7 @@ SIGNS = {
 }
 """What every sign in a released cell says, for its reader."""
 
+_KNOWN = re.compile(r"^(.+):\d+\+\(missing\):\d+$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")
 _SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
 
@@ -236,6 +256,8 @@ def signs(
 
 def _signs(label: str, kind: str) -> set[str]:
     if kind in ("numeric", "date"):
+        if _KNOWN.match(label):
+            return {"known"}
         known = label.removesuffix(JOIN + MISSING)
         return ({"missing"} if known != label else set()) | ({_extent(known, kind)} - {""})
     sign = _extent(label, kind)

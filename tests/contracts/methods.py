@@ -68,6 +68,13 @@ CASES = [
         "mart -k 3 --numeric median --categorical suppress",
         k=3,
     ),
+    Case("Hedge", lambda: hr.Hedge(3), "hedge -k 3", k=3),
+    Case(
+        "Hedge with ranges and joined categories",
+        lambda: hr.Hedge(3, numeric="range", categorical="concatenate", max_disclosure=0.4),
+        "hedge -k 3 --numeric range --categorical concatenate --max-disclosure 0.4",
+        k=3,
+    ),
     Case("Mondrian by median", lambda: hr.Mondrian(3), "mondrian -k 3", k=3),
     Case(
         "Mondrian by loss",

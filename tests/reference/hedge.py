@@ -36,7 +36,7 @@ from typing import Any
 
 from ..adversary import checker
 
-LG, LJ = 30, 1
+LG, LJ = 100, 10
 WIDEST = 64
 TIE = Fraction(1, 10**9)
 

@@ -78,6 +78,26 @@ def covered(cell: Any, value: Any) -> bool:
     return cell.lo is not None and cell.lo <= _plain(value) <= cell.hi
 
 
+def centred(recoding: Partition, people: list[Row]) -> bool:
+    """Whether every mean is that of its group (leaves with one entry in `groups` are one)."""
+    leaves = [leaf_of(recoding, person) for person in people]
+    groups = [recoding.groups[leaf] if len(recoding.groups) else leaf for leaf in leaves]
+    for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
+        for group in set(groups) if column.style == "mean" else ():
+            members = [i for i, g in enumerate(groups) if g == group]
+            label = column.cells[cells[leaves[members[0]]]].label
+            known = [_plain(people[i][column.name]) for i in members]
+            known = [x for x in known if x is not None and x == x]
+            if isinstance(label, str):
+                label = _plain(dt.date.fromisoformat(label))
+            if not known or label is None:
+                if known or label is not None:
+                    return False
+            elif abs(sum(known) / len(known) - label) > column.step / 2 + 1e-6:
+                return False
+    return True
+
+
 def holds(plan: Plan, people: list[Row], released: list[Row]) -> dict[str, bool]:
     """What each check must find."""
     wanted, uncovered = expected(plan, people)
@@ -92,7 +112,10 @@ def holds(plan: Plan, people: list[Row], released: list[Row]) -> dict[str, bool]
         if Counter(seen(row[name]) for row in wanted)
         != Counter(seen(row[name]) for row in released)
     }
+    recoding = plan.recoding
+    tells = isinstance(recoding, Partition) and any(c.style == "mean" for c in recoding.columns)
     return {
+        **({"means and shares": centred(recoding, people)} if tells else {}),
         "rows": True,
         "columns": True,
         "types": True,

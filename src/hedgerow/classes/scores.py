@@ -405,15 +405,15 @@ class Squared:
         self.values, self.counts, self.exact = values, counts, exact
         self.n = int(counts.sum())
         # a power of two brings them into [-2, 2], so that their squares are finite
-        self._apart = deviations(values, counts)
+        self.apart = deviations(values, counts)
         self._off = 2 * _EPS  # their own rounding, in the same unit
-        square = self._apart * self._apart
+        square = self.apart * self.apart
         self._floor = total(square * counts) / self.n / 4
         self.weight = np.maximum(square, self._floor)
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
-        apart, number = self._apart[counts.values], counts.counts.astype(np.float64)
+        apart, number = self.apart[counts.values], counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
         away = number * apart

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,11 +16,26 @@ import numpy.typing as npt
 from ..classes import Counts, Groups, group
 from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
+from ..kernels.exact import deviations
 from ..kernels.sets import distinct_sets
-from ..notation import JOIN, MISSING, Cell, between, concatenation, interval, moment, quote
-from ..table import Column
+from ..notation import (
+    JOIN,
+    MISSING,
+    WEIGHT,
+    Cell,
+    between,
+    interval,
+    moment,
+    number,
+    quote,
+)
+from ..table import Column, ValueCounts
+from ..table.dates import DAY
 
 Ints = npt.NDArray[np.int64]
+
+SECOND = 1_000_000
+"""Microseconds."""
 
 
 def recode(
@@ -130,6 +150,155 @@ def between_points(
     return _merged(cells)
 
 
+def rounded(
+    column: Column,
+    style: str,
+    rows: npt.NDArray[np.uint32],
+    starts: Ints,
+    step: float,
+    enough: npt.NDArray[np.bool_],
+) -> tuple[list[Cell], Ints]:
+    """Means or medians of groups at multiples of a public step, half to even, and each group's.
+
+    Parameters
+    ----------
+    column, style, rows, starts
+        As in `recode`.
+    step : float
+        0 leaves them as they are.
+    enough : bool array of shape (groups,)
+        Whether so many people of a group have a value that their mean may be told.
+    """
+    codes = column.codes[rows]
+    known = codes != column.n_values
+    some = np.add.reduceat(known.astype(np.int64), starts)
+    sizes = np.diff(np.append(starts, len(rows)))
+    if not step:
+        centre = _centres(column.values, style, codes, starts, some)
+    else:
+        steps = _whole_steps(column, codes, starts, some, step) if style == "mean" else None
+        if steps is None:
+            centre = _centres(column.values, style, codes, starts, some)
+            steps = _on_grid(centre / step, column, style, codes, starts, some, step)
+        centre = steps * step if step >= 1 else steps / round(1 / step)
+    first = np.minimum.reduceat(codes, starts).astype(np.int64)
+    last = np.maximum.reduceat(np.where(known, codes.astype(np.int64), -1), starts)
+    values: Sequence[Any] = column.exact or column.values.tolist()
+    cells = []
+    for middle, a, b, n, size, told in zip(
+        centre.tolist(), first, last, some.tolist(), sizes.tolist(), enough, strict=True
+    ):
+        if not n:
+            cells.append(Cell(None, missing=True))
+        elif not told:
+            cells.append(Cell(TOP, anything=True))
+        else:
+            label: float | str = middle + 0.0
+            if column.unit:
+                label = moment(middle, column.unit)
+            if n < size:
+                text = label if column.unit else number(middle + 0.0)
+                label = f"{text}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
+            cells.append(Cell(label, values[a], values[b], missing=n < size))
+    if any(isinstance(cell.label, str) for cell in cells):  # the column is text
+        cells = [
+            replace(c, label=number(c.label)) if isinstance(c.label, float) else c for c in cells
+        ]
+    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
+
+
+def _whole_steps(
+    column: Column,
+    codes: npt.NDArray[np.unsignedinteger],
+    starts: Ints,
+    known: Ints,
+    step: float,
+) -> npt.NDArray[np.float64] | None:
+    """Means as whole numbers of steps, half to even, by whole numbers; None where they are none."""
+    values = np.asarray(column.values, np.float64)
+    limit = 2.0**53 / len(codes)  # sums and products below it are exact
+    if column.exact or max(np.abs(values).max(), step) > limit:
+        return None
+    for digits in range(5):
+        scale = 10.0**digits
+        whole = np.rint(values * scale)
+        if (
+            (whole / scale == values).all()
+            and (step * scale).is_integer()
+            and max(np.abs(whole).max(), step * scale) <= limit
+        ):
+            units = np.append(whole, 0.0).astype(np.int64)
+            total = np.add.reduceat(units[codes], starts)
+            per = np.maximum(known, 1) * int(step * scale)
+            below, rest = np.divmod(total, per)
+            up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))
+            return (below + up).astype(np.float64)
+    return None
+
+
+def _on_grid(
+    steps: npt.NDArray[np.float64],
+    column: Column,
+    style: str,
+    codes: npt.NDArray[np.unsignedinteger],
+    starts: Ints,
+    known: Ints,
+    step: float,
+) -> npt.NDArray[np.float64]:
+    """Numbers of steps as whole ones, half to even; decided exactly where doubles leave it open."""
+    whole = np.rint(steps)
+    close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
+    if not close.any():
+        return whole
+    exact = column.exact or [Decimal(repr(v)) for v in column.values.tolist()]
+    unit = Fraction(repr(step))
+    ends = np.append(starts, len(codes))
+    for at in np.flatnonzero(close & (known > 0)):
+        n = int(known[at])
+        mine = np.sort(codes[ends[at] : ends[at + 1]])[:n]
+        if style == "mean":
+            pairs = zip(*(a.tolist() for a in np.unique(mine, return_counts=True)), strict=True)
+            centre = sum((Fraction(exact[v]) * c for v, c in pairs), Fraction(0)) / n
+        else:
+            centre = (Fraction(exact[mine[(n - 1) // 2]]) + Fraction(exact[mine[n // 2]])) / 2
+        whole[at] = round(centre / unit)
+    return whole
+
+
+def public_step(column: ValueCounts) -> float:
+    """The largest of 1, 2, 5 x 10^m that is not above a quarter of the standard deviation.
+
+    Days are at least one; times are told in steps of days, or seconds within a day. 0 where
+    there is nothing to round.
+
+    Examples
+    --------
+    >>> ages = ValueCounts("age", "numeric", "", np.array([20.0, 30, 60]), np.array([5, 4, 3]))
+    >>> public_step(ages)
+    2.0
+    """
+    if column.n_values < 2:
+        return 0.0
+    away = deviations(column.apart, column.counts)
+    spread = math.sqrt(float(away * away @ column.counts) / column.known)
+    power = int(np.frexp(np.abs(column.apart).max())[1])
+    quarter = math.ldexp(spread, power - 2)
+    if not quarter:  # the numbers next to 0
+        return 0.0
+    for unit in {"day": (1.0,), "us": (DAY, SECOND, 1.0)}.get(column.unit, ()):
+        if quarter >= unit or unit == 1.0:
+            return unit * max(_one_two_five(quarter / unit), 1.0)
+    return _one_two_five(quarter)
+
+
+def _one_two_five(most: float) -> float:
+    """The largest of 1, 2, 5 x 10^m that is not above `most`."""
+    m = math.floor(math.log10(most))
+    steps = [float(f"{digit}e{power}") for power in (m - 1, m, m + 1) for digit in (1, 2, 5)]
+    return max(step for step in steps if step <= most)
+
+
 def _centres(
     values: npt.NDArray[np.float64],
     style: str,
@@ -215,19 +384,22 @@ def _weighted(
     sizes = np.diff(np.append(starts, len(codes)))
     groups = Groups(np.repeat(np.arange(len(starts), dtype=np.uint32), sizes), starts)
     counts = Counts.of(groups, codes, column.n_values + 1)
-    begin, code, count = counts.starts, counts.values, counts.counts
+    begin, code, count = counts.starts.tolist(), counts.values.tolist(), counts.counts.tolist()
+    names, missing = column.values, column.n_values
+    quoted = [*map(quote, names), MISSING]
     cells = []
-    for i in range(len(starts)):
-        part = slice(begin[i], begin[i + 1])
-        names = [column.values[c] for c in code[part] if c < column.n_values]
-        missing = int(count[part][-1]) if code[part][-1] == column.n_values else 0
-        if not names:
+    for first, end in pairwise(begin):
+        held = code[first:end]
+        known = held[:-1] if held[-1] == missing else held
+        if not known:
             cells.append(Cell(None, missing=True))
             continue
-        weights = count[part][: len(names)].tolist()
-        cells.append(
-            Cell(
-                concatenation(names, weights, missing), categories=tuple(names), missing=missing > 0
+        label = quoted[held[0]]
+        if len(held) > 1:
+            label = JOIN.join(
+                [f"{quoted[c]}{WEIGHT}{n}" for c, n in zip(held, count[first:end], strict=True)]
             )
+        cells.append(
+            Cell(label, categories=tuple([names[c] for c in known]), missing=len(known) < len(held))
         )
     return _merged(cells)

@@ -130,8 +130,11 @@ class PartitionMethod(Method):
     max_disclosure: float | None
     numeric: str
     categorical: str
-    criteria: Sequence[LDiversity] | None
+    criteria: Sequence[Any] | None
     max_bins: int
+
+    ranges_beside_grids: ClassVar[bool] = False
+    """Whether columns with a grid are told as ranges where other numbers are not."""
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)
@@ -149,21 +152,12 @@ class PartitionMethod(Method):
                 f"columns with a grid are no quasi-identifiers: {', '.join(map(repr, odd))}",
                 hint="a grid says where groups are cut",
             )
-        if schema.grid and self.numeric != "range":
+        if schema.grid and self.numeric != "range" and not self.ranges_beside_grids:
             raise UnsupportedError(
                 f"a grid tells ranges, not each group's {self.numeric}", hint='set numeric="range"'
             )
         check_whole("max_bins", self.max_bins, 2, 65_000)
-        for criterion in self.criteria or ():
-            if not isinstance(criterion, LDiversity) or criterion.diversity not in (
-                "frequency",
-                "entropy",
-            ):
-                raise UnsupportedError(
-                    "the grower admits groups by k, disclosure, and frequency or entropy "
-                    "l-diversity; other criteria are checked by the audit",
-                    hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
-                )
+        self._check_criteria()
         if self.categorical == "hierarchy":
             lacking = [
                 n
@@ -177,6 +171,18 @@ class PartitionMethod(Method):
                     hint="give Schema(hierarchies={...}) or recode by concatenation",
                 )
         return persons
+
+    def _check_criteria(self) -> None:
+        for criterion in self.criteria or ():
+            if not isinstance(criterion, LDiversity) or criterion.diversity not in (
+                "frequency",
+                "entropy",
+            ):
+                raise UnsupportedError(
+                    "the grower admits groups by k, disclosure, and frequency or entropy "
+                    "l-diversity; other criteria are checked by the audit",
+                    hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
+                )
 
     def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
         return [table.declared_column(schema, name) for name in schema.sensitive]
@@ -213,7 +219,7 @@ class PartitionMethod(Method):
         classes = responses.categorical
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
         for criterion in self.criteria or ():
-            _check_diversity(criterion, responses)
+            check_diversity(criterion, responses)
             for j, response in enumerate(classes):
                 if criterion.columns is None or response.name in criterion.columns:
                     if criterion.diversity == "frequency":
@@ -258,6 +264,24 @@ class PartitionMethod(Method):
             made.append(criterion if criterion.columns else replace(criterion, columns=names))
         return made
 
+    def _recoded(
+        self,
+        column: Column,
+        j: int,
+        quasi: Quasi,
+        groups: Parts,
+        schema: Schema,
+    ) -> tuple[Recoded, npt.NDArray[np.int64]]:
+        """A column with its cells, and which of them each group gets."""
+        style = self.numeric if column.is_number else self.categorical
+        if quasi.cuts[j].public:
+            style = "range"
+            cells, index = between_points(column, groups.rows, groups.starts, *groups.between(j))
+        else:
+            above = schema.hierarchies.get(column.name)
+            cells, index = recode(column, style, groups.rows, groups.starts, above)
+        return Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells)), index
+
     def _plan(
         self,
         table: Table,
@@ -265,27 +289,19 @@ class PartitionMethod(Method):
         quasi: Quasi,
         grown: Grown,
         promises: Sequence[Guarantee],
+        group_of_leaf: npt.NDArray[np.int64] | None = None,
+        persons: Persons | None = None,
     ) -> Plan:
-        """The plan of a finished partition."""
-        leaf = grown.column == LEAF
+        """The plan of a finished partition, whose leaves may have been joined to groups."""
         threshold, subset, subsets = conditions(grown, quasi)
+        groups = Parts.of(grown, threshold, group_of_leaf, persons)
 
-        def recoded(column: Column) -> tuple[Recoded, Vector]:
-            style, starts = (
-                self.numeric if column.is_number else self.categorical,
-                grown.start[leaf],
-            )
-            if quasi.cuts[j := quasi.columns.index(column)].public:
-                cells, index = between_points(
-                    column, grown.rows, starts, *regions(grown, j, threshold)
-                )
-            else:
-                above = schema.hierarchies.get(column.name)
-                cells, index = recode(column, style, grown.rows, starts, above)
-            made = Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells))
-            return made, Vector("i", index.astype(np.int32))
+        def recoded(j: int) -> tuple[Recoded, Vector]:
+            made, index = self._recoded(quasi.columns[j], j, quasi, groups, schema)
+            return made, Vector("i", groups.of_leaves(index).astype(np.int32))
 
-        pairs = side_by_side(recoded, quasi.columns, table.n_rows * len(quasi.columns))
+        places = range(len(quasi.columns))
+        pairs = side_by_side(recoded, places, table.n_rows * len(places))
         columns, leaf_cells = zip(*pairs, strict=True)
         recoding = Partition(
             tuple(columns),
@@ -296,11 +312,81 @@ class PartitionMethod(Method):
             Vector("i", grown.right.astype(np.int32)),
             tuple(subsets),
             tuple(leaf_cells),
+            Vector("i", () if group_of_leaf is None else group_of_leaf.astype(np.int32)),
         )
         return self._planned(table, schema, recoding, promises)
 
 
-def _check_diversity(criterion: LDiversity, responses: Responses) -> None:
+@dataclass(frozen=True)
+class Parts:
+    """The groups of a partition: leaves of a tree, or several leaves each.
+
+    Parameters
+    ----------
+    grown : Grown
+    threshold : float64 array over the nodes
+    group_of_leaf : int64 array of shape (n_leaves,), or None
+        The group of every leaf; None where each is a group.
+    rows : array of shape (n,)
+        Row numbers, group by group.
+    starts : int64 array of shape (n_groups,)
+        Where each group begins among them.
+    persons : Persons, optional
+        Where a person may have several records.
+    """
+
+    grown: Grown
+    threshold: npt.NDArray[np.float64]
+    group_of_leaf: npt.NDArray[np.int64] | None
+    rows: npt.NDArray[Any]
+    starts: npt.NDArray[np.int64]
+    persons: Persons | None
+
+    @classmethod
+    def of(
+        cls,
+        grown: Grown,
+        threshold: npt.NDArray[np.float64],
+        group_of_leaf: npt.NDArray[np.int64] | None,
+        persons: Persons | None = None,
+    ) -> Parts:
+        """The groups with their rows side by side."""
+        leaf = grown.column == LEAF
+        starts, ends = grown.start[leaf], grown.end[leaf]
+        if group_of_leaf is None:
+            return cls(grown, threshold, None, grown.rows, starts, persons)
+        of_place = np.repeat(group_of_leaf, ends - starts)
+        rows = grown.rows[np.argsort(of_place, kind="stable")]
+        sizes = np.bincount(group_of_leaf, ends - starts).astype(np.int64)
+        return cls(grown, threshold, group_of_leaf, rows, np.cumsum(sizes) - sizes, persons)
+
+    def known(self, column: Column) -> npt.NDArray[np.int64]:
+        """How many people of every group have a value in a column."""
+        sizes = np.diff(np.append(self.starts, len(self.rows)))
+        known = column.codes[self.rows] != column.n_values
+        number = np.repeat(np.arange(len(sizes)), sizes)[known]
+        if self.persons is not None:
+            own = self.persons.codes[self.rows][known]
+            number = np.unique(np.stack([number, own]), axis=1)[0]
+        return np.bincount(number, minlength=len(sizes)).astype(np.int64)
+
+    def of_leaves(self, of_groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What every leaf gets of what is given for the groups."""
+        return of_groups if self.group_of_leaf is None else of_groups[self.group_of_leaf]
+
+    def between(self, j: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Between which thresholds on column j every group lies; infinite where open."""
+        low, high = regions(self.grown, j, self.threshold)
+        if self.group_of_leaf is None:
+            return low, high
+        n = len(self.starts)
+        least, most = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(least, self.group_of_leaf, low)
+        np.maximum.at(most, self.group_of_leaf, high)
+        return least, most
+
+
+def check_diversity(criterion: LDiversity, responses: Responses) -> None:
     """Raise when a criterion names columns that it cannot speak of, or asks for more than the whole table has."""
     names = [r.name for r in responses.categorical]
     odd = [n for n in criterion.columns or () if n not in names]

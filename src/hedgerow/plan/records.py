@@ -124,10 +124,19 @@ class Recoded(PlanColumn):
 
     style: str = "range"
     cells: tuple[Cell, ...] = field(default=(), metadata=PRIVATE)
+    step: float = 0.0
+    """Means and medians are rounded to multiples of it; 0 leaves them as they are."""
 
 
-_NODES = {"split": "i", "threshold": "d", "subset": "i", "missing_left": "?", "right": "i"}
-"""The node arrays of a partition, and the kind of number that each holds."""
+_ARRAYS = {
+    "split": "i",
+    "threshold": "d",
+    "subset": "i",
+    "missing_left": "?",
+    "right": "i",
+    "groups": "i",
+}
+"""The arrays of a partition, and the kind of number that each holds."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +149,8 @@ class Partition(Recoding):
     otherwise right. A missing number goes left where `missing_left[i]`; missing
     categories stand as None in a subset. Leaves have split -1 and are numbered
     in pre-order; `leaf_cells[column][leaf]` points into that column's cells.
+    Leaves with one entry in `groups` are one group and have the same cells; without
+    entries every leaf is a group.
     Node arrays may be given as any sequences; they are kept as `Vector`.
     """
 
@@ -154,9 +165,10 @@ class Partition(Recoding):
     right: Vector = field(metadata=PRIVATE)
     subsets: tuple[tuple[str | None, ...], ...] = field(metadata=PRIVATE)
     leaf_cells: tuple[Vector, ...] = field(metadata=PRIVATE)
+    groups: Vector = field(default=Vector("i", ()), metadata=PRIVATE)
 
     def __post_init__(self) -> None:
-        for name, kind in _NODES.items():
+        for name, kind in _ARRAYS.items():
             values = getattr(self, name)
             if not isinstance(values, Vector):
                 object.__setattr__(self, name, Vector(kind, values))
@@ -173,8 +185,13 @@ class Partition(Recoding):
 
     @cached_property
     def n_leaves(self) -> int:
-        """Number of groups."""
+        """Number of leaves."""
         return sum(1 for column in self.split if column < 0)
+
+    @cached_property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(set(self.groups)) if len(self.groups) else self.n_leaves
 
     def check(self) -> None:
         """Raise Contradiction when the arrays contradict each other."""
@@ -206,6 +223,13 @@ class Partition(Recoding):
         for recoded, cells in zip(self.columns, self.leaf_cells, strict=True):
             if min(cells) < 0 or max(cells) >= len(recoded.cells):
                 raise Contradiction("a leaf points to a cell that is not there")
+        if len(self.groups):
+            if len(self.groups) != self.n_leaves or min(self.groups) < 0:
+                raise Contradiction("the groups do not match the leaves")
+            told: dict[int, tuple[int, ...]] = {}
+            for number, *mine in zip(self.groups, *self.leaf_cells, strict=True):
+                if told.setdefault(number, tuple(mine)) != tuple(mine):
+                    raise Contradiction("leaves of one group have different cells")
 
 
 @dataclass(frozen=True)

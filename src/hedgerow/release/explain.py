@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import singledispatch
+from itertools import accumulate
 
 from ..guarantees import from_promise
-from ..notation import cut
+from ..notation import cut, duration
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 
 _SHOWN, _DEEPEST = 60, 12
@@ -131,10 +132,14 @@ def _partition(tree: Partition) -> str:
     # The splits as an indented tree, cut off where it grows long.
     lines = [
         "Recoding",
-        *(f"  {column.name}: {_STYLES.get(column.style, column.style)}" for column in tree.columns),
+        *(f"  {column.name}: {_style(column)}" for column in tree.columns),
     ]
-    lines += ["", f"{tree.n_leaves:,} groups by these splits"]
+    many = "groups" if not tree.groups else "cells"
+    lines += ["", f"{tree.n_leaves:,} {many} by these splits"]
+    if tree.groups:
+        lines[-1] = f"{tree.n_groups:,} groups, joined from {lines[-1]}"
     leaves, levels = _leaves_below(tree), _levels(tree)
+    number = list(accumulate((split < 0 for split in tree.split), initial=0))
     deepest = max(levels)
     shown = deepest
     if tree.n_leaves > _SHOWN:
@@ -152,15 +157,24 @@ def _partition(tree: Partition) -> str:
         node, words = stack.pop()
         indent = "  " * (levels[node] + 1)
         if tree.split[node] < 0:
-            lines.append(f"{indent}{words or 'all records'}: one group")
+            told = f"group {tree.groups[number[node]] + 1:,}" if tree.groups else "one group"
+            lines.append(f"{indent}{words or 'all records'}: {told}")
         elif levels[node] >= shown:
-            lines.append(f"{indent}{words or 'all records'}: {leaves[node]:,} groups")
+            lines.append(f"{indent}{words or 'all records'}: {leaves[node]:,} {many}")
         else:
             if words:
                 lines.append(f"{indent}{words}")
             left, right = _conditions(tree, node)
             stack += [(tree.right[node], right), (node + 1, left)]
     return "\n".join(lines)
+
+
+def _style(column: Recoded) -> str:
+    """What a column becomes."""
+    words = _STYLES.get(column.style, column.style)
+    if not column.step:
+        return words
+    return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"
 
 
 def _ends_at(tree: Partition, levels: list[int], node: int, level: int) -> bool:

@@ -7,12 +7,14 @@ from typing import Any
 
 from ..guarantees import from_promise
 from ..methods.base import Told
-from ..notation import SIGNS, signs
+from ..notation import SIGNS, duration, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 
 _STYLES = {
-    "mean": "*mean*: the mean of the group in place of each value",
-    "median": "*median*: the median of the group in place of each value",
+    "mean": "*mean*: the mean of the group in place of each value. It is the group's, not this "
+    "record's: a person may be far from it",
+    "median": "*median*: the median of the group in place of each value. It is the group's, not "
+    "this record's: a person may be far from it",
 }
 
 
@@ -43,7 +45,7 @@ def recipient(
     gone = [n for n in plan.left_out if n not in pseudonyms]
     sizes, told = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
-    styles = {c.name: f"recoded ({c.style})" for c in recoding.recoded() if isinstance(c, Recoded)}
+    styles = {c.name: f"recoded ({_style(c)})" for c in recoding.recoded() if isinstance(c, Recoded)}
     stands = {**styles, **method.cells}
     lines = [
         "# About this table",
@@ -177,6 +179,11 @@ def _said(column: PlanColumn) -> str:
         "sensitive": f"unchanged, judged as {column.kind}",
         "identifier": "a pseudonym in place of the identifier",
     }.get(column.role, "unchanged")
+
+
+def _style(column: Recoded) -> str:
+    step = duration(column.step, column.unit)
+    return f"{column.style}, rounded to multiples of {step}" if column.step else column.style
 
 
 def _cell(text: str) -> str:

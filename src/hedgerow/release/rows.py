@@ -27,6 +27,7 @@ from ..table.memory import storage
 from ..table.numbers import one_zero
 from ..table.rowhash import RowHasher, RowSums, value_class
 from .plain import Recipe, plainly
+from .plain.partitions import PartitionRecipe
 from .plain.recipe import taken
 
 WINDOW = 1 << 16
@@ -153,6 +154,11 @@ def compare(
         told = ", ".join(f"{count:,} in {name}" for name, count in uncovered.items())
         words = f"cells that do not cover their original: {told}"
         checks.insert(2, Check.none("covered", sum(uncovered.values()), words))
+    if isinstance(main, PartitionRecipe) and main.centred:
+        untrue = main.untrue()
+        told = ", ".join(f"{count:,} in {name}" for name, count in untrue.items())
+        words = f"cells that are not the mean, median or shares of their group: {told}"
+        checks.insert(3, Check.none("means and shares", sum(untrue.values()), words))
     return expected, checks
 
 

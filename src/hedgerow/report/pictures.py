@@ -330,7 +330,7 @@ def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str, disclosu
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
-    """A partition with at most `limit` groups as a tree; None for other plans."""
+    """A partition with at most `limit` leaves as a tree; None for other plans."""
     if getattr(recoding, "kind", "") != "partition" or not 2 <= recoding.n_leaves <= limit:
         return None
     x, y, links = _layout(recoding)
@@ -345,13 +345,14 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
                 zorder=0,
             )
         leaf = 0
+        groups = recoding.groups or range(recoding.n_leaves)
         for i, column in enumerate(recoding.split):
             inner = column >= 0
             leaf += not inner
             axes.text(
                 x[i],
                 -y[i],
-                _test(recoding, i) if inner else f"group {leaf}",
+                _test(recoding, i) if inner else f"group {groups[leaf - 1] + 1}",
                 ha="center",
                 va="center",
                 fontsize=7,
@@ -367,7 +368,7 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
     columns = {recoding.columns[c].name for c in recoding.split if c >= 0}
     return Picture(
         canvas.svg,
-        f"Tree of {recoding.n_leaves} groups, split by {', '.join(sorted(columns))}; "
+        f"Tree of {recoding.n_groups} groups, split by {', '.join(sorted(columns))}; "
         "people for whom a test holds go left.",
     )
 

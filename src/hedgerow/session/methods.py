@@ -16,6 +16,7 @@ from .options import Option, fits, quoted, split
 # name on the command line: (module, class)
 METHODS = {
     "mart": ("hedgerow.methods.mart", "MART"),
+    "hedge": ("hedgerow.methods.hedge", "Hedge"),
     "mondrian": ("hedgerow.methods.mondrian", "Mondrian"),
     "rr": ("hedgerow.methods.randomized_response", "RandomizedResponse"),
     "anatomy": ("hedgerow.methods.anatomy", "Anatomy"),

@@ -21,7 +21,7 @@ def category_means(hist, stride, present, begin, m, total, t, means):  # type: i
     """
     r = t.r
     n_channels = r
-    for j in range(t.weight.shape[0] - r):
+    for j in range(t.orders):
         if t.weight[r + j] > 0.0:
             n_channels += t.starts[j + 1] - t.starts[j]
     n = total[t.divisor]
@@ -37,7 +37,7 @@ def category_means(hist, stride, present, begin, m, total, t, means):  # type: i
                 apart = float(hist[row + t.sums + j]) / known - float(total[t.sums + j]) / known_all
             means[k * n_channels + j] = apart * np.sqrt(t.weight[j])
         at = k * n_channels + r
-        for j in range(t.weight.shape[0] - r):
+        for j in range(t.orders):
             if t.weight[r + j] > 0.0:
                 for c in range(t.starts[j], t.starts[j + 1]):
                     apart = float(hist[row + c]) / here - float(total[c]) / n

@@ -180,9 +180,10 @@ def grow(
         n if max_depth is None else max_depth,
         threading.Event(),
     )
+    multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
-        return in_preorder(*grower.branch(0, n, 0, root, 0), rows, layout.r)
+        return in_preorder(*grower.branch(0, n, 0, root, 0), rows, multiplied)
     top = grower.branch(0, n, 0, root, n // (8 * n_threads))
     open_nodes = np.flatnonzero(top.nodes[:, COLUMN] == OPEN)
     size = top.nodes[open_nodes, START] - top.nodes[open_nodes, END]
@@ -204,7 +205,7 @@ def grow(
         finally:
             grower.stop.set()  # an interrupt leaves no thread growing
     joined = _joined(top, dict(zip(by_size.tolist(), grown, strict=True)))
-    return in_preorder(*joined, rows, layout.r)
+    return in_preorder(*joined, rows, multiplied)
 
 
 def _joined(top: _Nodes, branches: dict[int, _Nodes]) -> _Nodes:

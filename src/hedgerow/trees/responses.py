@@ -194,11 +194,7 @@ class Responses:
             A column is constant, wholly missing, or holds infinities; sums of a number
             could pass 64 bits (beyond 8.5 billion rows).
         """
-        faults = [f for f in map(_fault, columns) if f]
-        if faults:
-            raise ParameterError(
-                "; ".join(faults), hint="drop the column from the sensitive ones or repair it"
-            )
+        check_sensitive(columns)
         n = columns[0].total if columns else int(n_rows or 0)
         numbers: list[Quantity] = []
         classes: list[ClassColumn] = []
@@ -248,6 +244,15 @@ class Responses:
             tuple(missing),
             np.array(center, np.int64),
             tuple(j for s, c in enumerate(columns) for j in Judged.all_of(s, c)) if scored else (),
+        )
+
+
+def check_sensitive(columns: Sequence[ValueCounts]) -> None:
+    """Raise one ParameterError for all columns that tell nothing or cannot be summed."""
+    faults = [f for f in map(_fault, columns) if f]
+    if faults:
+        raise ParameterError(
+            "; ".join(faults), hint="drop the column from the sensitive ones or repair it"
         )
 
 

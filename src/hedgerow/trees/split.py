@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
+from .alike import Alike, list_entries, walk_alike
 from .category_orders import category_means, write_order
 from .histogram import keep_counted
 from .rows import Predictors
@@ -118,6 +119,7 @@ class Space(NamedTuple):
     """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
     """The same of a candidate's left and right side, and of the node."""
+    alike: Alike
 
     @classmethod
     def of(cls, histograms: Histograms, layout: Any) -> Space:
@@ -125,13 +127,13 @@ class Space(NamedTuple):
         n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
         widest = int(n_codes.max(initial=0)) + 1
         many = int(n_codes[ordered == 0].max(initial=0)) + 1
-        many = many if many > EXHAUSTIVE else 0
+        many = many if many > EXHAUSTIVE or layout.alone else 0
         channels = layout.r + sum(
             int(layout.starts[j + 1] - layout.starts[j])
-            for j in range(layout.q)
+            for j in range(layout.q if layout.orders < 0 else layout.orders)
             if layout.weight[layout.r + j] > 0
         )
-        axis = channels * (channels + 2) if many and channels > 1 else 0
+        axis = channels * (channels + 2) if many and channels > 1 and not layout.alone else 0
         n_cells = int(layout.cells[-1])
         return cls(
             np.zeros(len(n_codes) + 1, np.int64),
@@ -147,6 +149,7 @@ class Space(NamedTuple):
             np.zeros(1, np.int64),
             np.zeros((histograms.n_rows, n_cells), np.int64),
             np.zeros((3, n_cells), np.int64),
+            Alike.of(widest if layout.alone else 0, layout),
         )
 
 
@@ -221,7 +224,8 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
 
     Every column offers one sequence of its codes or a few: ordered columns their own,
     with missing values on either side; categories all subsets in Gray code, or, when they
-    are many, orders by every response's mean and by their main axis.
+    are many, orders by every response's mean and by their main axis. Where the layout says
+    so (`alone`), these orders without the axis, and each category against the rest.
     """
     best, found = space.best, space.found
     untold = at = NOWHERE
@@ -232,7 +236,9 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             continue
         missing = columns[c, 2] + columns[c, 0]
         ordered = columns[c, 1] > 0
-        gray = not ordered and m <= EXHAUSTIVE
+        if t.alone:
+            list_entries(hist, stride, present, begin, end, columns[c, 2], total, t, space.alike)
+        gray = not ordered and m <= EXHAUSTIVE and not t.alone
         n_channels = zero = begin - begin
         extra = NOWHERE + zero
         sequences = zero + 1
@@ -242,13 +248,32 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             sequences = zero + 2
         elif not ordered and not gray:
             n_channels = category_means(hist, stride, present, begin, m, total, t, space.means)
-            sequences = n_channels + (n_channels > 1)
+            sequences = n_channels + (n_channels > 1 or t.alone)
             rows, first, last = space.rows, zero, m
         for sequence in range(sequences):
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
-            if n_channels > 0:
+            alone = t.alone and not ordered and sequence == n_channels
+            if alone:
+                for k in range(m):
+                    space.rows[k] = present[begin + k]
+            elif n_channels > 0:
                 write_order(hist, stride, present, begin, m, sequence, n_channels, t, space)
-            if t.plain.second > 0 and space.judging[0] == 0:
+            if t.alone:
+                gain, step = walk_alike(
+                    hist,
+                    stride,
+                    rows,
+                    first,
+                    last,
+                    extra,
+                    columns[c, 2],
+                    alone,
+                    total,
+                    best[0],
+                    t,
+                    space.alike,
+                )
+            elif t.plain.second > 0 and space.judging[0] == 0:
                 gain, step = _plain_walk(
                     hist, stride, rows, first, last, extra, gray, total, best[0], t.plain
                 )
@@ -261,9 +286,10 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             best[0] = gain
             found[0], found[1], found[2], found[3] = c, 0, 0, extra != NOWHERE
             untold, at = c, step
-            if n_channels > 0:  # the next sequence will write over this one's order
+            if alone or n_channels > 0:  # the next sequence will write over this one's order
                 for k in range(m):
-                    space.goes_left[space.order[0, k]] = k < step
+                    place = k if alone else space.order[0, k]
+                    space.goes_left[place] = k == step - 1 if alone else k < step
                 _take(hist, stride, present, begin, m, columns, c, total, t, space)
                 untold = NOWHERE
     if untold == NOWHERE:

@@ -95,6 +95,10 @@ class StatisticsLayout:
     loss: Floats
     """What a record of every class adds to the public Brier loss, at the class's offset."""
     judged: tuple[Judged, ...] = ()
+    alone: bool = False
+    """Whether a category is tried alone against the rest, in place of all subsets and the axis."""
+    orders: int = -1
+    """How many class columns order the categories of a split by their means; -1: all with a weight."""
 
     @property
     def size(self) -> int:
@@ -166,13 +170,13 @@ class StatisticsLayout:
         for j, number in enumerate(responses.numbers):
             weight[j] = 1.0 / float(1 << UNIT_BITS) ** 2
             if responses.categorical:
-                weight[j] = 1.0 / max(_scatter(number, n - responses.numeric[j].n_missing), 1.0)
+                weight[j] = 1.0 / max(scatter(number, n - responses.numeric[j].n_missing), 1.0)
         missing = [int(starts[m]) if m >= 0 else 0 for m in responses.missing_of]
         shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
         floors = np.zeros(r, np.int64)
         for j, number in enumerate(responses.numbers if floored else ()):
             known = n - responses.numeric[j].n_missing
-            floors[j] = int(_scatter(number, known) / (4 * known)) >> shift
+            floors[j] = int(scatter(number, known) / (4 * known)) >> shift
         return cls(
             r,
             q,
@@ -191,7 +195,7 @@ class StatisticsLayout:
         )
 
 
-def _scatter(number: Quantity, known: int) -> float:
+def scatter(number: Quantity, known: int) -> float:
     """Sum of squared deviations of a scaled number, in units."""
     # two limbs keep the sum of squares exact
     square = (
@@ -282,6 +286,8 @@ class Terms(NamedTuple):
     xlogx: Any
     floors: Any
     loss: Any
+    alone: bool
+    orders: int
     cells: Any
     share: Any
     local: Any
@@ -311,6 +317,8 @@ class Terms(NamedTuple):
             counts * np.log(np.maximum(counts, 1.0)),
             layout.floors,
             layout.loss,
+            layout.alone,
+            layout.q if layout.orders < 0 else layout.orders,
             layout.cells,
             *(
                 np.concatenate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...plan import Partition, Recoded
 from ...table import Table
 from ...table.cover import Cover
 from ...table.rowhash import value_class
+from .centres import untrue
 from .recipe import Categories, Labels, Made, Numbers, Part
 
 
@@ -25,6 +27,10 @@ class PartitionRecipe:
             for column, cells in zip(tree.columns, tree.leaf_cells, strict=True)
         ]
         self._nodes = self._arrays(tree)
+        self._group = np.asarray(tree.groups, np.int64)
+        if not len(self._group):
+            self._group = np.arange(tree.n_leaves)
+        self._leaf = np.full(original.n_rows, -1, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
     def _arrays(self, tree: Partition) -> tuple[Any, ...]:
@@ -62,6 +68,7 @@ class PartitionRecipe:
         descend(values, *self._nodes, leaf)
         if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
+        self._leaf[rows] = leaf
         outside = {
             column.name: column.outside(mine, leaf, rows)
             for column, mine in zip(self._columns, values, strict=True)
@@ -71,12 +78,27 @@ class PartitionRecipe:
             {name: count for name, count in outside.items() if count},
         )
 
+    @property
+    def centred(self) -> bool:
+        """Whether any column tells means, medians or shares."""
+        return any(c.recoded.style in ("mean", "median", "weighted") for c in self._columns)
+
+    def untrue(self) -> Mapping[str, int]:
+        """By column, cells that are not the mean, median or shares of their group."""
+        first = np.zeros(int(self._group.max()) + 1, np.int64)
+        first[self._group] = np.arange(len(self._group))
+        groups = self._group[self._leaf]
+        counted = {
+            c.name: untrue(c.recoded, c.source, c.cells[first], groups) for c in self._columns
+        }
+        return {name: count for name, count in counted.items() if count}
+
 
 class _Recoded:
     """One column of a partition: its original, and what each leaf says of it."""
 
     def __init__(self, column: Recoded, cells: NDArray[np.int32], original: Table) -> None:
-        self.name, self._cells = column.name, cells
+        self.name, self.recoded, self.cells = column.name, column, cells
         self.source: Numbers | Categories
         if column.kind in ("numeric", "date"):
             self.source = Numbers(column, original)
@@ -96,4 +118,4 @@ class _Recoded:
             if self.source.exact:
                 values = self.source.places(rows)
             return int(count_outside(values, leaf, self._low, self._high, self._missing))
-        return int(np.count_nonzero(~self._cover.categories(values, self._cells[leaf])))
+        return int(np.count_nonzero(~self._cover.categories(values, self.cells[leaf])))

@@ -84,6 +84,10 @@ class Numbers:
         values = filled(floats(array), np.nan).to_numpy()
         return values * scale if pa.types.is_date(kind) else values / scale
 
+    def all(self) -> NDArray[np.float64]:
+        """The values of all rows."""
+        return self.of(slice(0, len(self._array)))
+
     def places(self, rows: Part) -> NDArray[np.float64]:
         """The places of the values among `exact`, where doubles do not hold them."""
         assert self._read is not None
@@ -116,6 +120,10 @@ class Categories:
         if len(codes) and codes.min() < 0:
             raise PromiseError(f"the column {self._name!r} was read in two ways")
         return codes
+
+    def all(self) -> NDArray[np.int64]:
+        """The codes of all rows."""
+        return self.of(slice(0, len(self._array)))
 
 
 def taken(column: pa.ChunkedArray, rows: Part) -> pa.Array:

@@ -1,0 +1,284 @@
+"""Joining groups by least loss until none tells too much, worst first.
+
+Groups are rows of three matrices: their sizes and means, for Ward's loss of a join,
+and sums over their records (`told`), of which a list of terms says what no group
+may exceed. A union's sums are those of its parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .compiled import inner, kernel
+
+SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
+"""Kinds of terms: scores of numbers, of shares and of events in order; shares; entropy."""
+KIND, AT, WIDTH = range(3)
+"""Columns of `Limits.terms`: the kind, where the term's sums begin, and how many there are."""
+ALL = 8_192
+"""Up to so many groups, each may be joined to any other."""
+NEAR, FAR = 64, 1_024
+"""Beyond, to so many on either side; doubled up to the second until one repairs."""
+SLACK = 1 + 1e-12
+"""Distances are added up no further once they are too long, but for rounding."""
+LIVE, JOINED = range(2)
+"""Entries of `Groups.state`."""
+
+
+class Limits(NamedTuple):
+    """What no group may tell.
+
+    SQUARED: known records, sum of deviations, sum of losses. SHARES and RANKED: records of
+    every cell. LARGEST and ENTROPY: records of every category.
+    """
+
+    terms: Any
+    """int64 array of shape (n_terms, 3)."""
+    limit: Any
+    """Largest disclosure, largest share or least entropy, term by term."""
+    public: Any
+    """Beside every sum of `told`: the public share of its cell; of SQUARED nothing."""
+    loss: Any
+    """Beside every sum: what a record of the cell adds to the local (Brier) loss."""
+    ranked: Any
+    """The same for the ranked loss."""
+
+
+class Groups(NamedTuple):
+    """The groups while they are joined; a union stands where its first part stood."""
+
+    n: Any
+    means: Any
+    told: Any
+    into: Any
+    """The group that each was joined to; itself while it is alone or first."""
+    before: Any
+    after: Any
+    """Neighbours among the groups that are left, -1 at the ends."""
+    excess: Any
+    """The largest ratio of what a group tells to its limit; above 1 it is joined."""
+    heap: Any
+    place: Any
+    state: Any
+
+    @classmethod
+    def of(cls, n: Any, means: Any, told: Any, limits: Limits) -> Groups:
+        """Groups that nothing was joined to."""
+        number = np.arange(len(n), dtype=np.int64)
+        excess = np.zeros(len(n))
+        measure(told, limits, excess)
+        after = number + 1
+        after[-1] = -1
+        state = np.array([len(n), 0], np.int64)
+        made = cls(
+            n.astype(np.float64),
+            np.ascontiguousarray(means, np.float64),
+            np.ascontiguousarray(told, np.float64),
+            number,
+            number - 1,
+            after,
+            excess,
+            number.copy(),
+            number.copy(),
+            state,
+        )
+        return made.heaped()
+
+    def heaped(self) -> Groups:
+        """The same with the worst group first in its heap."""
+        left = self.heap[: self.state[LIVE]]
+        left[:] = left[np.lexsort((left, -self.excess[left]))]
+        self.place[left] = np.arange(len(left))
+        return self
+
+    def first(self) -> Any:
+        """The group that every one has come to."""
+        found = self.into.copy()
+        while True:
+            further = found[found]
+            if np.array_equal(further, found):
+                return found
+            found = further
+
+
+@inner
+def _excess(told, a, b, limits):  # type: ignore[no-untyped-def]
+    """What a group tells over its limit, the largest ratio; of a union if b is not a."""
+    worst = 0.0
+    for term in range(limits.terms.shape[0]):
+        kind, at, m = limits.terms[term]
+        limit = limits.limit[term]
+        gain = against = n = 0.0
+        if kind == SQUARED:
+            n, away, against = told[a, at], told[a, at + 1], told[a, at + 2]
+            if b != a:
+                n += told[b, at]
+                away += told[b, at + 1]
+                against += told[b, at + 2]
+            if n > 0.0:
+                gain = away * away / n
+        elif kind >= LARGEST:
+            most = spread = 0.0
+            for i in range(at, at + m):
+                count = told[a, i]
+                if b != a:
+                    count += told[b, i]
+                n += count
+                most = max(most, count)
+                if kind == ENTROPY and count > 0.0:
+                    spread -= count * np.log(count)
+            if kind == LARGEST:
+                gain, against = most, n
+            else:  # entropy = log n + spread / n
+                gain, against = limit * limit, np.log(n) + spread / n
+        else:
+            for i in range(at, at + m):
+                count = told[a, i]
+                if b != a:
+                    count += told[b, i]
+                n += count
+                if kind == SHARES:
+                    against += count * limits.loss[i]
+                else:
+                    against += count * limits.ranked[i]
+            if n > 0.0:
+                below = 0.0
+                last = m - (kind == RANKED)
+                for i in range(at, at + last):
+                    count = told[a, i]
+                    if b != a:
+                        count += told[b, i]
+                    if kind == SHARES:
+                        below = count / n - limits.public[i]
+                    else:
+                        below += count / n - limits.public[i]
+                    gain += below * below
+                gain *= n
+        if gain > limit * against * worst:
+            worst = gain / (limit * against) if against > 0.0 else np.inf
+    return worst
+
+
+@kernel
+def measure(told, limits, excess):  # type: ignore[no-untyped-def]
+    """Write the excess of every group."""
+    for g in range(told.shape[0]):
+        excess[g] = _excess(told, g, g, limits)
+
+
+@inner
+def _before(a, b, excess):  # type: ignore[no-untyped-def]
+    return excess[a] > excess[b] or (excess[a] == excess[b] and a < b)
+
+
+@inner
+def _sift(heap, place, i, size, excess):  # type: ignore[no-untyped-def]
+    """Bring the entry at i to where it belongs."""
+    group = heap[i]
+    while i > 0 and _before(group, heap[(i - 1) >> 1], excess):
+        heap[i] = heap[(i - 1) >> 1]
+        place[heap[i]] = i
+        i = (i - 1) >> 1
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and _before(heap[child + 1], heap[child], excess):
+            child += 1
+        if not _before(heap[child], group, excess):
+            break
+        heap[i] = heap[child]
+        place[heap[i]] = i
+        i = child
+    heap[i] = group
+    place[group] = i
+
+
+@inner
+def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
+    """The group that i is joined to: of those that repair it the one of least loss.
+
+    The loss is Ward's, what groups explain less once two of them are one. Where none repairs,
+    the one of least loss per lowered excess, else of least loss. Ties go to the lowest number.
+    """
+    n, means, told, excess = groups.n, groups.means, groups.told, groups.excess
+    before, after = groups.before, groups.after
+    repairs = lowers = nearest = np.int64(-1)
+    least = least_lowering = least_loss = np.inf
+    low, high = before[i], after[i]
+    reach, looked = NEAR, 0
+    every = groups.state[LIVE] <= ALL
+    while low >= 0 or high >= 0:
+        while (every or looked < 2 * reach) and (low >= 0 or high >= 0):
+            # turn by turn below and above
+            if high < 0 or (low >= 0 and looked % 2 == 0):
+                j, low = low, before[low]
+            else:
+                j, high = high, after[high]
+            looked += 1
+            factor = n[i] * n[j] / (n[i] + n[j])
+            most, apart = least / factor * SLACK, 0.0
+            for begin in range(0, means.shape[1], 8):
+                for c in range(begin, min(begin + 8, means.shape[1])):
+                    d = means[i, c] - means[j, c]
+                    apart += d * d
+                if apart > most:
+                    break
+            loss = apart * factor
+            if loss > least or (loss == least and j > repairs):
+                continue
+            told_then = _excess(told, i, j, limits)
+            if told_then <= 1.0:
+                least, repairs = loss, j
+            elif repairs < 0:
+                if told_then < excess[i]:
+                    ratio = loss / (excess[i] - told_then)
+                    if ratio < least_lowering or (ratio == least_lowering and j < lowers):
+                        least_lowering, lowers = ratio, j
+                if loss < least_loss or (loss == least_loss and j < nearest):
+                    least_loss, nearest = loss, j
+        if repairs >= 0 or reach >= FAR:
+            break
+        reach *= 2
+    if repairs >= 0:
+        return repairs
+    return lowers if lowers >= 0 else nearest
+
+
+@kernel
+def join(groups, limits, most):  # type: ignore[no-untyped-def]
+    """Join the worst group to its partner until no excess is above 1; `most` joins at once.
+
+    Returns whether there is more to do; a single group that is left stays as it is.
+    """
+    heap, place, excess, state = groups.heap, groups.place, groups.excess, groups.state
+    means, told, n = groups.means, groups.told, groups.n
+    for _ in range(most):
+        i = heap[0]
+        if excess[i] <= 1.0 or state[LIVE] < 2:
+            return False
+        j = _partner(groups, limits, i)
+        a, b = min(i, j), max(i, j)
+        both = n[a] + n[b]
+        for c in range(means.shape[1]):
+            means[a, c] = (n[a] * means[a, c] + n[b] * means[b, c]) / both
+        for c in range(told.shape[1]):
+            told[a, c] += told[b, c]
+        n[a] = both
+        groups.into[b] = a
+        before, after = groups.before[b], groups.after[b]
+        if before >= 0:
+            groups.after[before] = after
+        if after >= 0:
+            groups.before[after] = before
+        state[LIVE] -= 1
+        state[JOINED] += 1
+        hole, last = place[b], heap[state[LIVE]]
+        place[b] = -1
+        if last != b:
+            heap[hole] = last
+            place[last] = hole
+            _sift(heap, place, hole, state[LIVE], excess)
+        excess[a] = _excess(told, a, a, limits)
+        _sift(heap, place, place[a], state[LIVE], excess)
+    return True

@@ -1,0 +1,180 @@
+"""Hedge: cells of people who are alike, joined until no group tells too much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..classes import Classes, group
+from ..errors import ParameterError, UnsupportedError
+from ..guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
+from ..plan import Partition, Plan, Recoded
+from ..schema import Schema
+from ..table import Column, Table
+from ..trees.grow import grow
+from ..trees.likeness import Likeness
+from ..trees.responses import check_sensitive
+from ..trees.split import LEAF
+from ..trees.statistics import SSE, Rules
+from ..trees.tree import Tree
+from .cells import public_step, rounded
+from .joining import joined
+from .partition import PartitionMethod, Parts, Quasi, full_tree
+
+
+@dataclass(eq=False, repr=False)
+class Hedge(PartitionMethod):
+    """Groups of people who are alike in the quasi-identifiers, released as means and shares.
+
+    A tree under k alone gathers people who are alike, by the gain in what groups explain
+    of the sensitive columns and, a hundred times as much, of the quasi-identifiers. While a
+    group breaks a promise, the worst one is joined to the group that repairs it at the
+    least loss. Numbers are released as the group's mean, rounded to a public step;
+    categories as the group's shares. Learners hardly notice: a true value scatters around
+    its released mean, which keeps slopes as they are.
+
+    A mean is that of ten people's ages, say, and not this person's: cells are not true row
+    by row, as the ranges of `MART` are.
+
+    Parameters
+    ----------
+    k : int, default 10
+        Fewest records of a released group, at least 2; people, where the schema has a `unit`.
+    max_disclosure : float or None, default 0.5
+        In (0, 1]: the largest disclosure of any group and sensitive column. None or 1
+        switches it off.
+    numeric : {"mean", "median", "range"}, default "mean"
+        What numbers and dates are released as. Means and medians are rounded to the largest
+        of 1, 2, 5 x 10^m that is not above a quarter of the column's standard deviation, and
+        told where at least k people of the group have a value, else ``*``. Columns with a grid
+        are released as ranges between its points.
+    categorical : {"weighted", "concatenate", "hierarchy", "suppress"}, default "weighted"
+        What categories are released as.
+    criteria : sequence of LDiversity or TCloseness, optional
+        Further promises of every group.
+    max_bins : int, default 1024
+        Numeric columns with more distinct values are cut at quantiles.
+    schema : Schema, optional
+        Kinds, category orders and hierarchies for `fit(X, y)`.
+
+    Attributes
+    ----------
+    plan_ : Plan
+    tree_ : Tree
+        Its leaves are the cells, before they are joined.
+    group_of_cell_ : int array of shape (tree_.n_leaves,)
+        The group that each cell has come to.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> people = hr.datasets.load_mart_example().to_pandas()
+    >>> hedge = hr.Hedge(k=3).fit(people[["Age", "YearsEdu"]], people["Income"])
+    >>> hedge.transform(people[["Age", "YearsEdu"]])["Age"].unique().tolist()
+    [0]
+    """
+
+    needs_sensitive = False
+    ranges_beside_grids = True
+
+    k: int = 10
+    _: KW_ONLY
+    max_disclosure: float | None = 0.5
+    numeric: str = "mean"
+    categorical: str = "weighted"
+    criteria: Sequence[ColumnGuarantee] | None = None
+    max_bins: int = 1024
+    schema: Schema | None = None
+
+    def _check_criteria(self) -> None:
+        for criterion in self.criteria or ():
+            if not isinstance(criterion, ColumnGuarantee):
+                raise UnsupportedError(
+                    "further promises speak of sensitive columns",
+                    hint="use LDiversity(l) or TCloseness(t)",
+                )
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        persons = self._check(table, schema)
+        sensitive = self._sensitive(table, schema)
+        if not sensitive and (self._cap() or self.criteria):
+            raise ParameterError(
+                "max_disclosure and further promises need at least one sensitive column",
+                hint="name what an intruder wants to know",
+            )
+        check_sensitive([c.value_counts for c in sensitive])
+        quasi = Quasi.of(table, schema, int(self.max_bins))
+        alike = Likeness.of(
+            [c.value_counts for c in sensitive],
+            [c.value_counts for c in quasi.columns],
+            persons=persons is not None,
+        )
+        q = alike.layout.q
+        rules = Rules(int(self.k), np.ones(alike.layout.r + q), np.ones(q), np.zeros(q), SSE)
+        rows = quasi.rows(alike.responses, [*sensitive, *quasi.columns], persons)
+        grown = grow(rows, alike.responses, alike.layout, rules)
+        self.tree_: Tree = full_tree(grown, alike.responses, alike.layout, quasi)
+        promises = self._asked(schema, sensitive)
+        leaf = grown.column == LEAF
+        cell_of_rows = self.tree_.leaf_of_rows()
+
+        def classes_of(group_of_cell: npt.NDArray[np.int64]) -> Classes:
+            return Classes.of(group([group_of_cell[cell_of_rows]]), sensitive, persons)
+
+        number = joined(
+            grown.end[leaf] - grown.start[leaf],
+            alike.means(grown.stats[leaf]),
+            classes_of,
+            promises if persons is not None else promises[1:],
+        )
+        while True:
+            plan = self._plan(table, schema, quasi, grown, promises, number, persons)
+            assert isinstance(plan.recoding, Partition)
+            told = _told_apart(plan.recoding, number)
+            if told.max() == number.max():
+                break
+            number = told  # groups whose cells read alike are one, and told anew
+        self.group_of_cell_ = number
+        return plan
+
+    def _asked(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
+        """What every group promises; l-diversity speaks of categories unless it names columns."""
+        cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
+        made: list[Guarantee] = [KAnonymity(int(self.k), schema.person)]
+        made += [cap] if cap is not None else []
+        for criterion in self.criteria or ():
+            categories = isinstance(criterion, LDiversity) and not criterion.columns
+            made.append(replace(criterion, columns=names) if categories else criterion)
+        return made
+
+    def _recoded(
+        self, column: Column, j: int, quasi: Quasi, groups: Parts, schema: Schema
+    ) -> tuple[Recoded, npt.NDArray[np.int64]]:
+        if not column.is_number or quasi.cuts[j].public or self.numeric == "range":
+            return super()._recoded(column, j, quasi, groups, schema)
+        step = public_step(column.value_counts)
+        enough = groups.known(column) >= self.k
+        cells, index = rounded(column, self.numeric, groups.rows, groups.starts, step, enough)
+        made = Recoded(
+            column.name, "quasi", column.kind, column.unit, self.numeric, tuple(cells), step
+        )
+        return made, index
+
+
+def _told_apart(recoding: Partition, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The groups of all cells that a reader can tell apart, numbered by their first cell."""
+    read = []
+    for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
+        place: dict[Any, int] = {}
+        labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
+        read.append(labels[np.asarray(cells)])
+    found = group(read)
+    first = np.full(found.n_groups, len(number))
+    np.minimum.at(first, found.labels, np.arange(len(number)))
+    order = np.empty(found.n_groups, np.int64)
+    order[np.argsort(first)] = np.arange(found.n_groups)
+    return order[found.labels]
