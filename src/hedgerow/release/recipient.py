@@ -45,7 +45,9 @@ def recipient(
     gone = [n for n in plan.left_out if n not in pseudonyms]
     sizes, told = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
-    styles = {c.name: f"recoded ({_style(c)})" for c in recoding.recoded() if isinstance(c, Recoded)}
+    styles = {
+        c.name: f"recoded ({_style(c)})" for c in recoding.recoded() if isinstance(c, Recoded)
+    }
     stands = {**styles, **method.cells}
     lines = [
         "# About this table",
