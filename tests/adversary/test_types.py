@@ -93,7 +93,7 @@ METHODS: dict[str, Any] = {
     "rank swapping": hr.RankSwapping(0.1, random_state=1),
     "PRAM": hr.PRAM(random_state=1),
     "randomized response": hr.RandomizedResponse(1.5, random_state=1),
-    "Anatomy": hr.Anatomy(2),
+    "Anatomy": hr.Anatomy(2, random_state=1),
 }
 
 
