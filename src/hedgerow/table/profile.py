@@ -160,8 +160,9 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
             "is one: unit=None (--unit none)",
         )
     # people share a postcode; a key of people that repeats stands for their several records
-    keys = [*schema.identifiers, *schema.undeclared(table.names)]
-    return [n for n in keys if _names_people(n) and _distinct_share(table, n) < _REPEATS]
+    others = [n for n in schema.undeclared(table.names) if _names_people(n)]
+    shares |= {name: _distinct_share(table, name) for name in others}
+    return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
 
 def _names_people(name: str) -> bool:
