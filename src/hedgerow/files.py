@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from .errors import HedgerowError, OutputError
+
+try:
+    import fcntl
+except ImportError:  # where there are no such locks, leftovers stay
+    fcntl = None  # type: ignore[assignment]
+
+PART, OLD = ".part", ".old"
+"""Endings of what is being written, and of a folder that stands aside until it is replaced."""
 
 
 @contextmanager
@@ -33,18 +43,89 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
             with open(target, "wb") as stream:
                 yield stream
             return
-        handle, name = tempfile.mkstemp(prefix=".hedgerow-", suffix=".part", dir=target.parent)
+        sweep(target.parent, ".hedgerow-")
+        handle, name = tempfile.mkstemp(prefix=".hedgerow-", suffix=PART, dir=target.parent)
         try:
             with open(handle, "wb") as file:
+                _lock(handle)
                 yield file
                 file.flush()
                 os.fsync(handle)  # a name must never stand for bytes that a power cut takes
-            os.replace(name, target)
+                os.replace(name, target)
+            synced(target.parent)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+@contextmanager
+def private_folder(beside: Path, ending: str) -> Iterator[Path]:
+    """A folder of mode 0700 beside another, under a name of its own; removed at the end."""
+    made = Path(tempfile.mkdtemp(prefix=f".{beside.name}.", suffix=ending, dir=beside.parent))
+    held = os.open(made, os.O_RDONLY) if fcntl else None
+    try:
+        if held is not None:
+            _lock(held)
+        yield made
+    finally:  # also on Ctrl-C; what has taken its name is no longer there
+        shutil.rmtree(made, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def sweep(folder: Path, prefix: str) -> None:
+    """Remove what a killed process left unfinished; what others still write is locked and stays."""
+    for left in abandoned(folder, prefix, PART):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def abandoned(folder: Path, prefix: str, ending: str) -> list[Path]:
+    """What stands there under our names of unfinished work and belongs to no living process."""
+    if fcntl is None:
+        return []
+    found = []
+    for path in folder.iterdir():
+        ours = re.fullmatch(f"{re.escape(prefix)}[a-z0-9_]{{8}}{re.escape(ending)}", path.name)
+        if not ours or path.is_symlink():
+            continue
+        with suppress(OSError):  # it is locked, just gone, or somebody else's
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                found.append(path)
+            finally:
+                os.close(handle)
+    return found
+
+
+def _lock(handle: int) -> None:
+    """Say, for as long as this process lives, that the file or folder is being written."""
+    if fcntl is not None:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def synced(folder: Path) -> None:
+    """Have the names in a folder stand on the disk, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def same_file(a: str | Path, b: str | Path) -> bool:
+    """Whether two paths are one file or folder that is there."""
+    try:
+        return os.path.samefile(a, b)
+    except OSError:
+        return False
 
 
 def unwritable(path: str | Path, error: OSError) -> OutputError:

@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.release.write import OURS
 from hedgerow.table import read
 
 from .methods import CASES, Case
@@ -53,6 +54,7 @@ def test_a_release_with_its_report_that_python_gives_as_well(
     told = capsys.readouterr()
     files = {path.name for path in Path("out").iterdir()}
     assert {"release.csv", "plan.json", "audit.json", "RECIPIENT.md", "report.html"} <= files
+    assert files <= OURS  # else --force would not replace it
     assert "no report" not in told.err
     _, schema = TABLES[case.table]()
     release = hr.protect("people.csv", schema, case.method(schema))

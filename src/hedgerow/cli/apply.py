@@ -46,6 +46,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
         options["out"],
         force=bool(options.get("force")),
         hint="choose another name, or replace it with --force",
+        inputs=(plan, source, config, options.get("key_file")),
     )
     made = Plan.load(plan)
     key = Key.file(options["key_file"]) if options.get("key_file") else None

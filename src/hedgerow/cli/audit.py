@@ -8,7 +8,7 @@ from ..errors import ParameterError
 from ..session.options import Option
 from .console import as_json, note, say, working
 from .options import ConfigFile, command, merged
-from .outputs import new_file
+from .outputs import NUMBERS, REPORT, new_file
 from .schema import SCHEMA, TABLES, said, schema_of
 
 if TYPE_CHECKING:
@@ -85,8 +85,11 @@ def audit(
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
         raise ParameterError("--audience is steward or recipient")
+    inputs = original, released, config, *map(options.get, ("plan", "control", "population"))
     targets = [
-        new_file(options[name], force=True) for name in ("report", "save") if options.get(name)
+        new_file(options[name], mark=mark, inputs=inputs)
+        for name, mark in (("report", REPORT), ("save", NUMBERS))
+        if options.get(name)
     ]
     from ..audit.run import audit as measure
     from ..audit.subject import plan_of

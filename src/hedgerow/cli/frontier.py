@@ -11,6 +11,7 @@ from ..session import methods
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
+from .outputs import PICTURE, new_file
 from .schema import SCHEMA, TABLES, schema_of
 
 OWN = (
@@ -71,6 +72,8 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
         from ..release.write import check_target
 
         check_target(Path(options["out"]), False)
+    if options.get("picture"):
+        new_file(options["picture"], mark=PICTURE, inputs=(path, config))
     schema = schema_of(options, config)
     axes: dict[str, Any] = {n: options[n] for n in AXES if n in options}
     axes["k"] = _numbers(options.get("k", ["5", "10", "20", "50"]), int, "k")

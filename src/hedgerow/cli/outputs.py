@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from ..errors import OutputError
+from ..files import same_file
 from ..session.options import Option
 
 ESCAPE = Option(
@@ -17,13 +20,48 @@ KEEP_ORDER = Option(
 )
 
 
-def new_file(path: str | Path, *, force: bool = False, hint: str = "choose another name") -> Path:
-    """A file to write; OutputError where it exists (unless forced) or cannot stand."""
+REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
+"""How files of ours begin that are written anew without being asked."""
+_HEAD = 4096
+
+
+def new_file(
+    path: str | Path,
+    *,
+    force: bool = False,
+    hint: str = "choose another name",
+    mark: bytes | None = None,
+    inputs: Iterable[Any] = (),
+) -> Path:
+    """A file to write; OutputError where it cannot stand, or replaces what it must not.
+
+    Parameters
+    ----------
+    path : path
+    force : bool
+        Replace a file of that name.
+    hint : str
+        What to do where there is one.
+    mark : bytes, optional
+        Replace a file that begins with these bytes, for it is ours.
+    inputs : iterable
+        Paths of files that the command reads, which nothing replaces; None is passed over.
+    """
     target = Path(path)
     if target.is_dir():
         raise OutputError(f"cannot write {target}: it is a folder", hint="name a file")
     if not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: its folder does not exist")
-    if target.exists() and not force:
+    if any(isinstance(each, (str, Path)) and same_file(each, target) for each in inputs):
+        raise OutputError(
+            f"{target} is an input, so it is not replaced", hint="choose another name"
+        )
+    if target.is_file() and mark is not None:
+        with target.open("rb") as file:
+            if mark not in file.read(_HEAD):
+                raise OutputError(
+                    f"{target} exists and is no earlier one, so it is not replaced", hint=hint
+                )
+    elif target.exists() and not force and mark is None:
         raise OutputError(f"{target} exists already", hint=hint)
     return target

@@ -87,9 +87,9 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     from ..session.steps import Session
 
     folder, force = Path(options["out"]), bool(options.get("force"))
-    check_target(folder, force)
+    check_target(folder, force, inputs=(file,))
     if options.get("public"):
-        check_target(Path(options["public"]), force, PUBLIC_MARKS)
+        check_target(Path(options["public"]), force, PUBLIC_MARKS, (file,))
     method, pseudonym_key = _secrets(options)
     schema = schema_of(options, config)
     with working("reading"):

@@ -333,9 +333,10 @@ class Release:
             # A frame can be changed in place: what is written now must be what was verified.
             self.released = read(self.table)
             require(self._own_checks())
-        handed = None if public is None else Path(public)
+        handed, inputs = None if public is None else Path(public), (self.original.path,)
+        check_target(Path(folder), force, inputs=inputs)
         if handed is not None:
-            check_target(handed, force, marks=PUBLIC_MARKS)
+            check_target(handed, force, PUBLIC_MARKS, inputs)
             inner, outer = Path(folder).resolve(), handed.resolve()
             if outer in (inner, *inner.parents) or inner in outer.parents:
                 raise OutputError(

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import OutputError
-from ..files import unwritable
+from ..files import OLD, PART, abandoned, private_folder, same_file, sweep, synced, unwritable
+from ..table.sources import SUFFIXES
+from .mapping import MAPPING
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 
 
 MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
 """The files by which a release folder, and one that was handed out, are known again."""
+OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
+OURS |= {"trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
+"""Every name that a release folder may hold: a folder with others is its owner's."""
 
 
 def write_folder(
@@ -40,23 +45,42 @@ def write_folder(
     """
     check_target(folder, force, marks)
     try:
-        hidden = Path(
-            tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent)
-        )  # mode 0700
+        with private_folder(folder, PART) as hidden:
+            fill(hidden)
+            synced(hidden)
+            _put(hidden, folder, force, marks)
+            synced(folder.parent)
     except OSError as error:
         raise unwritable(folder, error) from None
-    try:
-        fill(hidden)
-        _put(hidden, folder, force, marks)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    finally:  # also on Ctrl-C; once the folder has its name this finds nothing
-        shutil.rmtree(hidden, ignore_errors=True)
     return folder
 
 
-def check_target(folder: Path, force: bool = False, marks: frozenset[str] = MARKS) -> None:
+def recover(folder: Path) -> None:
+    """Give a folder its name again that was being replaced when its process was killed."""
+    with suppress(OSError):  # whatever is wrong there is told by who writes
+        prefix = f".{folder.name}."
+        for aside in abandoned(folder.parent, prefix, OLD):
+            if (aside / "old").is_dir() and not folder.exists():
+                os.rename(aside / "old", folder)
+            shutil.rmtree(aside, ignore_errors=True)
+        sweep(folder.parent, prefix)
+
+
+def check_target(
+    folder: Path,
+    force: bool = False,
+    marks: frozenset[str] = MARKS,
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
     """Raise OutputError when a release cannot go there; called before long work as well."""
+    recover(folder)
+    if folder.is_dir():
+        for path in inputs:
+            if path is not None and any(same_file(path, entry) for entry in folder.iterdir()):
+                raise OutputError(
+                    f"{folder} holds {Path(path).name}, which is an input",
+                    hint="choose another name",
+                )
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
     if not folder.parent.is_dir():
@@ -83,6 +107,13 @@ def check_target(folder: Path, force: bool = False, marks: frozenset[str] = MARK
                 f"{folder} is not a release folder, so it is not replaced",
                 hint="choose another name, or remove it yourself",
             )
+        foreign = sorted(e.name for e in folder.iterdir() if e.name not in OURS or e.is_dir())
+        if foreign:
+            raise OutputError(
+                f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not "
+                "replaced",
+                hint="choose another name, or move it away yourself",
+            )
 
 
 def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None:
@@ -90,13 +121,10 @@ def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None
         os.rename(hidden, folder)
         return
     check_target(folder, force, marks)
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".old", dir=folder.parent))
-    try:
+    with private_folder(folder, OLD) as aside:
         os.rename(folder, aside / "old")
         try:
             os.rename(hidden, folder)
         except BaseException:
             os.rename(aside / "old", folder)
             raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -83,7 +83,7 @@ def read(
     check_names(arrow.column_names, path.name)
     if arrow.num_rows == 0:
         raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
-    return Table(arrow, ArrowSource(arrow, file=True), layout)
+    return Table(arrow, ArrowSource(arrow, file=True), layout, path)
 
 
 def check_path(path: Path) -> str:

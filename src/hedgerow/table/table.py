@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +32,8 @@ class Table:
         The frame the values came from; by default `arrow` itself.
     layout : FileFormat, optional
         Format and CSV dialect of the file they came from; by default Parquet.
+    path : Path, optional
+        The file they came from.
 
     Raises
     ------
@@ -39,8 +42,13 @@ class Table:
     """
 
     def __init__(
-        self, arrow: pa.Table, source: Source | None = None, layout: FileFormat | None = None
+        self,
+        arrow: pa.Table,
+        source: Source | None = None,
+        layout: FileFormat | None = None,
+        path: Path | None = None,
     ) -> None:
+        self.path = path
         self.layout = layout or FileFormat()
         self._source: Source = source or ArrowSource(arrow)
         self.arrow: pa.Table = self._source.arrow
