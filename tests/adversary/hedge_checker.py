@@ -20,6 +20,7 @@ from . import checker
 
 TOKEN = re.compile(r'(?:"((?:[^"]|"")*)"|([^+":]+|))(?::(\d+))?(?:\+|$)')
 NEAR = Fraction(1, 10**9)
+COUNTED = re.compile(r":(\d+)\+\(missing\):(\d+)$")
 EPOCH = dt.date(1970, 1, 1)
 
 
@@ -55,13 +56,11 @@ def number_faults(
     known = [Fraction(v) for v in values if v is not None]
     if len(known) < k:
         return "" if cell in ("*", "")[: 2 - bool(known)] else "told from fewer than k values"
-    told, _, rest = cell.partition("+")
-    if rest or ":" in told:
-        told, _, n = told.rpartition(":")
-        missing = re.fullmatch(r"\(missing\):(\d+)", rest)
-        if missing is None or Fraction(int(n), int(n) + int(missing[1])) != Fraction(
-            len(known), len(values)
-        ):
+    # a text that begins with a minus stands behind an apostrophe in CSV files
+    told, counts = cell.removeprefix("'"), COUNTED.search(cell)
+    if counts is not None:
+        told = told.removesuffix(counts[0])
+        if (int(counts[1]), int(counts[2])) != (len(known), len(values) - len(known)):
             return "shares of known and missing values"
     elif len(known) < len(values):
         return "missing values are not told"
