@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
+from ..kernels.compiled import checked
 from ..kernels.threads import side_by_side
 from ..plan import Partition, Recoded
 from ..table import Column, Table
@@ -14,7 +14,7 @@ from ..table.cover import Cover
 from .base import Transformed
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _route(  # type: ignore[no-untyped-def]
     codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out
 ):

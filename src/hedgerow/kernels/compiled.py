@@ -1,12 +1,137 @@
-"""How loops are compiled: divisions as the processor does them, the interpreter let go."""
+"""How loops are compiled: the interpreter let go, the result kept wherever there is room for it."""
 
 from __future__ import annotations
 
-from numba import njit
+import hashlib
+import os
+import pickle
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-"""For functions that Python calls."""
-inner = njit(
-    cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+import numba
+from numba.core import caching
+from numba.core.dispatcher import Dispatcher
+
+from ..progress import caution
+
+_said = False
+
+
+class _TemporaryLocator(caching.UserWideCacheLocator):
+    """A folder of this user's beside temporary files, for whom has no home that can be written."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        # what is loaded from there is run, so it must not be anybody else's
+        own = Path(tempfile.gettempdir(), f"hedgerow-kernels-{getattr(os, 'getuid', int)()}")
+        own.mkdir(mode=0o700, exist_ok=True)
+        found = own.lstat()
+        if not stat.S_ISDIR(found.st_mode) or (
+            os.name == "posix" and (found.st_uid != os.getuid() or found.st_mode & 0o077)
+        ):
+            raise PermissionError
+        self._cache_path = str(own / self.get_suitable_cache_subpath(py_file))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        try:
+            return super().from_function(py_func, py_file)
+        except OSError:
+            return None
+
+
+class _Implementation(caching.CompileResultCacheImpl):
+    _locator_classes = [*caching.CompileResultCacheImpl._locator_classes, _TemporaryLocator]  # noqa: RUF012
+
+
+class _File(caching.IndexDataCacheFile):
+    """Files that end in a digest of what is before it: a damaged one is never run."""
+
+    def _dump(self, obj: Any) -> bytes:
+        data: bytes = super()._dump(obj)
+        return data + hashlib.blake2b(data).digest()  # unpickling stops before it
+
+    def _load_index(self) -> Any:
+        path = Path(self._index_path)
+        if path.exists():
+            with path.open("rb") as file:
+                pickle.load(file)  # the version
+                _check(file.read())
+        return super()._load_index()
+
+    def _load_data(self, name: str) -> Any:
+        _check(Path(self._data_path(name)).read_bytes())
+        return super()._load_data(name)
+
+
+def _check(data: bytes) -> None:
+    size = hashlib.blake2b().digest_size
+    if hashlib.blake2b(data[:-size]).digest() != data[-size:]:
+        raise ValueError("damaged")
+
+
+class _Cache(caching.FunctionCache):
+    """A cache that can fail at nothing but speed."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._cache_file = _File(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # damaged files raise whatever their bytes happen to say
+            self._forget()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:  # a full disk, or files that are damaged by now
+            self._forget()
+
+    def _forget(self) -> None:
+        try:
+            self.flush()
+        except OSError:
+            self.disable()
+
+
+def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    compile_ = numba.njit(nogil=True, **options)
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        global _said
+        made = compile_(function)
+        if isinstance(made, Dispatcher):  # and no plain function, as where compiling is off
+            try:
+                made._cache = _Cache(function)  # type: ignore[attr-defined]
+            except (RuntimeError, OSError):
+                if not _said:
+                    caution(
+                        "no folder takes what is compiled, so every start compiles anew, which "
+                        "takes up to a minute; NUMBA_CACHE_DIR names one that can be written"
+                    )
+                _said = True
+        return made
+
+    return compiled
+
+
+kernel = _compiler(error_model="numpy")
+"""For functions that Python calls; divisions are as the processor does them."""
+inner = _compiler(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """For functions that only compiled ones call: nothing is made for Python to call them by."""
+checked = _compiler()
+"""For functions in which a division by zero is an error."""
+inlined = _compiler(inline="always")
+"""The same, put into whoever calls it."""

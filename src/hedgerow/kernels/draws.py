@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import checked, inlined
 from .siphash import C0, C1, C2, C3, block, finish
 
 _8, _11, _56 = np.uint64(8), np.uint64(11), np.uint64(56)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def unit_interval(word):  # type: ignore[no-untyped-def]
     """The leading 53 bits of a 64-bit word as a number in [0, 1)."""
     return float(word >> _11) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
     """SipHash-2-4 of one 64-bit word: the i-th of a keyed sequence."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
@@ -26,7 +26,7 @@ def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
     return finish(v0, v1, v2, v3)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
     """SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
     out = np.empty(words.shape[0], np.uint64)
@@ -35,7 +35,7 @@ def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True)
+@checked
 def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
     """Keep a code with probability p, else move to each other of the d codes alike.
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from .compiled import checked
 
 UNIT_BITS = 30
 _EPS = float(np.finfo(np.float64).eps)
@@ -52,7 +53,7 @@ def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Sca
     return Scale(np.append(units - middle, 0).astype(np.int32), middle, low, 2 * half)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _mean(values, counts):  # type: ignore[no-untyped-def]
     """The mean of values in [-1, 1] and what it is off by, both rounded at twice a double's digits."""
     split = 134217729.0  # 2^27 + 1: cuts a double into two of 26 bits (Veltkamp)
@@ -80,7 +81,7 @@ def _mean(values, counts):  # type: ignore[no-untyped-def]
     return mean, ((whole - product) - low + lost) / n
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _deviations(values, counts):  # type: ignore[no-untyped-def]
     off = np.full(values.shape[0], np.nan)
     used = np.empty(values.shape[0], np.int64)
@@ -130,7 +131,7 @@ def deviations(
     return np.asarray(_deviations(values, counts), np.float64)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _total(values):  # type: ignore[no-untyped-def]
     total, lost = 0.0, 0.0
     for i in range(values.shape[0]):

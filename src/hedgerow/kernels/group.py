@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..errors import UnsupportedError
+from .compiled import checked
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -15,7 +15,7 @@ MOST = 1 << 30
 """Most groups that can be numbered."""
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _fill(keys, start, labels, table, seen, first, n):  # type: ignore[no-untyped-def]
     """Number the keys from `start` on until all are done or `seen` is full; where it stopped, and n."""
     mask = np.uint64(table.shape[0] - 1)
@@ -41,7 +41,7 @@ def _fill(keys, start, labels, table, seen, first, n):  # type: ignore[no-untype
     return keys.shape[0], n
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _rehash(seen, table):  # type: ignore[no-untyped-def]
     mask = np.uint64(table.shape[0] - 1)
     for g in range(seen.shape[0]):

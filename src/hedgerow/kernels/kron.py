@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import checked
 
 Floats = NDArray[np.float64]
 _TILE = 512
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _mode(x: Floats, left: int, d: int, right: int, a: float, b: float) -> None:
     if right == 1:
         for i in range(left):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import checked
 from .neighbours import KdTree, build, delete, farthest, nearest
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@checked
 def mdav(points: Floats, k: int) -> Groups:
     """Groups of k by MDAV (the last one of k to 2k - 1), Euclidean distance.
 
@@ -56,7 +56,7 @@ def mdav(points: Floats, k: int) -> Groups:
     return group
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _close(
     tree: KdTree,
     points: Floats,
@@ -74,7 +74,7 @@ def _close(
         delete(tree, found[j])
 
 
-@njit(cache=True, nogil=True)
+@checked
 def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
     """Groups of k to 2k - 1 by V-MDAV (Solanas & Martínez-Ballesté 2006).
 
@@ -149,7 +149,7 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
     return group
 
 
-@njit(cache=True, nogil=True)
+@checked
 def mdav_gower(
     numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int
 ) -> Groups:
@@ -221,7 +221,7 @@ def mdav_gower(
     return group
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _gower(
     numbers: Floats,
     codes: NDArray[np.int64],

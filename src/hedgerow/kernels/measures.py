@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from .compiled import checked
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@checked
 def number_terms(n, total, square):  # type: ignore[no-untyped-def]
     """What a group tells of a number, as (told, public); told / public is its disclosure.
 
@@ -36,7 +37,7 @@ def number_terms(n, total, square):  # type: ignore[no-untyped-def]
     return total * total, n * square
 
 
-@njit(cache=True, nogil=True)
+@checked
 def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-def]
     """What a group tells of a category, as (told, public); told / public is its disclosure.
 
@@ -67,7 +68,7 @@ def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-de
     return apart + known * known * rest, known * (square + known * rest)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def]
     """Terms of a group's Brier score, as (known, gain, lost).
 
@@ -91,7 +92,7 @@ def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def
     return known, gain, lost
 
 
-@njit(cache=True, nogil=True)
+@checked
 def ranked_gain(counts, begin, end, known, public, loss):  # type: ignore[no-untyped-def]
     """Terms of a group's ranked score over ordered cells, as (gain, lost), like `share_gain`."""
     gain = lost = above = 0.0
@@ -102,7 +103,7 @@ def ranked_gain(counts, begin, end, known, public, loss):  # type: ignore[no-unt
     return gain, lost
 
 
-@njit(cache=True, nogil=True)
+@checked
 def largest(counts, begin, end):  # type: ignore[no-untyped-def]
     """The largest count from `begin` to `end`; 0 where there is none."""
     most = counts[begin] if end > begin else 0
@@ -111,7 +112,7 @@ def largest(counts, begin, end):  # type: ignore[no-untyped-def]
     return most
 
 
-@njit(cache=True, nogil=True)
+@checked
 def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
     """Entropy in nats of the counts from `begin` to `end`, which sum to n."""
     h = 0.0
@@ -121,7 +122,7 @@ def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
     told = np.zeros(starts.shape[0] - 1)
     for g in range(told.shape[0]):
@@ -162,7 +163,7 @@ def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints
     return np.asarray(_number_disclosures(counts, deviation, starts), np.float64)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
     told = np.zeros(starts.shape[0] - 1)
     for g in range(told.shape[0]):
@@ -196,7 +197,7 @@ def brier_disclosures(
     return np.asarray(_brier_disclosures(counts, public, starts, whole), np.float64)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _largest_counts(counts, starts):  # type: ignore[no-untyped-def]
     found = np.zeros(starts.shape[0] - 1, counts.dtype)
     for g in range(found.shape[0]):
@@ -209,7 +210,7 @@ def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     return np.asarray(_largest_counts(counts, starts))
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
     found = np.zeros(sizes.shape[0])
     for g in range(found.shape[0]):

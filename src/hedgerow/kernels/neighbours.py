@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import checked
 
 _LEAF = 12
 _DEPTH = 80
@@ -35,7 +36,7 @@ class KdTree(NamedTuple):
     hi: Any
 
 
-@njit(cache=True, nogil=True)
+@checked
 def build(points: NDArray[np.float64]) -> KdTree:
     """A tree over all rows of `points` (n, d), each box halved along its longest side."""
     n, d = points.shape
@@ -67,7 +68,7 @@ def build(points: NDArray[np.float64]) -> KdTree:
     return KdTree(points[ids], ids, position, leaf, start, end, end - start, lo, hi)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _select(
     points: NDArray[np.float64], ids: NDArray[np.int64], begin: int, end: int, middle: int, c: int
 ) -> None:
@@ -94,7 +95,7 @@ def _select(
             return
 
 
-@njit(cache=True, nogil=True)
+@checked
 def delete(tree: KdTree, record: int) -> None:
     """Take one record out; boxes shrink where it stood on their border."""
     node, at = tree.leaf[record], tree.position[record]
@@ -126,7 +127,7 @@ def delete(tree: KdTree, record: int) -> None:
         node = (node - 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
@@ -135,7 +136,7 @@ def _to_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
@@ -144,7 +145,7 @@ def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _apart(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
@@ -153,7 +154,7 @@ def _apart(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float
     return total
 
 
-@njit(cache=True, nogil=True)
+@checked
 def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
     """The record farthest from q; -1 when none is left."""
     best, found = -1.0, -1
@@ -181,7 +182,7 @@ def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@checked
 def nearest(
     tree: KdTree,
     q: NDArray[np.float64],
@@ -222,7 +223,7 @@ def nearest(
     return filled
 
 
-@njit(cache=True, nogil=True)
+@checked
 def nearest_ties(
     tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import checked
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.uint32]
 
 
-@njit(cache=True, nogil=True)
+@checked
 def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
     """In place: (v - lo) / span for every block of k values; 0 where the span is 0."""
     for b in range(lo.size):
@@ -18,7 +19,7 @@ def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
             ordered[i] = (ordered[i] - lo[b]) / span[b] if span[b] > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@checked
 def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) -> None:
     """Where each value of the second order stood at the start, and its first block."""
     for i in range(second.size):
@@ -26,7 +27,7 @@ def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) 
         block[i] = second[i] // k
 
 
-@njit(cache=True, nogil=True)
+@checked
 def place_back(
     fitted: Floats,
     deviation: Floats,

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import checked
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Patterns = NDArray[np.uint32]
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _near(records: Floats, row: Floats, within: float, out: Patterns) -> None:
     """The patterns of one person with every record: columns that lie within reach."""
     out[:] = 0
@@ -24,7 +25,7 @@ def _near(records: Floats, row: Floats, within: float, out: Patterns) -> None:
                 out[i] |= bit
 
 
-@njit(cache=True, nogil=True)
+@checked
 def near_patterns(records: Floats, people: Floats, within: float) -> Patterns:
     """Patterns of people with records, by how near their numbers lie.
 
@@ -46,7 +47,7 @@ def near_patterns(records: Floats, people: Floats, within: float) -> Patterns:
     return made
 
 
-@njit(cache=True, nogil=True)
+@checked
 def count_patterns(patterns: Patterns, sizes: Ints, columns: int) -> Ints:
     """How many pairs show each pattern.
 
@@ -69,7 +70,7 @@ def count_patterns(patterns: Patterns, sizes: Ints, columns: int) -> Ints:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@checked
 def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> Ints:
     """How many records are linked as well as each person's own, for growing knowledge.
 
@@ -120,7 +121,7 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> I
     return found
 
 
-@njit(cache=True, nogil=True)
+@checked
 def estimate(
     bits: Patterns,
     counts: Floats,

@@ -8,8 +8,8 @@ step is what tells rows with swapped cells apart: without it their sums would be
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiled import checked
 from .siphash import C0, C1, C2, C3, block, finish_128, pair_128, word_128
 
 _EE = np.uint64(0xEE)
@@ -17,14 +17,14 @@ _FF = np.uint64(0xFF)
 _8, _56 = np.uint64(8), np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
     """SipHash-2-4-128 of every 64-bit word, its halves into two arrays."""
     for i in range(words.shape[0]):
         first[i], second[i] = word_128(words[i], k0, k1)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-def]
     """SipHash-2-4-128 of the byte strings ``data[ends[i]:ends[i + 1]]``."""
     for i in range(ends.shape[0] - 1):
@@ -44,7 +44,7 @@ def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-de
         first[i], second[i] = finish_128(v0, v1, v2, v3)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no-untyped-def]
     """Add the hashes of coded cells to their rows; the column's own sums are returned."""
     one, two = np.uint64(0), np.uint64(0)
@@ -57,7 +57,7 @@ def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no
     return one, two
 
 
-@njit(cache=True, nogil=True)
+@checked
 def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
     """The sum modulo 2^128 of the rows' own hashes, as its low and its high word.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import checked
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _29 = np.uint64(29)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: ignore[no-untyped-def]
     mask = np.uint64(table.shape[0] - 1)
     n_sets, begin = 0, 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiled import inlined
 
 C0, C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 C2, C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
@@ -12,13 +13,13 @@ _64, _8, _56 = np.uint64(64), np.uint64(8), np.uint64(56)
 _FF, _EE, _DD = np.uint64(0xFF), np.uint64(0xEE), np.uint64(0xDD)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def rotate(x, b):  # type: ignore[no-untyped-def]
     """The bits of a word turned to the left."""
     return (x << b) | (x >> (_64 - b))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def sipround(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     """One round."""
     v0 += v1
@@ -34,7 +35,7 @@ def sipround(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     return v0, v1, v2, v3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
     """Take in one 64-bit word of the message."""
     v3 ^= m
@@ -43,7 +44,7 @@ def block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
     return v0 ^ m, v1, v2, v3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     """The 64-bit hash."""
     v2 ^= _FF
@@ -52,7 +53,7 @@ def finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     return v0 ^ v1 ^ v2 ^ v3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     """Both words of the 128-bit hash, whose state began with `C1 ^ 0xEE`."""
     v2 ^= _EE
@@ -65,7 +66,7 @@ def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
     return first, v0 ^ v1 ^ v2 ^ v3
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def word_128(m, k0, k1):  # type: ignore[no-untyped-def]
     """The 128-bit hash of one 64-bit word."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
@@ -74,7 +75,7 @@ def word_128(m, k0, k1):  # type: ignore[no-untyped-def]
     return finish_128(v0, v1, v2, v3)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def pair_128(m0, m1, k0, k1):  # type: ignore[no-untyped-def]
     """The 128-bit hash of two 64-bit words."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3

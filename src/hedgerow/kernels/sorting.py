@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import checked, inlined
 from .threads import in_parts
 
 _BUCKETS = 2048
@@ -72,19 +72,19 @@ def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _to_keys(keys: NDArray[np.uint64]) -> None:
     for i in range(keys.size):
         keys[i] = ~keys[i] if keys[i] & _TOP else keys[i] | _TOP
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _from_keys(keys: NDArray[np.uint64]) -> None:
     for i in range(keys.size):
         keys[i] = keys[i] & ~_TOP if keys[i] & _TOP else ~keys[i]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64, np.uint64]:
     """The smallest and the largest key of ``keys[begin:end]``."""
     lo = hi = keys[begin]
@@ -93,14 +93,14 @@ def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64
     return lo, hi
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
     """Sort every bucket."""
     for b in range(bounds.size - 1):
         _sort_bucket(pairs, bounds[b], bounds[b + 1])
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _sort_bucket(pairs: Pairs, begin: int, end: int) -> None:
     todo = [(begin, end)]
     while todo:
@@ -115,7 +115,7 @@ def _sort_bucket(pairs: Pairs, begin: int, end: int) -> None:
                 todo.append((bounds[b], bounds[b + 1]))
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _scatter(pairs: Pairs, begin: int, end: int) -> NDArray[np.int64]:
     """Cut ``keys[begin:end]`` by its leading bits into buckets; returns their bounds."""
     keys, order, spare_keys, spare_order = pairs
@@ -139,7 +139,7 @@ def _scatter(pairs: Pairs, begin: int, end: int) -> NDArray[np.int64]:
     return bounds
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _sort_in_cache(pairs: Pairs, begin: int, end: int) -> None:
     keys, order, spare_keys, spare_order = pairs
     if end - begin <= _TINY:  # insertion

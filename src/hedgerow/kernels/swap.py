@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import checked
 from .draws import unit_interval, word_at
 
 _TRIES = 32
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
     partner = np.full(n, -1)
     drawn = np.uint64(0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiled import checked
 
 
-@njit(cache=True, nogil=True)
+@checked
 def descend(  # type: ignore[no-untyped-def]
     values,
     numeric,
@@ -68,7 +69,7 @@ def descend(  # type: ignore[no-untyped-def]
         start[right[node]], stop[right[node]] = at, b
 
 
-@njit(cache=True, nogil=True)
+@checked
 def count_outside(values, cells, low, high, missing):  # type: ignore[no-untyped-def]
     """How many values lie outside what their cell says; NaN is a missing value."""
     n = 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from .compiled import checked
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _best_windows(starts, values, weights, tolerance, best):  # type: ignore[no-untyped-def]
     for g in range(starts.shape[0] - 1):
         first = starts[g]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ..kernels.bits import borrowed, count_ones
+from ..kernels.compiled import checked
 from ..kernels.exact import UNIT_BITS
 from .expand import (
     COLUMN,
@@ -92,7 +92,7 @@ def grow_spread(
     return in_preorder(nodes, nodes[:, [END]] - nodes[:, [START]], codes, rows, 0)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _summarise(  # type: ignore[no-untyped-def]
     words, fields, share, a, b, c, ordered, n_codes, word_at, present, count, lo, hi, bits
 ):
@@ -123,7 +123,7 @@ def _summarise(  # type: ignore[no-untyped-def]
     return m
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain):  # type: ignore[no-untyped-def]
     """Normalised extent of one column of a group, 0 to 1."""
     if ordered[j]:
@@ -136,7 +136,7 @@ def _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain):  # t
     return (ones - 1) / domain[j]
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _sweep(  # type: ignore[no-untyped-def]
     sequence,
     m,
@@ -178,7 +178,7 @@ def _sweep(  # type: ignore[no-untyped-def]
         out[k] = n * total
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _grow(  # type: ignore[no-untyped-def]
     words,
     fields,
@@ -390,7 +390,7 @@ def _grow(  # type: ignore[no-untyped-def]
     return n_nodes, subset_codes[:n_subset]
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _node_extents(  # type: ignore[no-untyped-def]
     words,
     fields,
@@ -424,7 +424,7 @@ def _node_extents(  # type: ignore[no-untyped-def]
         extents[j] = _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _middles(j, present, m, lo, hi, bits, ordered, word_at, key):  # type: ignore[no-untyped-def]
     """A place for every code on another column: the middle of its extent, or of its categories."""
     for k in range(m):
@@ -441,7 +441,7 @@ def _middles(j, present, m, lo, hi, bits, ordered, word_at, key):  # type: ignor
             key[k] = total / max(ones, 1)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _ordered(key, present, m, sequence):  # type: ignore[no-untyped-def]
     """The codes by key, ties by code."""
     by = np.argsort(key[:m], kind="mergesort")

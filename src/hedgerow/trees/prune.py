@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from ..kernels.compiled import checked
 from ..kernels.exact import UNIT_BITS
 from .grow import Grown
 from .responses import Responses
@@ -180,7 +180,7 @@ def _p_values(
     return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
     """Sums over the leaves below each node, children before parents."""
     a, b = error.copy(), digression.copy()
@@ -191,7 +191,7 @@ def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-d
     return a, b
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _before(a, b, q, depth):  # type: ignore[no-untyped-def]
     """Whether node a is pruned before node b: smaller q, then deeper, then earlier in pre-order."""
     if q[a] != q[b]:
@@ -201,7 +201,7 @@ def _before(a, b, q, depth):  # type: ignore[no-untyped-def]
     return a < b
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _sift(heap, place, i, size, q, depth):  # type: ignore[no-untyped-def]
     """Move entry i of the heap to where it belongs, up or down."""
     node = heap[i]
@@ -222,7 +222,7 @@ def _sift(heap, place, i, size, q, depth):  # type: ignore[no-untyped-def]
     place[node] = i
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _prune(  # type: ignore[no-untyped-def]
     column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
 ):
@@ -337,7 +337,7 @@ def lifetimes(
     return born, _gone(tree.parent, pruned)
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _gone(parent, pruned):  # type: ignore[no-untyped-def]
     """The step at which the first ancestor of each node is pruned."""
     gone = np.empty_like(pruned)
@@ -376,7 +376,7 @@ def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[
     ), kept
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _below_marked(parent, leaves, hidden):  # type: ignore[no-untyped-def]
     for t in range(1, parent.shape[0]):
         hidden[t] = hidden[parent[t]] or leaves[parent[t]]

@@ -8,14 +8,15 @@ score has the same bits whatever the order of records or categories.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ...kernels.compiled import checked
 
 ENTROPY, GINI, RATIO, VARIANCE = range(4)
 CRITERIA = {"entropy": ENTROPY, "gini": GINI, "gain_ratio": RATIO, "variance": VARIANCE}
 
 
-@njit(cache=True, nogil=True)
+@checked
 def gain_of(
     left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int
 ) -> float:
@@ -62,7 +63,7 @@ def gain_of(
     return float(gain) / float(table[n] - table[nl] - table[nr])
 
 
-@njit(cache=True, nogil=True)
+@checked
 def histogram(
     codes: NDArray[np.int32],
     y: NDArray[np.int64],
@@ -83,7 +84,7 @@ def histogram(
     return hist
 
 
-@njit(cache=True, nogil=True)
+@checked
 def dense(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The distinct codes in order, and the rank of every record among them."""
     order = np.argsort(codes, kind="mergesort")
@@ -98,7 +99,7 @@ def dense(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32
     return present[: k + 1].copy(), local
 
 
-@njit(cache=True, nogil=True)
+@checked
 def scan_numeric(
     hist: NDArray[np.int64],
     total: NDArray[np.int64],
@@ -137,7 +138,7 @@ def scan_numeric(
     return best, lo, hi
 
 
-@njit(cache=True, nogil=True)
+@checked
 def _before(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
     """-1, 0 or 1 as statistics a come before, with or after b."""
     for i in range(len(a)):
@@ -146,7 +147,7 @@ def _before(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@checked
 def scan_subsets(
     hist: NDArray[np.int64],
     masks: NDArray[np.uint64],
@@ -201,7 +202,7 @@ def scan_subsets(
     return best, best_mask, tied
 
 
-@njit(cache=True, nogil=True)
+@checked
 def scan_single(
     hist: NDArray[np.int64],
     alone: NDArray[np.bool_],
@@ -237,7 +238,7 @@ def scan_single(
     return best, best_j, best_side, tied
 
 
-@njit(cache=True, nogil=True)
+@checked
 def split_rows(
     rows: NDArray[np.int32], goes_left: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

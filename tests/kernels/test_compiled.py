@@ -1,0 +1,90 @@
+"""What was compiled is kept wherever there is room for it, and never run when it is damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+
+SOURCE = Path(hedgerow.__file__).parent
+RUN = (
+    "import numpy as np\nfrom hedgerow.kernels import draws\n"
+    "a = np.arange(3, dtype=np.uint64)\n"
+    "found = draws.siphash_words(a, np.uint64(1), np.uint64(2))\n"
+    "print(int(found[0]), sum(draws.siphash_words.stats.cache_hits.values()))"
+)
+
+
+def run(package: Path, code: str = RUN, **more: str) -> subprocess.CompletedProcess[str]:
+    known = {n: v for n, v in os.environ.items() if n not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**known, "PYTHONPATH": str(package.parent), **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Path:
+    """The package where nothing can be written beside its files, whoever runs it."""
+    package = tmp_path / "sealed" / "hedgerow"
+    for path in SOURCE.rglob("*"):
+        if path.is_file() and path.parent.name != "__pycache__":
+            copy = package / path.relative_to(SOURCE)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    for folder in [package, *(p for p in package.rglob("*") if p.is_dir())]:
+        (folder / "__pycache__").write_text("no folder")
+    return package
+
+
+def test_without_a_home_it_is_kept_in_a_folder_of_ones_own(sealed: Path, tmp_path: Path) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/x", "TMPDIR": str(spare)}
+    first, again = run(sealed, **nowhere), run(sealed, **nowhere)
+    assert first.returncode == 0, first.stderr
+    number, hits = first.stdout.split()
+    assert hits == "0"
+    assert again.stdout.split() == [number, "1"]
+    (own,) = spare.iterdir()
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    own.chmod(0o777)  # whoever may write there decides what is run
+    careful = run(sealed, **nowhere)
+    assert careful.stdout.split() == [number, "0"]
+    assert careful.stderr.count("no folder takes what is compiled") == 1
+
+
+@pytest.mark.parametrize("harm", ["cut", "emptied", "turned", "text"])
+def test_damaged_files_are_made_again(tmp_path: Path, harm: str) -> None:
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    number, _ = run(SOURCE, **kept).stdout.split()
+    for path in tmp_path.rglob("*.nb?"):
+        data = bytearray(path.read_bytes())
+        if harm == "turned":
+            data[len(data) // 2] ^= 0xFF
+        path.write_bytes(
+            {"cut": data[: len(data) // 2], "emptied": b"", "text": b"hello"}.get(harm, data)
+        )
+    made = run(SOURCE, **kept)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.split() == [number, "0"]
+    assert run(SOURCE, **kept).stdout.split() == [number, "1"]
+
+
+def test_a_full_disk_stops_nothing(tmp_path: Path) -> None:
+    small = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+    )
+    made = run(SOURCE, small + RUN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.split()[1] == "0"
