@@ -208,6 +208,26 @@ def test_something_must_say_what_an_intruder_knows(tmp_path):
         hr.audit(tmp_path / "people.csv", tmp_path / "empty", ROLES, **QUICK)
 
 
+def test_means_beside_missing_values_and_stars_are_paired_and_cover_nothing(tmp_path):
+    draw = np.random.default_rng(0)
+    people = people_of(300)
+    people["age"] = people["age"].where(draw.random(300) < 0.95)
+    people["debt"] = np.where(draw.random(300) < 0.2, draw.integers(0, 900, 300), np.nan)
+    roles = ROLES.replace(quasi=["age", "debt", "job", "sex"])
+    release = protect(hr.Hedge(k=5), roles, people)
+    shown = {str(cell) for cell in release.table["age"]} | {str(c) for c in release.table["debt"]}
+    assert "*" in shown
+    assert any("(missing)" in cell for cell in shown)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    release.write(tmp_path / "release")
+    from_folder = hr.audit(tmp_path / "people.csv", tmp_path / "release", **QUICK)
+    in_hand = hr.audit(people, release, **QUICK)
+    assert not [n for n in from_folder.table["notes"] if "do not cover" in n]
+    lost = [a.utility["loss"]["columns"] for a in (from_folder, in_hand)]
+    assert lost[0] == lost[1]
+    assert 0 < lost[0]["age"]["ncp"] < 1
+
+
 def test_rows_that_were_paired_by_their_place_are_told(people, schema):
     """A single group covers every row, so no cell shows that the rows stand in another order."""
     told = "rows were paired by their place"

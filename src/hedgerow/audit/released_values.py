@@ -87,6 +87,13 @@ class ReleasedColumn:
         return float(values[-1] - values[0]) if len(values) else 0.0
 
     @cached_property
+    def stands_in(self) -> bool:
+        """Whether numbers stand here that are not their row's own (means, noise), and no ranges."""
+        if not self.is_number or ((self.hi > self.lo) & ~self.anything).any():
+            return False
+        return not self.covers(self.original.codes, self.codes).all()
+
+    @cached_property
     def wild(self) -> BoolArray:
         """Cells that match anything: ``*`` and missing; shape (n_cells,)."""
         return self.anything | np.array([label is None for label in self.labels], np.bool_)

@@ -44,13 +44,37 @@ def test_means_count_the_true_extent_of_their_class():
     assert loss.certainty_penalty(align(PEOPLE, PEOPLE, SCHEMA))["age"] == 0.0
 
 
+def test_means_beside_cells_without_one_count_as_they_would_alone():
+    # the mean of 20 and 30, one of three missing; two whose mean is not told
+    five = pd.DataFrame({"age": [20, 30, None, 40, 60]})
+    told = pd.DataFrame({"age": ["25:2+(missing):1"] * 3 + ["*"] * 2})
+    pair = align(five, told, Schema(quasi=["age"]))
+    assert loss.certainty_penalty(pair)["age"] == pytest.approx((3 * 0.25 + 2 * 1.0) / 5)
+    # the cell holds two values and the missing one: 3 of 5; every value has share 1/5
+    lost = (3 * np.log2(3) + 2 * np.log2(5)) / (5 * np.log2(5))
+    assert loss.entropy_loss(pair, pair.released_quasi[0]) == pytest.approx(lost)
+
+
+def test_means_lose_the_bits_of_their_class():
+    means = PEOPLE.assign(age=[25.0, 25.0, 50.0, 50.0])
+    pair = align(PEOPLE, means, Schema(quasi=["age"]))
+    assert loss.entropy_loss(pair, pair.released_quasi[0]) == pytest.approx(0.5)
+
+
+def test_shares_that_are_equal_are_no_distance_apart():
+    jobs = pd.DataFrame({"job": ["a"] + ["b"] * 4 + ["c"]})
+    cells = pd.DataFrame({"job": ["a:1+b:4+c:1"] * 6})
+    pair = align(jobs, cells, Schema(quasi=["job"]))
+    assert distributions.column_distances(pair.released_quasi[0])["total_variation"] == 0.0
+
+
 def test_entropy_loss_by_hand(pair):
     # age: every value has share 1/4 (2 bits), every cell holds two: 1 bit lost of 2
-    assert loss.entropy_loss(pair.released_quasi[0]) == pytest.approx(0.5)
+    assert loss.entropy_loss(pair, pair.released_quasi[0]) == pytest.approx(0.5)
     # job: P(cook) = 1/2; cook+nurse holds 3 people, * all 4
     lost = np.log2(3 / 2) + np.log2(3 / 1) + np.log2(4 / 1) + np.log2(4 / 2)
     held = 1 + 2 + 2 + 1
-    assert loss.entropy_loss(pair.released_quasi[1]) == pytest.approx(lost / held)
+    assert loss.entropy_loss(pair, pair.released_quasi[1]) == pytest.approx(lost / held)
 
 
 def test_sizes_and_cells(pair):

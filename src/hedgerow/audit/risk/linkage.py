@@ -92,7 +92,7 @@ def _linked(
         counts += count_patterns(patterns, sizes, q)
         fits[part] = (patterns == full) @ sizes > (patterns[mine] == full)
     # ranges and sets hold the true value by construction; plain columns may be perturbed
-    sure = np.array([column.general for column in released])
+    sure = np.array([column.general and not column.stands_in for column in released])
     weights = last_weights(Agreement.of_members(counts, sure, int(sizes.sum())))
     likeliest = np.zeros(len(people))
     for part, columns in distance_blocks(released, people, rows):

@@ -60,10 +60,15 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
     span = float(values[-1] - values[0]) if len(values) else 0.0
     moved = float((np.abs(gap[:-1]) * np.diff(values)).sum()) / span if span > 0 else 0.0
     return {
-        "total_variation": float(np.abs(after - before).sum() / 2),
+        "total_variation": _apart(before, after),
         "kolmogorov_smirnov": float(np.abs(gap).max(initial=0.0)),
         "wasserstein": moved,
     }
+
+
+def _apart(before: FloatArray, after: FloatArray) -> float:
+    """Total variation; shares that differ by their rounding alone do not."""
+    return round(float(np.abs(after - before).sum() / 2), 12)
 
 
 def column_distances(column: ReleasedColumn) -> dict[str, float]:
@@ -72,7 +77,7 @@ def column_distances(column: ReleasedColumn) -> dict[str, float]:
         return number_distances(*value_shares(column))
     before = column.original.counts() / max(len(column.original.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)
-    return {"total_variation": float(np.abs(after - before).sum() / 2)}
+    return {"total_variation": _apart(before, after)}
 
 
 def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
@@ -92,7 +97,7 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
         counts = np.zeros(len(names) + 1)
         counts[[*(place[n] for n in column.values), len(names)]] = column.counts()
         shares.append(counts / max(counts.sum(), 1.0))
-    return {"total_variation": float(np.abs(shares[0] - shares[1]).sum() / 2)}
+    return {"total_variation": _apart(*shares)}
 
 
 @dataclass(frozen=True, eq=False)

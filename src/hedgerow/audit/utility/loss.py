@@ -16,10 +16,10 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
 
     Of each cell the width as a share of the domain: (hi - lo) / (max - min) for
     numbers, (categories - 1) / (domain - 1) for categories, averaged over the
-    rows; 0 nothing lost, 1 everything. A column of numbers that stand for their
-    group (means, medians) has no width of its own: there the true extent of the
-    class counts. A cell that is not true of its row (noise, swapping) is as wide
-    as it would have to be: a number up to the true one, a category 1.
+    rows; 0 nothing lost, 1 everything. Numbers that stand for their group (means,
+    medians) have no width of their own: there the true extent of the class counts.
+    A cell that is not true of its row (noise, swapping) is as wide as it would have
+    to be: a number up to the true one, a category 1.
 
     References
     ----------
@@ -27,8 +27,10 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
     """
     out = {}
     for column in pair.released_quasi:
-        if column.is_number and not column.general:
-            out[column.name] = _true_width(pair, column)
+        if column.stands_in:
+            lo, hi = _extents(pair, column)
+            width = np.where(hi > lo, hi - lo, 0.0) / (column.span or 1.0)
+            out[column.name] = float(np.where(column.anything[column.codes], 1.0, width).mean())
         else:
             widths = cell_widths(column)
             total = float((widths * column.counts).sum()) + _missed(column, widths)
@@ -59,22 +61,18 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
     return float((needed - widths[cells]).sum())
 
 
-def _true_width(pair: Pair, column: ReleasedColumn) -> float:
-    """Mean true extent of a numeric column over the classes, and to the number that stands
-    for them; 0 where nothing changed."""
-    original = column.original
-    y = original.numbers
-    span = column.span
-    if span == 0 or np.array_equal(y, column.lo[column.codes], equal_nan=True):
-        return 0.0
-    labels, known = pair.classes.labels.astype(np.intp), np.isfinite(y)
+def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray]:
+    """Row by row, the true extent of a class and of the number that stands for it."""
+    y, of = column.original.numbers, pair.classes.labels.astype(np.intp)
+    known = np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
-    np.minimum.at(lo, labels[known], y[known])
-    np.maximum.at(hi, labels[known], y[known])
-    stands = np.where(hi >= lo, column.lo[column.codes[pair.classes.first]], np.nan)
-    lo, hi = np.fmin(lo, stands), np.fmax(hi, stands)
-    width = np.where(hi >= lo, hi - lo, 0.0) / span
-    return float((width * pair.classes.sizes).sum() / pair.n_rows)
+    np.minimum.at(lo, of[known], y[known])
+    np.maximum.at(hi, of[known], y[known])
+    stands = np.where(column.anything, np.nan, column.lo)[column.codes]
+    some = (hi >= lo)[of]
+    return np.where(some, np.fmin(lo[of], stands), np.nan), np.where(
+        some, np.fmax(hi[of], stands), np.nan
+    )
 
 
 def discernibility(pair: Pair) -> float:
@@ -95,29 +93,33 @@ def average_class_size(pair: Pair, k: int | None = None) -> float:
     return pair.n_rows / pair.classes.n_groups / (k or 1)
 
 
-def entropy_loss(column: ReleasedColumn) -> float:
+def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     """Non-uniform entropy: bits lost about a column as a share of those it held.
 
     Per row -log2(P(value) / P(cell)), P the shares in the original column, over
     -log2 P(value). Gionis, Tassa (2009), k-anonymization with minimal loss of
-    information. A cell that does not cover the value counts nothing.
+    information. Numbers that stand for their group count as its true extent; another
+    cell that does not cover the value counts nothing.
     """
     original = column.original
     counts = original.counts().astype(np.float64)
     m = original.n_values
     if column.is_number:
         before = np.concatenate([[0.0], np.cumsum(counts[:m])])
-        lo = np.searchsorted(original.values, column.lo, "left")
-        hi = np.searchsorted(original.values, column.hi, "right")
-        known = np.isfinite(column.lo)
-        mass = np.where(known, before[np.where(known, hi, 0)] - before[np.where(known, lo, 0)], 0.0)
+        low, high = _extents(pair, column) if column.stands_in else (column.lo, column.hi)
+        known = np.isfinite(low)
+        first = np.searchsorted(original.values, np.where(known, low, 0.0), "left")
+        last = np.searchsorted(original.values, np.where(known, high, 0.0), "right")
+        mass = np.where(known, before[last] - before[first], 0.0)
     else:
         mass = np.array([counts[members].sum() for members in column.members])
-    mass = mass + np.where(column.missing | column.anything, counts[m], 0.0)
-    mass = np.where(column.anything, counts.sum(), mass)
-    inside = column.covers(original.codes, column.codes)
+    if not column.stands_in:
+        mass = mass[column.codes]
+    mass = mass + np.where(column.missing, counts[m], 0.0)[column.codes]
+    mass = np.where(column.anything[column.codes], counts.sum(), mass)
+    inside = column.stands_in | column.covers(original.codes, column.codes)
     own = counts[original.codes]
-    lost = np.log2(np.maximum(mass[column.codes], own) / own)[inside].sum()
+    lost = np.log2(np.maximum(mass, own) / own)[inside].sum()
     held = -np.log2(own / counts.sum()).sum()
     return float(lost / held) if held > 0 else 0.0
 
@@ -145,7 +147,8 @@ def changed_cells(pair: Pair) -> dict[str, Any]:
 
 def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
     """Every loss of the release."""
-    columns, bits = certainty_penalty(pair), {e.name: entropy_loss(e) for e in pair.released_quasi}
+    columns = certainty_penalty(pair)
+    bits = {e.name: entropy_loss(pair, e) for e in pair.released_quasi}
     edited = changed_cells(pair)
     return {
         "ncp": float(np.mean(list(columns.values()))),
