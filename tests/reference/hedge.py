@@ -3,7 +3,8 @@
 What the definition leaves open is settled here:
 
 - **Missing.** A missing category is a category like any other, its code the last. A missing number
-  takes no part: means, sums of squares and the n of By and Bx go by the known values of the column.
+  counts as the mean of the known ones in By and Bx; in Bx a flag beside it tells it apart, which
+  weighs as if half of the values were missing and is not counted in Q.
 - **Ordinal** columns stand in By and Bx as categories do, and are cut in their declared order.
 - **Rare categories.** In Bx (not in By) all beyond the 64 most frequent are one; of equally frequent
   ones the lower code stays.
@@ -17,7 +18,8 @@ What the definition leaves open is settled here:
   more by a part in 10^9.
 - **Depth first**: the low side first; of categories, the side that holds the lowest present code.
 - **Joins.** The worst group is, of those that break a promise, the one of largest disclosure. A
-  partner lowers the disclosure where the union's is strictly less. Losses are compared exactly.
+  partner lowers the disclosure where the union's is less. Disclosures (as parts of the cap), losses
+  and their ratios that agree to the tenth digit are equal, and the lowest number is taken.
 - **Step.** sd is that of the known values of the table (divided by their number).
 - **Cells.** Where a number is missing for some but known for k, its cell holds the mean and the
   counts of known and missing; with fewer than k known it is `*` and tells no count. Groups of equal
@@ -62,7 +64,9 @@ class Column:
     def centred(self, widest: int | None = None) -> Centred:
         """The column's vectors: the number itself, or one indicator a category."""
         if self.kind == "number":
-            return Centred([None if v is None else (Fraction(v),) for v in self.values])
+            known = [Fraction(v) for v in self.values if v is not None]
+            mean = sum(known, Fraction(0)) / max(len(known), 1)
+            return Centred([(mean,) if v is None else (Fraction(v),) for v in self.values])
         codes = self.codes
         if widest is not None:
             seen = Counter(codes)
@@ -75,7 +79,9 @@ class Column:
 class Centred:
     """Vectors less their mean, as whole numbers in one unit, and their sum of squares."""
 
-    def __init__(self, vectors: Sequence[tuple[Fraction, ...] | None]) -> None:
+    def __init__(
+        self, vectors: Sequence[tuple[Fraction, ...] | None], spread: Fraction | None = None
+    ) -> None:
         known = [v for v in vectors if v is not None]
         unit = math.lcm(*(x.denominator for v in known for x in v))
         whole = [None if v is None else tuple(int(x * unit) for x in v) for v in vectors]
@@ -85,7 +91,9 @@ class Centred:
             None if v is None else tuple(len(known) * x - s for x, s in zip(v, sums, strict=True))
             for v in whole
         ]
-        self.sst = sum(x * x for v in self.rows if v is not None for x in v)
+        self.sst: Fraction | int = sum(x * x for v in self.rows if v is not None for x in v)
+        if spread is not None:  # in the unit of the rows
+            self.sst = spread * (unit * len(known)) ** 2
 
     def _sum(self, rows: Sequence[tuple[int, ...] | None]) -> tuple[int, ...]:
         known = [v for v in rows if v is not None]
@@ -110,6 +118,13 @@ class Likeness:
     def __init__(self, quasi: Sequence[Column], sensitive: Sequence[Column]) -> None:
         self.z = [c for c in (s.centred() for s in sensitive) if c.sst]
         self.x = [c for c in (q.centred(WIDEST) for q in quasi) if c.sst]
+        n = len(quasi[0].values)
+        gaps = [[v is None for v in q.values] for q in quasi if q.kind == "number"]
+        self.flags = [
+            Centred([(Fraction(g), Fraction(not g)) for g in gap], Fraction(n, 2))
+            for gap in gaps
+            if any(gap) and not all(gap)
+        ]
         numbers = [q.centred() for q in quasi if q.kind == "number"]
         self.keys = [*self.z, *(c for c in numbers if c.sst)]
         """What categories are put in order by."""
@@ -119,8 +134,8 @@ class Likeness:
         """By + weight Bx."""
         if (members, weight) not in self._known:
             by, bx = (
-                sum((c.explained(members) for c in of), Fraction(0)) / max(len(of), 1)
-                for of in (self.z, self.x)
+                sum((c.explained(members) for c in (*of, *flags)), Fraction(0)) / max(len(of), 1)
+                for of, flags in ((self.z, []), (self.x, self.flags))
             )
             self._known[members, weight] = by + weight * bx
         return self._known[members, weight]
@@ -244,20 +259,20 @@ def joined(
 
     disclosure = {i: told(members) for i, members in groups.items()}
     while broken := [i for i in groups if not keeps(groups[i], disclosure[i])]:
-        i = max(broken, key=lambda g: (disclosure[g], -g))
+        part = {g: round(disclosure[g] / (cap or 1), 10) for g in groups}
+        i = max(broken, key=lambda g: (part[g], -g))
         if len(groups) == 1:
             raise ValueError("one group is left and breaks a promise")
         unions = {j: tuple(sorted(groups[i] + groups[j])) for j in groups if j != i}
         then = {j: told(union) for j, union in unions.items()}
         loss = {j: like.lost(groups[i], groups[j], LJ) for j in unions}
         good = [j for j in unions if keeps(unions[j], then[j])]
-        less = [j for j in unions if then[j] < disclosure[i]]
-        if good:
-            j = min(good, key=lambda j: (loss[j], j))
-        elif less:
-            j = min(less, key=lambda j: (loss[j] / (disclosure[i] - then[j]), j))
-        else:
-            j = min(unions, key=lambda j: (loss[j], j))
+        less = [j for j in unions if round(then[j] / (cap or 1), 10) < part[i]]
+        if less and not good:
+            loss = {j: loss[j] / (disclosure[i] - then[j]) for j in less}
+        tried = {j: loss[j] for j in good or less or unions}
+        least = min(tried.values())
+        j = min(j for j in tried if tried[j] <= least * (1 + Fraction(1, 10**10)))
         low, high = min(i, j), max(i, j)
         groups[low], disclosure[low] = unions[j], then[j]
         del groups[high], disclosure[high]

@@ -21,8 +21,8 @@ ALL = 8_192
 """Up to so many groups, each may be joined to any other."""
 NEAR, FAR = 64, 1_024
 """Beyond, to so many on either side; doubled up to the second until one repairs."""
-SLACK = 1 + 1e-12
-"""Distances are added up no further once they are too long, but for rounding."""
+ALIKE = 1e-10
+"""Losses and excesses that differ by no more are equal."""
 LIVE, JOINED = range(2)
 """Entries of `Groups.state`."""
 
@@ -74,8 +74,8 @@ class Groups(NamedTuple):
         state = np.array([len(n), 0], np.int64)
         made = cls(
             n.astype(np.float64),
-            np.ascontiguousarray(means, np.float64),
-            np.ascontiguousarray(told, np.float64),
+            np.array(means, np.float64, order="C"),
+            np.array(told, np.float64, order="C"),
             number,
             number - 1,
             after,
@@ -158,7 +158,8 @@ def _excess(told, a, b, limits):  # type: ignore[no-untyped-def]
                 gain *= n
         if gain > limit * against * worst:
             worst = gain / (limit * against) if against > 0.0 else np.inf
-    return worst
+    # what is equal but for rounding is equal: ties go by number
+    return np.rint(worst / ALIKE) * ALIKE
 
 
 @kernel
@@ -195,6 +196,12 @@ def _sift(heap, place, i, size, excess):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _less(value, number, least, first):  # type: ignore[no-untyped-def]
+    """Whether a value is less than the least so far, or as little and of a lower number."""
+    return value < least * (1.0 - ALIKE) or (value <= least * (1.0 + ALIKE) and number < first)
+
+
+@inner
 def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
     """The group that i is joined to: of those that repair it the one of least loss.
 
@@ -217,7 +224,7 @@ def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
                 j, high = high, after[high]
             looked += 1
             factor = n[i] * n[j] / (n[i] + n[j])
-            most, apart = least / factor * SLACK, 0.0
+            most, apart = least * (1.0 + ALIKE) / factor, 0.0
             for begin in range(0, means.shape[1], 8):
                 for c in range(begin, min(begin + 8, means.shape[1])):
                     d = means[i, c] - means[j, c]
@@ -225,7 +232,7 @@ def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
                 if apart > most:
                     break
             loss = apart * factor
-            if loss > least or (loss == least and j > repairs):
+            if not _less(loss, j, least, repairs):
                 continue
             told_then = _excess(told, i, j, limits)
             if told_then <= 1.0:
@@ -233,9 +240,9 @@ def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
             elif repairs < 0:
                 if told_then < excess[i]:
                     ratio = loss / (excess[i] - told_then)
-                    if ratio < least_lowering or (ratio == least_lowering and j < lowers):
+                    if _less(ratio, j, least_lowering, lowers):
                         least_lowering, lowers = ratio, j
-                if loss < least_loss or (loss == least_loss and j < nearest):
+                if _less(loss, j, least_loss, nearest):
                     least_loss, nearest = loss, j
         if repairs >= 0 or reach >= FAR:
             break

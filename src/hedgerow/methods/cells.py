@@ -188,9 +188,7 @@ def rounded(
     for middle, a, b, n, size, told in zip(
         centre.tolist(), first, last, some.tolist(), sizes.tolist(), enough, strict=True
     ):
-        if not n:
-            cells.append(Cell(None, missing=True))
-        elif not told:
+        if not told:
             cells.append(Cell(TOP, anything=True))
         else:
             label: float | str = middle + 0.0
