@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ..kernels.compiled import inner
 
@@ -41,11 +42,10 @@ class Alike(NamedTuple):
     @classmethod
     def of(cls, n_codes: int, layout: Any) -> Alike:
         """Room for the widest column."""
-        size = layout.size - layout.sums if n_codes else 0
+        size = layout.size - layout.sums
         weight = np.zeros(size)
-        if size:
-            weight[: layout.r] = layout.weight[: layout.r]
-            weight[layout.r :] = np.repeat(layout.weight[layout.r :], np.diff(layout.starts))
+        weight[: layout.r] = layout.weight[: layout.r]
+        weight[layout.r :] = np.repeat(layout.weight[layout.r :], np.diff(layout.starts))
         return cls(
             np.zeros(n_codes + 1, np.int64),
             np.zeros(n_codes * size, np.int32),
@@ -57,8 +57,24 @@ class Alike(NamedTuple):
         )
 
 
+def list_entries(*given: Any) -> None:
+    """List what the codes of a column hold; nothing where likeness is not asked for."""
+    raise NotImplementedError
+
+
+@overload(list_entries)
+def _compiled_list_entries(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
+    def nothing(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
+        return None
+
+    def listed(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
+        _list_entries(hist, stride, present, begin, end, base, total, t, room)
+
+    return listed if len(room) else nothing
+
+
 @inner
-def list_entries(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
+def _list_entries(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
     """List what the codes of a column hold."""
     at = begin - begin
     size = room.weight.shape[0]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba.extending import overload
 
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
@@ -119,7 +120,8 @@ class Space(NamedTuple):
     """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
     """The same of a candidate's left and right side, and of the node."""
-    alike: Alike
+    alike: Any
+    """`Alike` where likeness is asked for, else nothing."""
 
     @classmethod
     def of(cls, histograms: Histograms, layout: Any) -> Space:
@@ -149,7 +151,7 @@ class Space(NamedTuple):
             np.zeros(1, np.int64),
             np.zeros((histograms.n_rows, n_cells), np.int64),
             np.zeros((3, n_cells), np.int64),
-            Alike.of(widest if layout.alone else 0, layout),
+            Alike.of(widest, layout) if layout.alone else (),
         )
 
 
@@ -236,8 +238,7 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             continue
         missing = columns[c, 2] + columns[c, 0]
         ordered = columns[c, 1] > 0
-        if t.alone:
-            list_entries(hist, stride, present, begin, end, columns[c, 2], total, t, space.alike)
+        list_entries(hist, stride, present, begin, end, columns[c, 2], total, t, space.alike)
         gray = not ordered and m <= EXHAUSTIVE and not t.alone
         n_channels = zero = begin - begin
         extra = NOWHERE + zero
@@ -258,29 +259,22 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
                     space.rows[k] = present[begin + k]
             elif n_channels > 0:
                 write_order(hist, stride, present, begin, m, sequence, n_channels, t, space)
-            if t.alone:
-                gain, step = walk_alike(
-                    hist,
-                    stride,
-                    rows,
-                    first,
-                    last,
-                    extra,
-                    columns[c, 2],
-                    alone,
-                    total,
-                    best[0],
-                    t,
-                    space.alike,
-                )
-            elif t.plain.second > 0 and space.judging[0] == 0:
-                gain, step = _plain_walk(
-                    hist, stride, rows, first, last, extra, gray, total, best[0], t.plain
-                )
-            else:
-                gain, step = _walk(
-                    hist, stride, rows, first, last, extra, gray, total, best[0], t, space
-                )
+            gain, step = _best_of(
+                hist,
+                stride,
+                rows,
+                first,
+                last,
+                extra,
+                columns[c, 2],
+                gray,
+                alone,
+                total,
+                best[0],
+                t,
+                space,
+                space.alike,
+            )
             if step == 0:
                 continue
             best[0] = gain
@@ -342,6 +336,32 @@ def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
             if apart != 0.0:
                 break
     return apart > 0.0
+
+
+def _best_of(*given: Any) -> Any:
+    """The best left side of a sequence; only what a layout asks for is compiled."""
+    raise NotImplementedError
+
+
+@overload(_best_of, jit_options={"error_model": "numpy"})
+def _compiled_best_of(  # type: ignore[no-untyped-def]
+    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, alike
+):
+    def likened(  # type: ignore[no-untyped-def]
+        hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, alike
+    ):
+        return walk_alike(
+            hist, stride, rows, first, last, extra, base, alone, total, best, t, alike
+        )
+
+    def walked(  # type: ignore[no-untyped-def]
+        hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, alike
+    ):
+        if t.plain.second > 0 and space.judging[0] == 0:
+            return _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, t.plain)
+        return _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space)
+
+    return likened if len(alike) else walked
 
 
 @inner
