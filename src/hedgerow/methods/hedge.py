@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..arguments import FLAG, Kind
 from ..classes import Classes, group
 from ..errors import ParameterError, UnsupportedError
 from ..guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
@@ -24,6 +25,7 @@ from ..trees.tree import Tree
 from .cells import public_step, rounded
 from .joining import joined
 from .partition import PartitionMethod, Parts, Quasi, full_tree
+from .screening import telling
 
 
 @dataclass(eq=False, repr=False)
@@ -56,6 +58,10 @@ class Hedge(PartitionMethod):
         What categories are released as.
     criteria : sequence of LDiversity or TCloseness, optional
         Further promises of every group.
+    screen : bool, default True
+        Whether quasi-identifiers that tell nothing of any sensitive column, as far as chance
+        allows to say, are released as ``*``: they would only keep people apart who are alike in
+        what matters, which costs learners and members. Where none tells anything, all stay.
     max_bins : int, default 1024
         Numeric columns with more distinct values are cut at quantiles.
     schema : Schema, optional
@@ -66,6 +72,8 @@ class Hedge(PartitionMethod):
     plan_ : Plan
     tree_ : Tree
         Its leaves are the cells, before they are joined.
+    screened_ : tuple of str
+        The quasi-identifiers that are released as ``*``.
     group_of_cell_ : int array of shape (tree_.n_leaves,)
         The group that each cell has come to.
 
@@ -78,6 +86,7 @@ class Hedge(PartitionMethod):
     [0]
     """
 
+    kinds: ClassVar[Mapping[str, Kind]] = {**PartitionMethod.kinds, "screen": FLAG}
     needs_sensitive = False
     ranges_beside_grids = True
 
@@ -87,6 +96,7 @@ class Hedge(PartitionMethod):
     numeric: str = "mean"
     categorical: str = "weighted"
     criteria: Sequence[ColumnGuarantee] | None = None
+    screen: bool = True
     max_bins: int = 1024
     schema: Schema | None = None
 
@@ -108,6 +118,9 @@ class Hedge(PartitionMethod):
             )
         check_sensitive([c.value_counts for c in sensitive])
         quasi = Quasi.of(table, schema, int(self.max_bins))
+        screened = self._screened(quasi, sensitive)
+        self.screened_ = tuple(c.name for c in screened)
+        quasi = quasi.without(self.screened_)
         alike = Likeness.of(
             [c.value_counts for c in sensitive],
             [c.value_counts for c in quasi.columns],
@@ -132,7 +145,7 @@ class Hedge(PartitionMethod):
             promises if persons is not None else promises[1:],
         )
         while True:
-            plan = self._plan(table, schema, quasi, grown, promises, number, persons)
+            plan = self._plan(table, schema, quasi, grown, promises, number, persons, screened)
             assert isinstance(plan.recoding, Partition)
             told = _told_apart(plan.recoding, number)
             if told.max() == number.max():
@@ -140,6 +153,11 @@ class Hedge(PartitionMethod):
             number = told  # groups whose cells read alike are one, and told anew
         self.group_of_cell_ = number
         return plan
+
+    def _screened(self, quasi: Quasi, sensitive: Sequence[Column]) -> list[Column]:
+        """The quasi-identifiers that tell nothing of any sensitive column; not all of them."""
+        silent = [c for c in quasi.columns if self.screen and not telling(c, sensitive)]
+        return silent if len(silent) < len(quasi.columns) else []
 
     def _asked(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
         """What every group promises; l-diversity speaks of categories unless it names columns."""

@@ -16,8 +16,9 @@ from ..arguments import LIST, Kind, check_one_of, is_number
 from ..classes import Classes, Persons, group
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
+from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
-from ..notation import moment, number
+from ..notation import Cell, moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
 from ..table import Bins, Column, Table, bins_between, bins_of
@@ -61,6 +62,11 @@ class Quasi:
             for c, g in zip(columns, grids, strict=True)
         )
         return cls(columns, cuts)
+
+    def without(self, names: Sequence[str]) -> Quasi:
+        """The others."""
+        kept = [i for i, column in enumerate(self.columns) if column.name not in names]
+        return Quasi(tuple(self.columns[i] for i in kept), tuple(self.cuts[i] for i in kept))
 
     @property
     def predictors(self) -> Predictors:
@@ -291,8 +297,12 @@ class PartitionMethod(Method):
         promises: Sequence[Guarantee],
         group_of_leaf: npt.NDArray[np.int64] | None = None,
         persons: Persons | None = None,
+        hidden: Sequence[Column] = (),
     ) -> Plan:
-        """The plan of a finished partition, whose leaves may have been joined to groups."""
+        """The plan of a finished partition, whose leaves may have been joined to groups.
+
+        Of the columns in `hidden`, by which nothing is split, nothing is told.
+        """
         threshold, subset, subsets = conditions(grown, quasi)
         groups = Parts.of(grown, threshold, group_of_leaf, persons)
 
@@ -302,6 +312,10 @@ class PartitionMethod(Method):
 
         places = range(len(quasi.columns))
         pairs = side_by_side(recoded, places, table.n_rows * len(places))
+        nothing = Vector("i", np.zeros(np.count_nonzero(grown.column == LEAF), np.int32))
+        for c in hidden:
+            cells = (Cell(TOP, anything=True),)
+            pairs.append((Recoded(c.name, "quasi", c.kind, c.unit, "suppress", cells), nothing))
         columns, leaf_cells = zip(*pairs, strict=True)
         recoding = Partition(
             tuple(columns),

@@ -19,7 +19,7 @@ from ..classes.counts import Counts
 from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
-from ..plan import Mask, Plan, PlanColumn
+from ..plan import Mask, Plan, PlanColumn, Recoded
 from ..schema import Event, Schema
 from ..table import Column, Table
 from ..table.cover import Cover
@@ -100,6 +100,7 @@ def of_release(
             )
         for name, column in judged.sensitive.items():
             yield from _whole(name, judged.sizes, column)
+        yield from _told_nothing(plan)
         lost = certainty_lost(plan, original, released)
         if lost is not None and lost > LOST:
             yield f"the recoded cells say little: {lost:.0%} of their certainty is lost (NCP)"
@@ -130,6 +131,25 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
             f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
             f"several records, up to {records.max():,}; every record is altered by itself, so what "
             "is hidden in one may show in the mean of them all"
+        )
+
+
+def _told_nothing(plan: Plan) -> Iterator[str]:
+    """Columns of which no cell says anything."""
+    silent = [
+        column.name
+        for column in plan.recoding.recoded()
+        if isinstance(column, Recoded) and all(cell.anything for cell in column.cells)
+    ]
+    if silent:
+        kept = "; they tell nothing of the sensitive columns, as far as chance allows to say"
+        yield (
+            f"released as * in every record: {', '.join(silent)}"
+            + (
+                f"{kept} (screen=False, --no-screen, keeps them)"
+                if plan.parameters.get("screen")
+                else ""
+            )
         )
 
 

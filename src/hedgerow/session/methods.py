@@ -68,6 +68,7 @@ OPTIONS = (
         "group (anatomy, tpp), or the diversity of every group (incognito).",
         ("-l",),
     ),
+    Option("screen", bool, "hedge: release as * what tells nothing of the sensitive columns."),
     Option("target", str, "rr: randomize quasi, sensitive or both."),
     Option("bound", str, "rr: cap the paper's risk or the operational success."),
     Option("bins", int, "rr: bins of numbers and dates."),

@@ -1,0 +1,81 @@
+"""Which quasi-identifiers tell anything of the sensitive columns, as far as chance allows to say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.exact import scale
+from ..table import Column, bins_of
+
+LEVELS = 16
+EACH = 25
+"""Records that a level stands for, at least on average."""
+SIGMAS = 4.0
+
+Ints = npt.NDArray[np.int64]
+
+
+def telling(column: Column, sensitive: Sequence[Column]) -> bool:
+    """Whether a quasi-identifier explains more of a sensitive column than chance would.
+
+    With p + 1 levels of the quasi-identifier (16 quantiles of a number, its most frequent
+    categories) and eta^2 the share of a column's variance that they explain, n eta^2 is about
+    chi-squared with p degrees of freedom where they have nothing to do with each other:
+
+        n eta^2 > p + 4 sqrt(2 p)
+
+    A column that tells something only together with others is not found.
+
+    Parameters
+    ----------
+    column : Column
+    sensitive : sequence of Column
+    """
+    n = len(column.codes)
+    most = int(np.clip(n // EACH, 2, LEVELS))
+    level = _levels(column, most)[column.codes]
+    sizes = np.bincount(level)
+    p = int(np.count_nonzero(sizes)) - 1
+    if p < 1:
+        return False
+    bar = p + SIGMAS * math.sqrt(2 * p)
+    return any(n * _explained(level, np.maximum(sizes, 1), other) > bar for other in sensitive)
+
+
+def _levels(column: Column, most: int) -> Ints:
+    """The level of every code, the missing one last."""
+    if column.is_number:
+        return bins_of(column.value_counts, most).lookup.astype(np.int64)
+    counts = column.counts()[: column.n_values]
+    level = np.full(column.n_values + 1, min(column.n_values, most), np.int64)
+    frequent = np.argsort(-counts, kind="stable")[:most]
+    level[frequent] = np.arange(len(frequent))
+    level[-1] = most + 1
+    return level
+
+
+def _explained(level: Ints, sizes: Ints, other: Column) -> float:
+    """eta^2: the share of a column's sum of squares that the levels explain."""
+    n = len(level)
+    if other.is_number:
+        counts = other.value_counts
+        # whole numbers of 22 bits, whose sums doubles hold exactly
+        units = (scale(counts.apart, counts.counts).units >> 8).astype(np.float64)
+        own = units[other.codes]
+        total, square = float(own.sum()), float((own * own).sum())
+        sums = np.bincount(level, own, len(sizes))
+        whole = square - total * total / n
+        return (float((sums * sums / sizes).sum()) - total * total / n) / max(whole, 1.0)
+    m = other.n_values + 1
+    table = np.bincount(level * m + other.codes, minlength=len(sizes) * m).reshape(-1, m)
+    all_of = table.sum(axis=0).astype(np.float64)
+    chance = float((all_of * all_of).sum()) / n
+    inside = float((table.astype(np.float64) ** 2 / sizes[:, None]).sum())
+    return (inside - chance) / max(n - chance, 1e-300)
+
+
+__all__ = ["telling"]

@@ -1,0 +1,228 @@
+"""Hedge with people, grids, further promises, other forms; what it screens; its compiled parts."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
+from hedgerow.guarantees import LDiversity, TCloseness
+from hedgerow.kernels import joins
+from hedgerow.methods.cells import public_step
+from hedgerow.methods.screening import telling
+from hedgerow.release.plain import plainly
+from hedgerow.table import Table, ValueCounts, read
+
+
+def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n)
+    job = rng.choice(["nurse", "cook", "smith", "clerk"], n)
+    pay = (900 + 30 * age + 400 * (job == "smith") + rng.normal(0, 300, n)).round()
+    ill = np.where(rng.random(n) < age / 160, "x", rng.choice(["y", "z"], n))
+    town = rng.integers(0, 500, n)
+    return pd.DataFrame({"age": age, "job": job, "town": town, "pay": pay, "ill": ill})
+
+
+SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
+
+
+def made(table: Any, schema: hr.Schema, method: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return hr.protect(table, schema, method)
+
+
+def groups(release: Any, schema: hr.Schema = SCHEMA) -> pd.Series:
+    table = release.table
+    return table[list(schema.quasi)].astype(str).agg("|".join, axis=1)
+
+
+def test_people_with_several_records_count_once(tmp_path: Path) -> None:
+    visits = people().assign(person=np.arange(600) // 4, visit=np.arange(600))
+    schema = SCHEMA.replace(identifiers=["person"], other=["visit"], unit="person")
+    release = made(visits, schema, hr.Hedge(5, max_disclosure=0.4))
+    person = visits["person"].to_numpy()[release.table["visit"].to_numpy()]
+    smallest = pd.Series(person).groupby(groups(release).to_numpy()).nunique().min()
+    assert smallest >= 5
+    assert {c.name: c.holds for c in release.checks}["k-anonymity"]
+
+
+def test_means_are_told_from_k_people() -> None:
+    visits = people().assign(person=np.arange(600) // 6)
+    visits["age"] = visits["age"].astype(float).mask(np.arange(600) % 6 < 4)
+    schema = SCHEMA.replace(identifiers=["person"], unit="person", other=["town"])
+    release = made(visits.assign(town=np.arange(600)), schema, hr.Hedge(5))
+    rows = release.table["town"].to_numpy()
+    told = release.table["age"].astype(str) != "*"
+    frame = pd.DataFrame(
+        {"group": groups(release), "person": visits["person"].to_numpy()[rows],
+         "known": visits["age"].notna().to_numpy()[rows], "told": told}
+    )  # fmt: skip
+    known = frame[frame["known"]].groupby("group")["person"].nunique()
+    for group, part in frame.groupby("group"):
+        assert part["told"].all() == (known.get(group, 0) >= 5)
+
+
+def test_a_grid_is_told_as_ranges_and_the_rest_as_means() -> None:
+    schema = hr.Schema(
+        quasi=["age", "town"], sensitive=["pay"], grid={"age": [20, 35, 50, 65]}
+    )  # fmt: skip
+    release = made(people(), schema, hr.Hedge(5, screen=False))
+    ends = {"*", *(f"[{a}-{b})" for a in (20, 35, 50) for b in (35, 50, 65) if a < b)}
+    ends |= {"[65-]", "[-20)", "[50-]", "[35-]", "[20-]", "[-35)", "[-50)", "[-65)"}
+    assert set(release.table["age"]) <= ends
+    step = release.plan.recoding.columns[1].step
+    assert step > 0
+    assert not (release.table["town"].astype(float) % step).any()
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [LDiversity(2, "frequency"), LDiversity(1.8, "entropy"), LDiversity(3, "distinct"),
+     TCloseness(0.3)],
+)  # fmt: skip
+def test_further_promises_are_kept(criterion: Any) -> None:
+    release = made(people(), SCHEMA, hr.Hedge(5, max_disclosure=0.5, criteria=[criterion]))
+    assert release.plan.recoding.n_groups > 1
+    shares = pd.crosstab(groups(release), release.table["ill"], normalize="index").to_numpy()
+    if isinstance(criterion, LDiversity) and criterion.diversity == "frequency":
+        assert shares.max() <= 0.5
+    if isinstance(criterion, LDiversity) and criterion.diversity == "distinct":
+        assert (shares > 0).sum(axis=1).min() >= 3
+
+
+def test_what_cannot_be_kept_is_an_error() -> None:
+    with pytest.raises(InfeasibleError, match="all people together"):
+        hr.protect(people(), SCHEMA, hr.Hedge(5, criteria=[LDiversity(4, "distinct")]))
+    with pytest.raises(UnsupportedError, match="sensitive columns"):
+        hr.protect(people(), SCHEMA, hr.Hedge(5, criteria=["l"]))
+    with pytest.raises(ParameterError, match="screen"):
+        hr.protect(people(), SCHEMA, hr.Hedge(5, screen=2))
+
+
+def test_columns_that_tell_nothing_are_screened_and_said() -> None:
+    schema = hr.Schema(quasi=["age", "job", "town"], sensitive=["pay", "ill"])
+    with pytest.warns(UserWarning, match=r"released as \* in every record: town;.*--no-screen"):
+        release = hr.protect(people(), schema, hr.Hedge(5))
+    assert release.method.screened_ == ("town",)
+    assert set(release.table["town"]) == {"*"}
+    whole = made(people(), schema, hr.Hedge(5, screen=False))
+    assert whole.method.screened_ == ()
+    assert whole.table["town"].nunique() > 1
+    alone = schema.replace(quasi=["town"])
+    assert made(people(), alone, hr.Hedge(5)).method.screened_ == ()
+
+
+def test_chance_is_seldom_taken_for_telling() -> None:
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(
+            {"noise": rng.normal(size=400), "many": rng.integers(0, 60, 400).astype(str),
+             "pay": rng.lognormal(size=400), "ill": rng.choice(list("abcd"), 400)}
+        )  # fmt: skip
+        table = read(frame)
+        secret = [table.column("pay"), table.column("ill")]
+        found += sum(telling(table.column(name), secret) for name in ("noise", "many"))
+    assert found <= 4
+
+
+def test_a_plan_is_applied_explained_and_written_as_sql(tmp_path: Path) -> None:
+    import duckdb
+
+    release = made(people(), SCHEMA, hr.Hedge(5, max_disclosure=0.4))
+    folder = release.write(tmp_path / "out")
+    plan = hr.Plan.load(folder / "plan.json")
+    assert plan == release.plan
+    others = people(200, seed=9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        applied = plan.apply(others, keep_order=True)
+    con = duckdb.connect()
+    con.register("people", others)
+    by_sql = con.execute(plan.to_sql("people")).df()
+    columns = list(applied.columns)
+    key = [*columns]
+    one, two = (t[columns].astype(str).sort_values(key).reset_index(drop=True)
+                for t in (applied, by_sql))  # fmt: skip
+    pd.testing.assert_frame_equal(one, two)
+    words = plan.explain()
+    assert f"{plan.recoding.n_groups} groups, joined from {plan.recoding.n_leaves} cells" in words
+    assert "to the nearest multiple of 2" in words
+    broken = json.loads((folder / "plan.json").read_text())
+    tree = broken["recoding"]
+    tree["groups"] = [0] * len(tree["groups"])
+    (tmp_path / "broken.json").write_text(json.dumps(broken))
+    with pytest.raises(hr.HedgerowError, match="different cells"):
+        hr.Plan.load(tmp_path / "broken.json")
+
+
+def test_a_mean_that_is_not_its_groups_is_seen() -> None:
+    """Cells of a forged plan are held against the original by the second recoding."""
+    release = made(people(), SCHEMA, hr.Hedge(130, max_disclosure=0.4))
+    recoding, original = release.plan.recoding, Table(release.original.arrow)
+    changes: dict[str, Any] = {
+        "age": lambda label: label + 10,
+        "job": lambda label: str(label).replace(":", ":1", 1),
+    }
+    for at, column in enumerate(recoding.columns):
+        change = changes[column.name]
+        cells = tuple(replace(cell, label=change(cell.label)) for cell in column.cells)
+        assert cells != column.cells
+        columns = list(recoding.columns)
+        columns[at] = replace(column, cells=cells)
+        for made_by, faults in (
+            (recoding, []),
+            (replace(recoding, columns=tuple(columns)), [column.name]),
+        ):
+            recipe: Any = plainly(made_by, original)
+            recipe.recode(slice(0, original.n_rows))
+            assert list(recipe.untrue()) == faults
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joins_of_many_groups_look_near_first(seed: int, monkeypatch: Any) -> None:
+    """Above the limit partners stand within reach; the promise holds all the same."""
+    rng = np.random.default_rng(seed)
+    n, cells = np.full(300, 10), rng.multinomial(10, [0.4, 0.3, 0.2, 0.1], 300)
+    cells[::3] = [10, 0, 0, 0]
+    public = cells.sum(axis=0) / cells.sum()
+    loss = np.maximum(1 - 2 * public + (public**2).sum(), (1 - (public**2).sum()) / 4)
+    limits = joins.Limits(
+        np.array([[joins.SHARES, 0, 4]]), np.array([0.3]), public, loss, np.zeros(4)
+    )  # fmt: skip
+    left = joins.Groups.of(n, rng.normal(size=(300, 3)), cells, limits)
+    before = left.excess.copy()
+    while joins.join(left, limits, 7):
+        pass
+    first = left.first()
+    assert (left.excess[np.unique(first)] <= 1).all()
+    for group in np.unique(first):
+        total = cells[first == group].sum(axis=0)
+        share = total / total.sum()
+        told = total.sum() * ((share - public) ** 2).sum() / (total @ loss)
+        assert told / 0.3 == pytest.approx(left.excess[group], abs=1e-9)
+        assert group == np.flatnonzero(first == group)[0]
+    assert (before > 1).sum() > 50
+
+
+def test_the_public_step_of_days_and_times() -> None:
+    def step(unit: str, values: list[float]) -> float:
+        counts = np.ones(len(values), np.int64)
+        return public_step(ValueCounts("x", "date", unit, np.array(values), counts))
+
+    day = 86_400_000_000.0
+    assert step("day", [0, 3]) == 1
+    assert step("day", [0, 400]) == 50
+    assert step("us", [0, 400 * day]) == 50 * day
+    assert step("us", [0, 3600e6]) == 200e6
+    assert step("us", [0, 2]) == 1
