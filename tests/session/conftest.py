@@ -22,6 +22,7 @@ WORDS = ROLES.replace(quasi=["education", "job"], sensitive=["region"])
 # name on the command line: (options beyond the defaults, roles)
 CHOSEN: dict[str, tuple[dict[str, Any], hr.Schema]] = {
     "mart": ({"k": 10, "max_disclosure": 0.5, "numeric": "mean"}, ROLES),
+    "hedge": ({"k": 8, "max_disclosure": 0.4, "numeric": "median", "screen": False}, ROLES),
     "mondrian": ({"k": 7, "objective": "loss"}, ROLES),
     "rr": ({"l": 2.0, "caps": ["region=Elm:0.4"], "known_negations": "Elm,Oak"}, WORDS),
     "anatomy": ({"l": 2.0}, WORDS),

@@ -80,10 +80,11 @@ class Hedge(PartitionMethod):
     Examples
     --------
     >>> import hedgerow as hr
-    >>> people = hr.datasets.load_mart_example().to_pandas()
-    >>> hedge = hr.Hedge(k=3).fit(people[["Age", "YearsEdu"]], people["Income"])
-    >>> hedge.transform(people[["Age", "YearsEdu"]])["Age"].unique().tolist()
-    [0]
+    >>> people = hr.datasets.make_people(1000, seed=1).to_pandas()
+    >>> hedge = hr.Hedge(k=10).fit(people[["age", "job"]], people["income"])
+    >>> released = hedge.transform(people[["age", "job"]])
+    >>> released.iloc[0].tolist()
+    [60.0, 'accountant:12+clerk:10']
     """
 
     kinds: ClassVar[Mapping[str, Kind]] = {**PartitionMethod.kinds, "screen": FLAG}
