@@ -127,6 +127,11 @@ class Recoded(PlanColumn):
     step: float = 0.0
     """Means and medians are rounded to multiples of it; 0 leaves them as they are."""
 
+    @property
+    def silent(self) -> bool:
+        """Whether no cell says anything."""
+        return bool(self.cells) and all(cell.anything for cell in self.cells)
+
 
 _ARRAYS = {
     "split": "i",

@@ -139,7 +139,7 @@ def _told_nothing(plan: Plan) -> Iterator[str]:
     silent = [
         column.name
         for column in plan.recoding.recoded()
-        if isinstance(column, Recoded) and all(cell.anything for cell in column.cells)
+        if isinstance(column, Recoded) and column.silent
     ]
     if silent:
         kept = "; they tell nothing of the sensitive columns, as far as chance allows to say"

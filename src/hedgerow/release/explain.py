@@ -172,6 +172,8 @@ def _partition(tree: Partition) -> str:
 def _style(column: Recoded) -> str:
     """What a column becomes."""
     words = _STYLES.get(column.style, column.style)
+    if column.silent:
+        return "* in every record"
     if not column.step:
         return words
     return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"

@@ -184,6 +184,8 @@ def _said(column: PlanColumn) -> str:
 
 
 def _style(column: Recoded) -> str:
+    if column.silent:
+        return "`*` in every record"
     step = duration(column.step, column.unit)
     return f"{column.style}, rounded to multiples of {step}" if column.step else column.style
 
