@@ -138,6 +138,20 @@ def test_a_config_holds_every_option_and_the_command_line_wins(
     assert "'k' must be a whole number" in err
 
 
+def test_a_list_of_a_config_holds_names_as_they_are(here: Path) -> None:
+    pacsv.write_csv(people().rename_columns(["name", "a,b", '"job"', "income", "t"]), "people.csv")
+    Path("release.toml").write_text("""
+        quasi = ["a,b", '"job"']
+        sensitive = "income"
+        k = 7
+        report = false
+        out = "release"
+    """)
+    assert run(["protect", "people.csv", "--config", "release.toml"]) == 0
+    roles = json.loads(Path("release/plan.json").read_text())["columns"]
+    assert {c["name"] for c in roles if c["role"] == "quasi"} == {"a,b", '"job"'}
+
+
 def test_names_with_commas_and_repeated_options() -> None:
     assert split(["age,job", "town"]) == ["age", "job", "town"]
     assert split(['"income, yearly",age']) == ["income, yearly", "age"]

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 import stat
 
 import pytest
 
-from hedgerow.errors import InputError, OutputError, ParameterError
-from hedgerow.key import Key
+from hedgerow.errors import HedgerowError, InputError, OutputError, ParameterError
+from hedgerow.key import Key, Secret
 
 
 def test_a_new_file_is_for_its_owner_alone_and_reads_back(tmp_path):
@@ -74,12 +73,35 @@ def test_other_files_are_refused(tmp_path, content):
         Key.file(path)
 
 
-def test_a_readable_file_is_refused(tmp_path):
+@pytest.mark.parametrize("read", [Key.file, Secret.of])
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o602, 0o601])
+def test_a_file_that_is_not_its_owners_alone_is_refused(tmp_path, read, mode):
     path = tmp_path / "secret.key"
     Key.file(path)
-    os.chmod(path, 0o644)
-    with pytest.raises(InputError, match="other users"):
+    path.chmod(mode)
+    with pytest.raises(HedgerowError, match="other users"):
+        read(path)
+
+
+@pytest.mark.parametrize("content", [bytes(16), bytes(32), b"hedgerow-key-1 " + b"0" * 64 + b"\n"])
+def test_zeros_are_no_key(tmp_path, content):
+    path = tmp_path / "secret.key"
+    path.write_bytes(content)
+    path.chmod(0o600)
+    with pytest.raises(HedgerowError, match="nothing but zeros"):
         Key.file(path)
+    with pytest.raises(ParameterError, match="nothing but zeros"):
+        Key.of(Key(bytes(32)))
+    if not content[0]:
+        for given in (content, path):
+            with pytest.raises(ParameterError, match="nothing but zeros"):
+                Secret.of(given)
+
+
+def test_a_name_that_no_file_has_is_told():
+    for read in (Key.file, Secret.of):
+        with pytest.raises(HedgerowError, match=r"path|name of a file"):
+            read("a\0b")
 
 
 def test_a_folder_that_is_not_there(tmp_path):

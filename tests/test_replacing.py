@@ -186,3 +186,11 @@ def test_a_picture_and_an_applied_table_replace_no_input(
     assert bytes_of(here) == before
     assert run([*tried, "--picture", "points.svg"]) == 0
     assert run([*tried, "--picture", "points.svg"]) == 0
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a" * 300 + "/b", "a\0b"])
+def test_names_that_no_folder_has_are_told(here: Path, name: str) -> None:
+    release = hr.protect("people.csv", hr.Schema(quasi=["job"], sensitive=["income"]), hr.MART(k=5))
+    for write in (release.write, release.plan.save, hr.Plan.load, hr.Hierarchy.from_csv):
+        with pytest.raises(hr.HedgerowError):
+            write(name)

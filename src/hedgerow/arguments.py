@@ -96,7 +96,13 @@ def named(kind: Kind, words: str) -> Kind:
     return Kind(words, lambda v: isinstance(v, Mapping) and all(map(kind.fits, v.values())))
 
 
-PATH = Kind("a path", lambda value: isinstance(value, (str, os.PathLike)) and str(value) != "")
+PATH = Kind(
+    "a path",
+    lambda value: (
+        isinstance(value, (str, os.PathLike)) and str(value) != "" and "\0" not in str(value)
+    ),
+    "it is not empty and holds no NUL",
+)
 PROGRESS = Kind(
     "a function",
     lambda value: callable(value) and not isinstance(value, type),

@@ -12,11 +12,32 @@ from pathlib import Path
 from typing import Any, Self
 
 from .arguments import PATH, takes
-from .errors import InputError, OutputError, ParameterError
+from .errors import HedgerowError, InputError, OutputError, ParameterError
 
 _SIZE = 32
 _LEAST = 16
 _HEAD = "hedgerow-key-1 "
+
+
+_MAKE = "make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
+
+
+def _content(path: str | Path, error: type[HedgerowError]) -> bytes:
+    """The bytes of a key file, which its owner alone may read."""
+    try:
+        mode = os.stat(path).st_mode
+        content = Path(path).read_bytes()
+    except (OSError, ValueError) as fault:
+        told = getattr(fault, "strerror", None) or "that is no name of a file"
+        raise error(f"cannot read the key file {path}: {told}") from None
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise error(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
+    return content
+
+
+def _no_zeros(secret: bytes) -> None:
+    if secret and not any(secret):
+        raise ParameterError("the key holds nothing but zeros, which anybody can guess", hint=_MAKE)
 
 
 class Secret:
@@ -34,8 +55,9 @@ class Secret:
         if len(secret) < _LEAST:
             raise ParameterError(
                 f"the pseudonym key has {len(secret)} bytes; at least {_LEAST} are needed",
-                hint="make one with: head -c 32 /dev/urandom > key.bin",
+                hint=_MAKE,
             )
+        _no_zeros(secret)
         self._secret = secret
 
     @classmethod
@@ -45,7 +67,8 @@ class Secret:
         Raises
         ------
         ParameterError
-            It is neither, too short, or cannot be read.
+            It is neither, too short, nothing but zeros, or a file that cannot be read or that
+            others may read.
         """
         if given is None or isinstance(given, Secret):
             return given
@@ -54,12 +77,9 @@ class Secret:
         if not isinstance(given, (str, Path)):
             raise ParameterError(
                 f"pseudonym_key is a {type(given).__name__}, not bytes or the path of a file",
-                hint="make one with: head -c 32 /dev/urandom > key.bin",
+                hint=_MAKE,
             )
-        try:
-            return Secret(Path(given).read_bytes())
-        except OSError as error:
-            raise ParameterError(f"cannot read the key file {given}: {error.strerror}") from None
+        return Secret(_content(given, ParameterError))
 
     def hmac(self, message: bytes) -> bytes:
         """HMAC-SHA256 of a message."""
@@ -164,6 +184,8 @@ class Key(Secret):
             raise ParameterError(
                 f"key is a {type(key).__name__}, not a Key or the path of its file"
             )
+        if key is not None and not key.forgotten:
+            _no_zeros(key._secret)
         return key or cls.new()
 
     @classmethod
@@ -199,22 +221,19 @@ class Key(Secret):
 
     @classmethod
     def _read(cls, path: Path) -> Key:
-        try:
-            mode = path.stat().st_mode
-            content = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot read the key file {path}: {error.strerror}") from None
-        if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise InputError(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
+        content = _content(path, InputError)
         head = _HEAD.encode()
         if not content.startswith(head) and len(content) >= _LEAST:
+            _no_zeros(content)
             return cls(hashlib.blake2b(content, digest_size=_SIZE).digest())
         try:
             if not content.startswith(head):
                 raise ValueError
-            return cls(bytes.fromhex(content[len(head) :].decode("ascii").strip()))
+            key = cls(bytes.fromhex(content[len(head) :].decode("ascii").strip()))
         except (ValueError, InputError):
             raise InputError(f"{path} is not a Hedgerow key file") from None
+        _no_zeros(key._secret)
+        return key
 
     def words(self, purpose: str) -> tuple[int, int]:
         """Two 64-bit integers for one purpose (a column's draws, the row ids)."""

@@ -16,6 +16,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.errors import UnsupportedError
+from hedgerow.files import write_private
 from hedgerow.key import Key
 from hedgerow.methods.tpp import ForestSettings, TreeSettings
 from hedgerow.session.methods import METHODS, make, name_of, options_of, words
@@ -135,7 +136,7 @@ def test_who_is_a_person_is_repeated(unit: str | None, here: Path) -> None:
 def test_pseudonyms_attacks_and_escapes_are_repeated(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("k.bin").write_bytes(bytes(range(32)))
+    write_private("k.bin", "a secret of 32 bytes, and no more")
     session = hr.Session("people.csv")
     session.choose(ROLES, hr.Mondrian(k=20), pseudonym_key="k.bin")
     session.protect()

@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import Cancelled, ParameterError, SchemaError
+from hedgerow.files import write_private
 
 from .conftest import ROLES
 
@@ -202,7 +203,7 @@ def test_what_other_threads_warn_of_is_kept_too(here: Path) -> None:
 def test_a_pseudonym_key_that_is_too_short_is_refused_when_it_is_chosen(
     session: hr.Session,
 ) -> None:
-    Path("short.bin").write_bytes(b"15 bytes, sadly")
+    write_private("short.bin", "15 bytes, sadly")
     for key in (b"short", "short.bin"):
         with pytest.raises(ParameterError, match="at least 16 are needed"):
             session.choose(ROLES, hr.MART(), pseudonym_key=key)

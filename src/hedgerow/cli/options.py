@@ -83,6 +83,8 @@ def merged(
 ) -> dict[str, Any]:
     """The options of a TOML file, overridden by those of the command line; lists taken apart.
 
+    A list of the TOML file holds names as they are, with their commas.
+
     Parameters
     ----------
     given : mapping
@@ -95,13 +97,11 @@ def merged(
     """
     known = {option.name: option for option in options}
     values = _config(config, known, extra) if config is not None else {}
-    values |= {name: value for name, value in given.items() if value is not None and value != []}
-    return {
-        name: split(value)
-        if name in known and known[name].type is list and not isinstance(value, Mapping)
-        else value
-        for name, value in values.items()
-    }
+    said = {name: value for name, value in given.items() if value is not None and value != []}
+    lists = {name for name, option in known.items() if option.type is list}
+    apart = lists & {*said, *(name for name, value in values.items() if isinstance(value, str))}
+    values |= said
+    return {name: split(value) if name in apart else value for name, value in values.items()}
 
 
 def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> dict[str, Any]:

@@ -133,7 +133,8 @@ def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
         raise ParameterError("--key-file is given without --pseudonyms")
     if pseudonyms and not key:
         raise ParameterError(
-            "--pseudonyms needs --key-file", hint="make one with: head -c 32 /dev/urandom > key.bin"
+            "--pseudonyms needs --key-file",
+            hint="make one with: (umask 077; head -c 32 /dev/urandom > key.bin)",
         )
     return method, key if pseudonyms else None
 

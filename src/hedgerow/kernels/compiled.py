@@ -20,11 +20,11 @@ from ..progress import caution
 _said = False
 
 
-class _TemporaryLocator(caching.UserWideCacheLocator):
+class _TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
     """A folder of this user's beside temporary files, for whom has no home that can be written."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
-        super().__init__(py_func, py_file)
+        self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
         # what is loaded from there is run, so it must not be anybody else's
         own = Path(tempfile.gettempdir(), f"hedgerow-kernels-{getattr(os, 'getuid', int)()}")
         own.mkdir(mode=0o700, exist_ok=True)
@@ -34,6 +34,9 @@ class _TemporaryLocator(caching.UserWideCacheLocator):
         ):
             raise PermissionError
         self._cache_path = str(own / self.get_suitable_cache_subpath(py_file))
+
+    def get_cache_path(self) -> str:
+        return self._cache_path
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Any:

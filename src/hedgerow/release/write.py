@@ -74,6 +74,10 @@ def check_target(
 ) -> None:
     """Raise OutputError when a release cannot go there; called before long work as well."""
     recover(folder)
+    try:
+        folder.exists()
+    except OSError as error:  # no name that the system takes
+        raise unwritable(folder, error) from None
     if folder.is_dir():
         for path in inputs:
             if path is not None and any(same_file(path, entry) for entry in folder.iterdir()):
