@@ -47,6 +47,7 @@ _HOMES = {
     "casc_census.parquet": "the CASC project's Census file, in the R package sdcMicro",
     "casc_eia.parquet": "the CASC project's EIA file, in the R package sdcMicro",
     "casc_tarragona.parquet": "the CASC project's Tarragona file, in the R package sdcMicro",
+    "fr_disability_portfolio.parquet": "the R package CASdatasets, `freptfpermdis`",
 }
 
 # Column names in the order of the raw files; a star marks the columns of whole numbers.
@@ -153,6 +154,11 @@ def load_german_credit(*, download: bool = False) -> pa.Table:
 def load_alcohol(*, download: bool = False) -> pa.Table:
     """Kenkel and Terza (2001), physician advice and drinking: 2,467 men, 19 columns."""
     return _load("alcohol_kenkel_terza.parquet", download)
+
+
+def load_disability_portfolio() -> pa.Table:
+    """A French portfolio of disability insurance: 1,048,575 contracts, 6 columns."""
+    return _load("fr_disability_portfolio.parquet", download=False)
 
 
 def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = False) -> pa.Table:

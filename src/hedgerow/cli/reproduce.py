@@ -1,4 +1,4 @@
-"""hedgerow reproduce: a published experiment, run again beside its printed figures.
+"""hedgerow reproduce: an experiment, run again; beside its printed figures, if published.
 
 An experiment is a function in `papers/` that returns plain data, and one row of
 `EXPERIMENTS`. Lists of records print as tables, other values as lines;
@@ -32,6 +32,8 @@ EXPERIMENTS: dict[str, tuple[str, str]] = {
     "porop-figures": ("hedgerow.papers.porop", "figures"),
     "tpp-table1": ("hedgerow.papers.tpp", "table1"),
     "tpp-figures": ("hedgerow.papers.tpp", "figures"),
+    "hedge": ("hedgerow.papers.hedge", "use"),
+    "hedge-figures": ("hedgerow.papers.hedge_figures", "figures"),
 }
 
 
@@ -43,7 +45,7 @@ def reproduce(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Run a published experiment again and print its figures beside the paper's.
+    """Run an experiment again and print its figures, beside those of its paper if it has one.
 
     Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
