@@ -27,10 +27,10 @@ def test_mondrian_is_given_the_least_k_that_keeps_the_cap():
 
 
 def test_a_learner_that_is_taught_on_the_table_itself_has_an_advantage_with_its_members():
-    members, others = (read(hr.datasets.make_people(200, seed=seed)) for seed in (1, 2))
+    members, others = (read(hr.datasets.make_people(300, seed=seed)) for seed in (1, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = hr.protect(members, ROLES, hr.Mondrian(k=200, objective="loss"))
+        whole = hr.protect(members, ROLES, hr.Mondrian(k=300, objective="loss"))
         open_ = hr.protect(members, ROLES, hr.Hedge(k=2, max_disclosure=None))
     # one group teaches nothing: the mean, of which nothing is left to take away
     told = hedge.learnt(hedge.pair_up(members, hedge.of_release(whole)), others)

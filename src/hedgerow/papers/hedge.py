@@ -95,7 +95,7 @@ def _holes(table: pa.Table, draw: np.random.Generator) -> pa.Table:
 
 
 def _rare(table: pa.Table, draw: np.random.Generator) -> pa.Table:
-    """Whether the capital gain is above 10,000: 2.3 in a hundred."""
+    """Whether the capital gain is above 10,000: 2.4 in a hundred."""
     high = pc.greater(table.column("capital-gain"), 10_000)
     flag = pc.if_else(high, "high", "low")
     return table.append_column("gain", flag)
@@ -343,7 +343,7 @@ def averaged(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return made
 
 
-def use(*, rows: int = 3_000, splits: int = 1) -> dict[str, Any]:
+def use(*, rows: int = 1_500, splits: int = 1) -> dict[str, Any]:
     """The tables of docs/hedge.md, by default from fewer rows and one split."""
     tables = [r for case in CASES for r in measure(case, (None, *CAPS), rows=rows, splits=splits)]
     hard = [r for case in HARD for r in measure(case, (None, 0.5), rows=rows, splits=splits)]

@@ -87,8 +87,11 @@ def idea() -> str:
 
 def _star(axes: Axes, x: Floats, y: Floats, colour: str) -> None:
     """People and the mean of their group, joined by lines."""
-    for a, b in zip(x, y, strict=True):
-        axes.plot([a, x.mean()], [b, y.mean()], color=colour, linewidth=0.6, alpha=0.7)
+    lines = [
+        np.stack([end, np.full(len(end), end.mean()), np.full(len(end), np.nan)], 1).ravel()
+        for end in (x, y)
+    ]
+    axes.plot(*lines, color=colour, linewidth=0.6, alpha=0.7)
 
 
 def _slopes(columns: list[Floats], y: Floats) -> Floats:
