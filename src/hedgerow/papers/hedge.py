@@ -271,6 +271,8 @@ def releases(members: Table, schema: Schema, cap: float | None) -> Iterator[tupl
     """What is compared under a cap, or without one."""
     yield "MART", _released(members, schema, MART(K, max_disclosure=cap))
     yield "Hedge", _released(members, schema, Hedge(K, max_disclosure=cap))
+    everything = Hedge(K, max_disclosure=cap, screen=False)
+    yield "Hedge, all columns", _released(members, schema, everything)
     yield "Mondrian, larger k", mondrian_under(members, schema, cap)
     if cap is not None:
         mondrian = Mondrian(K, objective="loss", max_disclosure=cap)
