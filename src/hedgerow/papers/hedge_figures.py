@@ -46,7 +46,7 @@ def idea() -> str:
     from matplotlib.figure import Figure
 
     people = _people(260, 4)
-    release = _released(people, SHOWN, Hedge(k=10, max_disclosure=0.3))
+    release = _released(people, SHOWN, Hedge(k=10, max_disclosure=0.3, screen=False))
     recoding = release.plan.recoding
     assert isinstance(recoding, Partition)
     method: Any = release.method
