@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import datetime as dt
 import os
+from collections import Counter
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -242,3 +245,23 @@ def test_a_value_that_fits_no_hierarchy_names_its_column(jobs, method):
     people = pd.DataFrame({"job": jobs, "ill": list("xyxyxyxyxy")})
     with pytest.raises(SchemaError, match=r"column 'job': .*\n.*an empty text, rename it"):
         hr.protect(people, hr.Schema(quasi=["job"], sensitive=["ill"]), method)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Vienna"])
+@pytest.mark.parametrize("step", [dt.timedelta(hours=31), dt.timedelta(days=3, microseconds=500)])
+def test_time_stamps_are_recoded_in_sql_as_in_memory(zone, step):
+    times = [dt.datetime(2020, 1, 1) + i * step for i in range(60)]
+    people = pa.table(
+        {
+            "when": pa.array(times * 3, pa.timestamp("us", tz=zone)),
+            "age": [i % 5 for i in range(180)],
+            "s": [i % 7 for i in range(180)],
+        }
+    )
+    roles = hr.Schema(quasi=["when", "age"], sensitive=["s"])
+    release = hr.protect(people, roles, hr.Incognito(k=5))
+    with duckdb.connect() as connection:
+        connection.register("people", people)
+        made = connection.execute(release.plan.to_sql("people")).fetchall()
+    released = release.table.select(["when", "age", "s"]).to_pylist()
+    assert Counter(map(str, (row[0] for row in made))) == Counter(str(r["when"]) for r in released)

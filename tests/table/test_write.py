@@ -248,3 +248,10 @@ def test_any_table_survives_any_format(tmp_path, suffix, table):
     assert [found.kind(n) for n in table.column_names] == [
         "numeric", "numeric", "date", "date", "boolean", "categorical",
     ]  # fmt: skip
+
+
+def test_a_cell_that_ends_in_a_backslash_is_read_again(tmp_path):
+    text = ["word ,\\", "word ,", None, "a"]
+    table = pa.table({"whole": [0, 1, 2, 3], "share": [0.5, None, None, 1.0], "text": text})
+    write_table(table, tmp_path / "t.csv")
+    assert read(tmp_path / "t.csv").arrow.column("text").to_pylist() == text

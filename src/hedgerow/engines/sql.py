@@ -141,8 +141,6 @@ def _mapped(column: ColumnMap, zoned: bool) -> str:
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
     value = _key(column, NATIVE, zoned)
-    if column.kind == "date" and not column.is_number:
-        value = f"CAST({identifier(column.name)} AS VARCHAR)"
     parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
     if column.is_number:
         for cut, label in zip(column.cuts, column.labels, strict=False):
@@ -150,7 +148,11 @@ def _mapped(column: ColumnMap, zoned: bool) -> str:
         last = column.labels[-1]
     else:
         for category, label in zip(column.categories, column.labels, strict=True):
-            key = double(float(category)) if column.kind == "numeric" else text(category)
+            if column.kind == "date":
+                unit = "DATE" if column.unit == "day" else "TIMESTAMP"
+                key = f"TRY_CAST({text(category)} AS {unit})"
+            else:
+                key = double(float(category)) if column.kind == "numeric" else text(category)
             parts.append(f"WHEN {value} = {key} THEN {_label(label, words)}")
         last = column.default
     return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"

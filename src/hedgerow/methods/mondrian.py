@@ -91,6 +91,8 @@ class Mondrian(PartitionMethod):
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
         check_one_of("objective", self.objective, OBJECTIVES)
+        # ties go by the table's columns, and not by who wrote the schema
+        schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
         quasi = Quasi.of(table, schema, int(self.max_bins))
         sensitive, responses = self._sensitive(table, schema), None
         if self._cap() and not sensitive:

@@ -137,9 +137,8 @@ def sniff(text: str, name: str) -> Dialect:
         width = len(rows[0]) if rows else 0
         if width < 2:
             continue
-        share = sum(len(row) == width for row in rows) / len(rows)
-        if (share, width) > best[:2]:
-            best = (share, width, dialect)
+        if (_even(rows), width) > best[:2]:
+            best = (_even(rows), width, dialect)
     dialect = best[2]
     if not best[1]:
         # One column: any delimiter that does not occur will do.
@@ -163,13 +162,19 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
             break
     else:
         return replace(dialect, quote='"', escape='"', quote_all=False)
-    escape = quote
+    found = replace(dialect, quote=quote, escape=quote)
     # Two quotes inside a cell, after a backslash or not, are one that was doubled.
     doubled = rf"[^{edge}\\]{quote}{quote}[^{edge}]|\\{quote}{quote}[^{edge}]"
     if "\\" + quote in text and not re.search(doubled, text):
-        escape = "\\"
-    cells = sum(len(row) for row in _records(text, replace(dialect, quote=quote, escape=escape)))
-    return replace(dialect, quote=quote, escape=escape, quote_all=opened >= cells > 0)
+        other = replace(found, escape="\\")  # or a cell just ends in a backslash
+        found = max(other, found, key=lambda each: _even(_records(text, each)))
+    cells = sum(len(row) for row in _records(text, found))
+    return replace(found, quote_all=opened >= cells > 0)
+
+
+def _even(rows: list[list[str]]) -> float:
+    """The share of records that have as many fields as the first."""
+    return sum(len(row) == len(rows[0]) for row in rows) / max(len(rows), 1)
 
 
 def _records(text: str, dialect: Dialect) -> list[list[str]]:
