@@ -385,6 +385,22 @@ def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
     assert left(here) == set()
 
 
+def test_ctrl_c_while_it_loads_is_quiet() -> None:
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from hedgerow.cli import main\nmain(['inspect', 'people.csv'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr == "error: interrupted; nothing was written\n"
+
+
 def test_arrow_and_numpy_share_one_heap_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,job\n39,cook\n50,nurse\n")
     code = (
