@@ -1,5 +1,6 @@
 # make demo   a first release, from nothing but Python and pip
 # make test   all tests;  make check: tests, style, types, borders
+# make lowest a short suite under the lowest versions that pyproject.toml declares
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +11,9 @@ ifeq ($(strip $(HEDGEROW_DATA)),)
 unexport HEDGEROW_DATA
 endif
 
-.PHONY: demo test lint types borders check kernels clean
+LOWEST := .venv-lowest
+
+.PHONY: demo test lowest lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -26,6 +29,17 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+$(LOWEST)/installed: pyproject.toml scripts/lowest_versions.py
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  $$($(LOWEST)/bin/python scripts/lowest_versions.py dev) -e .
+	touch $@
+
+lowest: $(LOWEST)/installed
+	NUMBA_CACHE_DIR=$(abspath $(LOWEST)/kernels) $(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal \
+	  tests/test_cli.py tests/kernels/test_compiled.py tests/table/test_files.py \
+	  tests/engines/test_sql.py
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -43,4 +57,4 @@ kernels:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: kernels
-	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
