@@ -50,7 +50,7 @@ METHODS = {
 
 
 def key(number: int) -> hr.Key:
-    return hr.Key(number.to_bytes(32, "little"))
+    return hr.Key((number + 1).to_bytes(32, "little"))
 
 
 def changes(name: str, which: str, secret: int) -> dict[int, float]:
