@@ -374,6 +374,8 @@ def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=ENV,
+        # a job in the background is started with the signal ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
