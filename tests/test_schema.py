@@ -225,3 +225,8 @@ def test_events_compare_numbers_as_they_are_written() -> None:
 def test_the_bound_of_an_event_is_a_number(bound: str) -> None:
     with pytest.raises(SchemaError, match="not a sign and a number"):
         Schema(sensitive=["pay"], events={"pay": [f"> {bound}"]})
+
+
+def test_a_grid_of_too_many_points_is_refused_before_it_is_written_out():
+    with pytest.raises(SchemaError, match="850,000,000 points"):
+        Schema(grid={"age": (0, 85, 1e-7)})

@@ -305,6 +305,8 @@ DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 class LDiversity(ColumnGuarantee):
     """l-diversity of categorical sensitive columns (Machanavajjhala et al. 2006).
 
+    A missing value counts as a value like any other.
+
     Parameters
     ----------
     l : float

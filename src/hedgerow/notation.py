@@ -221,9 +221,21 @@ SIGNS = {
 }
 """What every sign in a released cell says, for its reader."""
 
-_KNOWN = re.compile(r"^(.+):\d+\+\(missing\):\d+$")
+_KNOWN = re.compile(r"^(.+):(\d+)\+\(missing\):(\d+)$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")
 _SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
+
+
+def counted(label: str) -> tuple[int, int] | None:
+    """How many records have a value and how many have none, where a cell of numbers says so.
+
+    Examples
+    --------
+    >>> counted("42:17+(missing):3"), counted("[20-35]+(missing)")
+    ((17, 3), None)
+    """
+    made = _KNOWN.match(label)
+    return (int(made[2]), int(made[3])) if made else None
 
 
 def signs(
@@ -267,7 +279,8 @@ def _signs(label: str, kind: str) -> set[str]:
         parts = list(_tokens(label))
     except ValueError:
         return {"general"}
-    found = {"joined"} if len(parts) > 1 else set()
+    counts = any(weight for _, quoted, _, bare in parts for weight in (quoted, bare))
+    found = {"joined"} if len(parts) > 1 and not counts else set()
     for quoted, quoted_weight, bare, bare_weight in parts:
         if quoted_weight or bare_weight:
             found.add("weighted")

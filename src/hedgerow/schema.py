@@ -394,6 +394,9 @@ class Points(tuple[Any, ...]):
     __slots__ = ()
 
 
+MOST_POINTS = 65_000
+
+
 def _points(name: str, given: Any) -> Points:
     """The cut points of a grid, ascending; numbers, or dates as ISO text."""
     hint = 'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}'
@@ -419,6 +422,11 @@ def _points(name: str, given: Any) -> Points:
                 f"the grid of column {name!r} has no points from first to last", hint=hint
             )
         count = math.floor((last - first) / step + 1e-9)
+        if count > MOST_POINTS:
+            raise SchemaError(
+                f"the grid of column {name!r} has {count:,} points; at most {MOST_POINTS:,} are cut at",
+                hint="take a larger step",
+            )
         points = tuple(first + i * step for i in range(count + 1))
         points = tuple(p if isinstance(p, int) else float(f"{p:.15g}") for p in points)
     texts = all(isinstance(p, (str, dt.date)) for p in points)

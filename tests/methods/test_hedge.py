@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
@@ -72,6 +73,23 @@ def test_means_are_told_from_k_people() -> None:
         assert part["told"].all() == (known.get(group, 0) >= 5)
 
 
+def test_nobody_makes_up_most_of_a_mean() -> None:
+    """One person holds 95 of the 109 known ages of a group of ten people."""
+    who = ["v"] * 95 + [p for p in "abcdefghi" for _ in range(11)] + [f"b{i}" for i in range(300)]
+    age = [97.0] * 95 + ([30.0] + [np.nan] * 10) * 9 + [20.0 + i % 40 for i in range(300)]
+    table = pd.DataFrame(
+        {"who": who, "age": age, "region": ["A"] * 194 + ["B"] * 300,
+         "pay": np.random.default_rng(0).normal(size=494)}
+    )  # fmt: skip
+    schema = hr.Schema(quasi=["age", "region"], sensitive=["pay"], unit="who")
+    for numeric in ("mean", "median"):
+        method = hr.Hedge(10, numeric=numeric, screen=False, max_disclosure=None)
+        told = made(table, schema, method).table
+        of_a = told["region"].str.startswith("A:1")  # the group of the one and all who have none
+        assert of_a.sum() > 150
+        assert set(told["age"][of_a]) == {"*"}
+
+
 def test_a_grid_is_told_as_ranges_and_the_rest_as_means() -> None:
     schema = hr.Schema(
         quasi=["age", "town"], sensitive=["pay"], grid={"age": [20, 35, 50, 65]}
@@ -105,6 +123,8 @@ def test_what_cannot_be_kept_is_an_error() -> None:
         hr.protect(people(), SCHEMA, hr.Hedge(5, criteria=[LDiversity(4, "distinct")]))
     with pytest.raises(UnsupportedError, match="sensitive columns"):
         hr.protect(people(), SCHEMA, hr.Hedge(5, criteria=["l"]))
+    with pytest.raises(ParameterError, match="'nix', which is not sensitive"):
+        hr.protect(people(), SCHEMA, hr.Hedge(5, criteria=[LDiversity(2, columns=("nix",))]))
     with pytest.raises(ParameterError, match="screen"):
         hr.protect(people(), SCHEMA, hr.Hedge(5, screen=2))
 
@@ -122,12 +142,54 @@ def test_columns_that_tell_nothing_are_screened_and_said() -> None:
     assert made(people(), alone, hr.Hedge(5)).method.screened_ == ()
 
 
+def test_what_was_not_looked_at_is_not_screened() -> None:
+    """Texts that hardly repeat: nearly all stand beyond the most frequent ones."""
+    rng = np.random.default_rng(0)
+    day = rng.integers(0, 20_000, 1500)
+    born = pd.Series(pd.to_datetime(day, unit="D").strftime("%d.%m.%Y"), dtype=object)
+    frame = pd.DataFrame({"born": born, "age": rng.integers(18, 80, 1500), "pay": day * 1.0})
+    table = read(frame)
+    assert telling(table.column("born", kind="categorical"), [table.column("pay")])
+
+
+def test_one_group_is_told_as_one() -> None:
+    frame = pd.DataFrame({"age": np.arange(400) % 62 + 18})
+    frame["pay"] = 100.0 * frame["age"] + np.random.default_rng(0).normal(0, 500, 400)
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], grid={"age": [30]})
+    with pytest.warns(UserWarning, match="all records are one group"):
+        release = hr.protect(frame, schema, hr.Hedge())
+    assert release.plan.recoding.n_groups == 1
+
+
+def test_records_of_one_person_are_no_further_evidence() -> None:
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        table = read(pd.DataFrame(rng.normal(size=(200, 2)).repeat(20, axis=0), columns=["u", "y"]))
+        found += telling(table.column("u"), [table.column("y")], 200)
+    assert found <= 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1e-308, -1e-308], np.array(["0001-01-01", "2000-01-01", "9999-01-01"], "datetime64[D]")],
+    ids=["next to 0", "all of the calendar"],
+)
+def test_odd_ends_are_rounded_all_the_same(values: Any) -> None:
+    n = 60
+    frame = pd.DataFrame({"job": ["a", "b", "c"] * 20, "pay": np.arange(n) * 1.0})
+    column = np.resize(np.asarray(values), n)
+    table = pa.Table.from_pandas(frame).append_column("odd", pa.array(column))
+    schema = hr.Schema(quasi=["odd", "job"], sensitive=["pay"])
+    assert made(table, schema, hr.Hedge(5, max_disclosure=None, screen=False)).checks
+
+
 def test_chance_is_seldom_taken_for_telling() -> None:
     found = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         frame = pd.DataFrame(
-            {"noise": rng.normal(size=400), "many": rng.integers(0, 60, 400).astype(str),
+            {"noise": rng.normal(size=400), "many": rng.integers(0, 20, 400).astype(str),
              "pay": rng.lognormal(size=400), "ill": rng.choice(list("abcd"), 400)}
         )  # fmt: skip
         table = read(frame)

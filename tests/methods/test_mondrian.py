@@ -11,7 +11,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.guarantees import LDiversity
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian, positions
-from hedgerow.methods.partition import Quasi
+from hedgerow.methods.quasi import Quasi
 from hedgerow.release import protect
 from hedgerow.schema import Schema
 from hedgerow.table import Table, read

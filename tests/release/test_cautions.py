@@ -65,7 +65,8 @@ def test_nothing_is_said_where_nothing_is_told() -> None:
 
 
 def test_cells_that_say_little_are_told() -> None:
-    said, ends = told(hr.Mondrian(k=9))
+    whole, said, ends = told(hr.Mondrian(k=9))
+    assert whole == "all records are one group: ask for a smaller k, or for a looser cap"
     assert ends.startswith("1 cells of age state an extreme")
     assert said == "the recoded cells say little: 100% of their certainty is lost (NCP)"
 

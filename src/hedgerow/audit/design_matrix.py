@@ -84,7 +84,7 @@ def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> Float
     for column in released:
         cells = column.codes[rows]
         if column.is_number:
-            parts.append(_numbers(column, column.middle[cells], ~np.isfinite(column.lo[cells])))
+            parts.append(_numbers(column, column.middle[cells], column.absent[cells]))
         else:
             place = _places(column)
             grouped = np.zeros((column.n_cells, int(place.max()) + 1))
@@ -99,7 +99,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
     parts = []
     for column, values in zip(released, people.columns, strict=True):
         if column.is_number:
-            parts.append(_numbers(column, values, ~np.isfinite(values)))
+            parts.append(_numbers(column, values, 1.0 * ~np.isfinite(values)))
         else:
             place = _places(column)
             parts.append(np.eye(int(place.max()) + 1)[place[values]])
@@ -117,15 +117,16 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
     return np.repeat(np.arange(len(widths)), widths)
 
 
-def _numbers(column: ReleasedColumn, y: FloatArray, gone: npt.NDArray[np.bool_]) -> FloatArray:
+def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> FloatArray:
+    """A number on the scale of its column, and the share of missing ones where some are."""
     original = column.original
     if original.n_values:
         counts = original.counts()[:-1]
         middle = original.values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
-        scaled = (np.where(gone, middle, y) - original.values[0]) / (column.span or 1.0)
+        scaled = (np.where(absent < 1.0, y, middle) - original.values[0]) / (column.span or 1.0)
     else:
         scaled = np.zeros(len(y))
-    columns = [scaled, gone.astype(np.float64)] if original.has_missing else [scaled]
+    columns = [scaled, absent] if original.has_missing else [scaled]
     return np.stack(columns, axis=1)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..classes import FloatArray, IntArray
 from ..hierarchy import TOP, Hierarchy
-from ..notation import MISSING, Cell, number, parse_dates, parse_range, split_concatenation
+from ..notation import MISSING, Cell, counted, number, parse_dates, parse_range, split_concatenation
 from ..table import Column
 from ..table.cover import Cover
 
@@ -111,6 +111,13 @@ class ReleasedColumn:
         at = np.searchsorted(np.cumsum(values), values.sum() / 2)
         default = self.original.values[at] if len(values) else 0.0
         return np.where(np.isfinite(out) & ~self.anything, out, default)
+
+    @cached_property
+    def absent(self) -> FloatArray:
+        """Share of missing values that each cell of numbers tells of its group."""
+        told = [counted(label) if isinstance(label, str) else None for label in self.labels]
+        share = [pair[1] / sum(pair) if pair else 0.0 for pair in told]
+        return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
     def shares(self) -> FloatArray:

@@ -180,7 +180,10 @@ def rounded(
         if steps is None:
             centre = _centres(column.values, style, codes, starts, some)
             steps = _on_grid(centre / step, column, style, codes, starts, some, step)
-        centre = steps * step if step >= 1 else steps / round(1 / step)
+        whole = math.isfinite(1 / step) and step < 1
+        centre = steps / round(1 / step) if whole else steps * step
+        if column.unit:  # half a step beyond the first or last day may be none
+            centre = np.clip(centre, column.values[0], column.values[-1])
     first = np.minimum.reduceat(codes, starts).astype(np.int64)
     last = np.maximum.reduceat(np.where(known, codes.astype(np.int64), -1), starts)
     values: Sequence[Any] = column.exact or column.values.tolist()

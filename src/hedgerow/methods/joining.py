@@ -15,7 +15,6 @@ from ..kernels.joins import (
     ENTROPY,
     JOINED,
     LARGEST,
-    LIVE,
     RANKED,
     SHARES,
     SQUARED,
@@ -151,7 +150,6 @@ def joined(
     means: Floats,
     classes_of: Callable[[Ints], Classes],
     promises: Sequence[Guarantee],
-    tell: Callable[[float], None] | None = None,
 ) -> Ints:
     """The group of every cell, once cells are joined until each keeps every promise.
 
@@ -168,8 +166,6 @@ def joined(
     classes_of : callable
         Groups as the promises judge them, from the group (0 .. g - 1) of every cell.
     promises : sequence of Guarantee
-    tell : callable, optional
-        Told after every so many joins which share of the groups that must be joined is.
 
     Returns
     -------
@@ -188,9 +184,8 @@ def joined(
     told, limits = limits_of(classes, promises)
     groups = Groups.of(n, means, told, limits)
     while True:
-        while join(groups, limits, SLICE):
-            if tell:
-                tell(float(np.mean(groups.excess[groups.heap[: groups.state[LIVE]]] <= 1.0)))
+        while join(groups, limits, SLICE):  # an interrupt is heard in between
+            pass
         first, number = np.unique(groups.first(), return_inverse=True)
         number = number.reshape(-1).astype(np.int64)
         if groups.state[JOINED]:

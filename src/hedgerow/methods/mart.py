@@ -15,7 +15,8 @@ from ..table import Table
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
 from .checks import check_whole
-from .partition import PartitionMethod, Quasi
+from .partition import PartitionMethod
+from .quasi import Quasi
 
 
 @dataclass(eq=False, repr=False)

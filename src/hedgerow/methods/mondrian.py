@@ -19,7 +19,9 @@ from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
 from ..trees.responses import Responses
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from ..trees.tree import Tree
-from .partition import PartitionMethod, Quasi, full_tree
+from .partition import PartitionMethod
+from .parts import full_tree
+from .quasi import Quasi
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 

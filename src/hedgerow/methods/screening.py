@@ -19,7 +19,7 @@ SIGMAS = 4.0
 Ints = npt.NDArray[np.int64]
 
 
-def telling(column: Column, sensitive: Sequence[Column]) -> bool:
+def telling(column: Column, sensitive: Sequence[Column], people: int | None = None) -> bool:
     """Whether a quasi-identifier explains more of a sensitive column than chance would.
 
     With p + 1 levels of the quasi-identifier (16 quantiles of a number, its most frequent
@@ -34,11 +34,15 @@ def telling(column: Column, sensitive: Sequence[Column]) -> bool:
     ----------
     column : Column
     sensitive : sequence of Column
+    people : int, optional
+        How many people the records are of: those of one person are no further evidence.
     """
-    n = len(column.codes)
+    n = len(column.codes) if people is None else people
     most = int(np.clip(n // EACH, 2, LEVELS))
     level = _levels(column, most)[column.codes]
     sizes = np.bincount(level)
+    if not column.is_number and 2 * sizes[most : most + 1].sum() > len(level):
+        return True  # hardly looked at: most records have one of its rarer categories
     p = int(np.count_nonzero(sizes)) - 1
     if p < 1:
         return False

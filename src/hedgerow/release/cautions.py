@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from ..classes import Classes, Persons, disclosure, diversity
 from ..classes.classes import SensitiveCounts
 from ..classes.counts import Counts
+from ..engines.partitions import route
 from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
-from ..plan import Mask, Plan, PlanColumn, Recoded
+from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..schema import Event, Schema
 from ..table import Column, Table
 from ..table.cover import Cover
@@ -100,7 +101,7 @@ def of_release(
             )
         for name, column in judged.sensitive.items():
             yield from _whole(name, judged.sizes, column)
-        yield from _told_nothing(plan)
+        yield from _told_nothing(plan, classes.n_groups)
         lost = certainty_lost(plan, original, released)
         if lost is not None and lost > LOST:
             yield f"the recoded cells say little: {lost:.0%} of their certainty is lost (NCP)"
@@ -134,23 +135,21 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
         )
 
 
-def _told_nothing(plan: Plan) -> Iterator[str]:
+def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
     """Columns of which no cell says anything."""
-    silent = [
-        column.name
-        for column in plan.recoding.recoded()
-        if isinstance(column, Recoded) and column.silent
-    ]
-    if silent:
-        kept = "; they tell nothing of the sensitive columns, as far as chance allows to say"
+    silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
+    if n_groups == 1 and plan.names("quasi"):
+        yield "all records are one group: ask for a smaller k, or for a looser cap"
+        return
+    screened = [c.name for c in silent if c.style == "suppress" and plan.parameters.get("screen")]
+    if screened:
         yield (
-            f"released as * in every record: {', '.join(silent)}"
-            + (
-                f"{kept} (screen=False, --no-screen, keeps them)"
-                if plan.parameters.get("screen")
-                else ""
-            )
+            f"released as * in every record: {', '.join(screened)}; none of them by itself shifts "
+            "the means or shares of the sensitive columns (together with others it may; "
+            "--no-screen keeps them)"
         )
+    if others := [c.name for c in silent if c.name not in screened]:
+        yield f"released as * in every record: {', '.join(others)}"
 
 
 def _texts(column: Column) -> Iterator[str]:
@@ -318,15 +317,39 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
         ]
         return float(np.mean(gone)) if gone else None
     cells = recoding.meanings()
+    leaf = _leaves(recoding, original)
     widths = [
-        _lost(column, cells[column.name], original, released)
+        _lost(column, cells[column.name], original, released, leaf.get(column.name))
         for column in recoding.recoded()
         if column.name in cells
     ]
     return float(np.mean(widths)) if widths else None
 
 
-def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released: Table) -> float:
+def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]:
+    """Rows of every cell, of the columns whose cells may read alike and stand for other extents."""
+    if not isinstance(recoding, Partition):
+        return {}
+    centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
+    if not centred:
+        return {}
+    leaf = route(recoding, [original.like(c) for c in recoding.columns])
+    rows = np.bincount(leaf, minlength=recoding.n_leaves)
+    return {
+        recoding.columns[j].name: np.bincount(
+            np.asarray(recoding.leaf_cells[j]), rows, len(recoding.columns[j].cells)
+        ).astype(np.int64)
+        for j in centred
+    }
+
+
+def _lost(
+    column: PlanColumn,
+    cells: tuple[Cell, ...],
+    original: Table,
+    released: Table,
+    rows: NDArray[np.int64] | None,
+) -> float:
     """The mean width of the cells of a column's rows."""
     known = original.like(column)
     if known.is_number:
@@ -335,6 +358,8 @@ def _lost(column: PlanColumn, cells: tuple[Cell, ...], original: Table, released
         width = Cover.of([_placed(cell, known) for cell in cells]).widths(ends)
     else:
         width = Cover.of(cells, known.values).widths()
+    if rows is not None:
+        return float(width @ rows) / max(released.n_rows, 1)
     by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
     labels, counts = _counted(released, column.name)
     total = sum(by_label.get(label, 0.0) * n for label, n in zip(labels, counts, strict=True))

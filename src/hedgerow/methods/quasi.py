@@ -1,0 +1,105 @@
+"""Quasi-identifiers as trees take them: encoded, and cut at quantiles or public points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..classes import Persons
+from ..errors import ParameterError, SchemaError
+from ..schema import Schema
+from ..table import Bins, Column, Table, bins_between, bins_of
+from ..table.dates import DAY, instants
+from ..trees.responses import Responses
+from ..trees.rows import Predictors, Rows
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """The encoded quasi-identifiers of a table."""
+
+    columns: tuple[Column, ...]
+    cuts: tuple[Bins, ...]
+
+    @classmethod
+    def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
+        """Encode the quasi-identifiers that a schema names.
+
+        Raises
+        ------
+        ParameterError
+            The table has no rows.
+        """
+        if not table.n_rows:
+            raise ParameterError("the table has no rows")
+        columns = tuple(table.declared_column(schema, name) for name in schema.quasi)
+        grids = [grid_of(column, schema.grid.get(column.name)) for column in columns]
+        cuts = tuple(
+            bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
+            for c, g in zip(columns, grids, strict=True)
+        )
+        return cls(columns, cuts)
+
+    def without(self, names: Sequence[str]) -> Quasi:
+        """The others."""
+        kept = [i for i, column in enumerate(self.columns) if column.name not in names]
+        return Quasi(tuple(self.columns[i] for i in kept), tuple(self.cuts[i] for i in kept))
+
+    @property
+    def predictors(self) -> Predictors:
+        """How many codes each column has, and whether their order means something."""
+        n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
+        return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
+
+    def rows(
+        self,
+        responses: Responses,
+        sensitive: Sequence[Column] = (),
+        persons: Persons | None = None,
+    ) -> Rows:
+        """The records of the table, as the grower moves them."""
+        return Rows.of(
+            self.predictors,
+            [c.codes for c in self.columns],
+            responses,
+            [c.codes for c in sensitive],
+            lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
+            persons=None if persons is None else persons.shares(),
+        )
+
+
+def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
+    """The cut points of a column in its unit; SchemaError when they are none for its kind."""
+    if points is None:
+        return None
+    text = isinstance(points[0], str)
+    per = DAY if column.unit == "day" else 1
+    fits = text == (column.kind == "date") and column.is_number and not column.exact
+    if fits and text:
+        if not column.zone and datetime.fromisoformat(points[0]).tzinfo is not None:
+            raise SchemaError(
+                f"the points of the grid of column {column.name!r} have a time zone, and its times "
+                "have none",
+                hint="write them as the column tells its times, without an offset",
+            )
+        try:
+            made = instants(points, column.zone).astype(np.float64) / per
+        except pa.ArrowInvalid:
+            raise SchemaError(
+                f"a point of the grid of column {column.name!r} falls into an hour that the clocks "
+                f"of its zone, {column.zone}, skip or show twice",
+                hint="write it with its offset, such as 2020-10-25T02:30+01:00",
+            ) from None
+        fits = per == 1 or not (made % 1).any()
+    if not fits:
+        raise SchemaError(
+            f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
+            hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
+        )
+    return made if text else np.array(points, np.float64)
