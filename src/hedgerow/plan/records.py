@@ -31,8 +31,8 @@ UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = [
     "random",
 ]
 """How a released cell relates to the original it stands for, so that releases can be verified:
-it is the same; it covers it, and is that of its group; the column's map gives it; it is the same
-or missing; chance or the whole table gives it."""
+it is the same; it covers it (means by the extent that the plan keeps of their group), and is that of
+its group; the column's map gives it; it is the same or missing; chance or the whole table gives it."""
 
 
 @dataclass(frozen=True)
