@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .bits import borrowed
 from .compiled import inner, kernel
 
 SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
@@ -104,8 +105,11 @@ class Groups(NamedTuple):
 
 
 @inner
-def _excess(told, a, b, limits):  # type: ignore[no-untyped-def]
-    """What a group tells over its limit, the largest ratio; of a union if b is not a."""
+def _excess(told, a, b, limits, enough):  # type: ignore[no-untyped-def]
+    """What a group tells over its limit, the largest ratio; of a union if b is not a.
+
+    Terms are looked at until one is above `enough`.
+    """
     worst = 0.0
     for term in range(limits.terms.shape[0]):
         kind, at, m = limits.terms[term]
@@ -158,6 +162,8 @@ def _excess(told, a, b, limits):  # type: ignore[no-untyped-def]
                 gain *= n
         if gain > limit * against * worst:
             worst = gain / (limit * against) if against > 0.0 else np.inf
+            if worst > enough:
+                break
     # what is equal but for rounding is equal: ties go by number
     return np.rint(worst / ALIKE) * ALIKE
 
@@ -166,7 +172,7 @@ def _excess(told, a, b, limits):  # type: ignore[no-untyped-def]
 def measure(told, limits, excess):  # type: ignore[no-untyped-def]
     """Write the excess of every group."""
     for g in range(told.shape[0]):
-        excess[g] = _excess(told, g, g, limits)
+        excess[g] = _excess(told, g, g, limits, np.inf)
 
 
 @inner
@@ -212,43 +218,49 @@ def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
     before, after = groups.before, groups.after
     repairs = lowers = nearest = np.int64(-1)
     least = least_lowering = least_loss = np.inf
-    low, high = before[i], after[i]
-    reach, looked = NEAR, 0
     every = groups.state[LIVE] <= ALL
-    while low >= 0 or high >= 0:
-        while (every or looked < 2 * reach) and (low >= 0 or high >= 0):
-            # turn by turn below and above
-            if high < 0 or (low >= 0 and looked % 2 == 0):
-                j, low = low, before[low]
-            else:
-                j, high = high, after[high]
-            looked += 1
-            factor = n[i] * n[j] / (n[i] + n[j])
-            most, apart = least * (1.0 + ALIKE) / factor, 0.0
-            for begin in range(0, means.shape[1], 8):
-                for c in range(begin, min(begin + 8, means.shape[1])):
-                    d = means[i, c] - means[j, c]
-                    apart += d * d
-                if apart > most:
-                    break
-            loss = apart * factor
-            if not _less(loss, j, least, repairs):
-                continue
-            told_then = _excess(told, i, j, limits)
-            if told_then <= 1.0:
-                least, repairs = loss, j
-            elif repairs < 0:
-                if told_then < excess[i]:
-                    ratio = loss / (excess[i] - told_then)
-                    if _less(ratio, j, least_lowering, lowers):
-                        least_lowering, lowers = ratio, j
-                if _less(loss, j, least_loss, nearest):
-                    least_loss, nearest = loss, j
-        if repairs >= 0 or reach >= FAR:
-            break
-        reach *= 2
-    if repairs >= 0:
-        return repairs
+    # whether a union tells too much is soon seen; how much, only where no partner repairs
+    for weighing in range(2):
+        low, high = before[i], after[i]
+        reach, looked = FAR if weighing else NEAR, 0
+        enough = np.inf if weighing else 1.0 + 2 * ALIKE
+        while low >= 0 or high >= 0:
+            while (every or looked < 2 * reach) and (low >= 0 or high >= 0):
+                # turn by turn below and above
+                if high < 0 or (low >= 0 and looked % 2 == 0):
+                    j, low = low, before[low]
+                else:
+                    j, high = high, after[high]
+                looked += 1
+                unknown = repairs < 0  # then what it tells is seen sooner than how far it is
+                told_then = _excess(told, i, j, limits, enough) if unknown else 0.0
+                if told_then > 1.0 and not weighing:
+                    continue
+                factor = n[i] * n[j] / (n[i] + n[j])
+                most, apart = least * (1.0 + ALIKE) / factor, 0.0
+                for begin in range(0, means.shape[1], 8):
+                    for c in range(begin, min(begin + 8, means.shape[1])):
+                        d = means[i, c] - means[j, c]
+                        apart += d * d
+                    if apart > most:
+                        break
+                loss = apart * factor
+                if weighing:
+                    if told_then < excess[i]:
+                        ratio = loss / (excess[i] - told_then)
+                        if _less(ratio, j, least_lowering, lowers):
+                            least_lowering, lowers = ratio, j
+                    if _less(loss, j, least_loss, nearest):
+                        least_loss, nearest = loss, j
+                elif _less(loss, j, least, repairs) and (
+                    unknown or _excess(told, i, j, limits, enough) <= 1.0
+                ):
+                    least, repairs = loss, j
+            if repairs >= 0 or reach >= FAR:
+                break
+            reach *= 2
+        if repairs >= 0:
+            return repairs
     return lowers if lowers >= 0 else nearest
 
 
@@ -258,6 +270,7 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
 
     Returns whether there is more to do; a single group that is left stays as it is.
     """
+    groups, limits = borrowed(groups), borrowed(limits)
     heap, place, excess, state = groups.heap, groups.place, groups.excess, groups.state
     means, told, n = groups.means, groups.told, groups.n
     for _ in range(most):
@@ -286,6 +299,6 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
             heap[hole] = last
             place[last] = hole
             _sift(heap, place, hole, state[LIVE], excess)
-        excess[a] = _excess(told, a, a, limits)
+        excess[a] = _excess(told, a, a, limits, np.inf)
         _sift(heap, place, place[a], state[LIVE], excess)
     return True
