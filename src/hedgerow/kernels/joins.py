@@ -16,8 +16,6 @@ from .compiled import inner, kernel
 
 SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
 """Kinds of terms: scores of numbers, of shares and of events in order; shares; entropy."""
-KIND, AT, WIDTH = range(3)
-"""Columns of `Limits.terms`: the kind, where the term's sums begin, and how many there are."""
 ALL = 8_192
 """Up to so many groups, each may be joined to any other."""
 NEAR, FAR = 64, 1_024
@@ -36,7 +34,7 @@ class Limits(NamedTuple):
     """
 
     terms: Any
-    """int64 array of shape (n_terms, 3)."""
+    """int64 array of shape (n_terms, 3): the kind, where its sums begin, how many there are."""
     limit: Any
     """Largest disclosure, largest share or least entropy, term by term."""
     public: Any
