@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
+import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.methods.tpp import RpartSettings
+from hedgerow.table import read
+from hedgerow.table.write import write_table
 
 
 @pytest.fixture(scope="module")
@@ -17,9 +23,10 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     n = 900
     age, town = rng.integers(18, 90, n), rng.choice(["a", "b", "c", "=d"], n)
-    rate, faith = np.round(rng.random(n), 3), rng.choice(["p", "q", "r"], n)
+    rate, faith = rng.integers(0, 512, n) / 512, rng.choice(["p", "q", "r"], n)
     ill = np.where(age / 90 + rate + (town == "c") + rng.normal(0, 0.2, n) > 1.1, "yes", "no")
     frame = pd.DataFrame({"age": age, "town": town, "rate": rate, "faith": faith, "ill": ill})
+    frame["colour"] = rng.choice(["red", "green"], n)
     frame["name"] = [f"person {i}" for i in range(n)]
     frame.to_csv(home / "people.csv", index=False)
     return home
@@ -120,3 +127,73 @@ def test_a_broken_model_file_exits_2(folder, capsys):
     (folder / "broken.json").write_text("{}")
     assert run(["verify-model", str(folder / "broken.json"), str(folder / "people.csv")]) == 2
     assert run(["verify-model", str(folder / "none.json"), str(folder / "people.csv")]) == 2
+
+
+def test_a_tree_that_had_to_shrink_is_told_wherever_the_release_is(folder, capsys):
+    assert protect(folder, "shrunk", "--trees", "tree n_splits=40") == 0
+    words = "the tree was to have 41 leaves and is published with"
+    assert words in " ".join(capsys.readouterr().err.split())
+    assert words in (folder / "shrunk" / "report.html").read_text("utf-8")
+    assert words in (folder / "shrunk" / "audit.json").read_text("utf-8")
+    assert protect(folder, "kept", "--trees", "tree n_splits=1") == 0
+    assert "was to have" not in capsys.readouterr().err
+
+
+def test_a_release_with_an_untested_column_gets_its_report_and_can_be_audited(folder, capsys):
+    assert protect(folder, "untested", "--quasi", "colour", "--trees", "tree n_splits=1") == 0
+    out = folder / "untested"
+    released = pd.read_csv(out / "release.csv")
+    assert set(released["colour"]) == {"ALL"}
+    assert (out / "report.html").is_file()
+    capsys.readouterr()
+    for release in (out, out / "release.csv"):
+        command = ["audit", str(folder / "people.csv"), str(release), "--no-learning", "--json"]
+        roles = ["--quasi", "age,town,rate,colour", "--sensitive", "faith"]
+        given = [] if release == out else [*roles, "--plan", str(out / "plan.json")]
+        assert run([*command, *given]) == 0, capsys.readouterr().err
+        assert json.loads(capsys.readouterr().out)["risk"]["release"]["classes"]["k"] >= 200
+
+
+def test_an_empty_model_or_another_number_of_records_is_no_verification(folder, capsys):
+    assert protect(folder, "counted") == 0
+    out = folder / "counted"
+    model = json.loads((out / "model.json").read_text())
+    for empty in ({"models": []}, {"models": [{**model["models"][0], "trees": []}]}):
+        (folder / "empty.json").write_text(json.dumps(model | empty))
+        assert run(["verify-model", str(folder / "empty.json"), str(out / "release.csv")]) == 2
+        assert "publishes no tree" in capsys.readouterr().err
+    (folder / "more.json").write_text(json.dumps(model | {"n_records": 901}))
+    assert run(["verify-model", str(folder / "more.json"), str(out / "release.csv")]) == 1
+    assert "900 records, 901 published" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".feather", ".jsonl"])
+def test_what_the_recipient_is_told_to_run_reads_the_file_that_is_there(folder, tmp_path, suffix):
+    people = read(folder / "people.csv")
+    write_table(people.arrow, tmp_path / f"people{suffix}")
+    if suffix == ".csv":  # as a spreadsheet of many countries writes it
+        text = (tmp_path / "people.csv").read_text().replace(",", ";").replace(".", ",")
+        (tmp_path / "people.csv").write_text(text)
+    schema = hr.Schema(quasi=["age", "rate"], sensitive=["ill"])
+    frame = people.arrow.select(["age", "rate"]).to_pandas()
+    tree = DecisionTreeClassifier(max_leaf_nodes=3, min_samples_leaf=50, random_state=0)
+    tree.fit(frame, people.arrow.column("ill").to_pandas())
+    method = hr.TreePatternPreserving([tree, RpartSettings(maxdepth=1)], k=5)
+    with pytest.warns(UserWarning, match="left out"):
+        release = hr.protect(tmp_path / f"people{suffix}", schema, method)
+    out = release.write(tmp_path / "out")
+    told = (out / "RECIPIENT.md").read_text()
+    assert set(re.findall(r"[\w-]+\.(?:csv|parquet|feather|jsonl|json|svg)\b(?!\()", told)) <= {
+        path.name for path in out.iterdir()
+    }
+    lines = [line[4:] for line in told.splitlines() if line.startswith("    ")]
+    start = lines.index("import pandas as pd")
+    *code, fit = lines[start : start + 4]
+    known = {}
+    exec("\n".join([*code, f"made = {fit}"]).replace('"release.', f'"{out}/release.'), known)
+    root = release.method.model_["models"][0]["trees"][0]["nodes"][0]
+    assert known["made"].tree_.threshold[0] == root["threshold"]
+    (r,) = [line for line in lines if line.lstrip().startswith("d <- ")]
+    assert ('sep = ";", dec = ","' in r) == (suffix == ".csv")
+    reader = {".parquet": "read_parquet", ".feather": "read_feather", ".jsonl": "stream_in"}
+    assert reader.get(suffix, "read.csv") in r

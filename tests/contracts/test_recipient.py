@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import re
 import warnings
 from pathlib import Path
@@ -16,6 +17,7 @@ import hedgerow as hr
 from hedgerow.errors import HedgerowError
 from hedgerow.schema import Schema
 from hedgerow.table import Table, read
+from hedgerow.table.write import write_table
 
 from .methods import CASES, Case
 from .tables import TABLES
@@ -141,3 +143,23 @@ def test_an_apostrophe_that_was_put_before_cells_is_explained(case: Case, tmp_pa
         text = (release.write(tmp_path / note) / "RECIPIENT.md").read_text()
         told.append("One apostrophe was put before texts" in text and "in: note." in text)
     assert told == [True, False]
+
+
+# each method under one format, all formats among them
+@pytest.mark.parametrize(
+    ("case", "suffix"),
+    zip(CASES, itertools.cycle([".csv", ".parquet", ".feather", ".jsonl"])),
+    ids=[case.name for case in CASES],
+)
+def test_files_that_are_named_are_there(case: Case, suffix: str, tmp_path: Path) -> None:
+    table, schema = TABLES[case.table]()
+    write_table(read(table).arrow, tmp_path / f"people{suffix}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        release = hr.protect(tmp_path / f"people{suffix}", schema, case.method(schema))
+    release.write(tmp_path / "all", public=tmp_path / "public")
+    for folder in (tmp_path / "all", tmp_path / "public"):
+        text = (folder / "RECIPIENT.md").read_text()
+        named = set(re.findall(r"[\w-]+\.(?:csv|parquet|feather|jsonl|json|svg|md|html)\b", text))
+        assert f"release{suffix}" in named
+        assert named - {"RECIPIENT.md"} <= {path.name for path in folder.iterdir()}

@@ -20,9 +20,10 @@ OPTIONS = (Option("json", bool, "Print the result as JSON."),)
     release=("RELEASE", "The released table."),
 )
 def verify_model(model: Path, release: str, **given: Any) -> None:
-    """Rebuild the published trees from a released table and compare them to the last bit.
+    """Rebuild the published trees from a released table and compare them with the model.
 
-    Prints "identical", or the first node that differs; then the exit code is 1.
+    Splits, leaves and counts are compared to the last bit, means of leaves to 1e-12. Prints
+    "identical", or the first node that differs; then the exit code is 1.
     """
     from ..methods.tpp import verify_model
 

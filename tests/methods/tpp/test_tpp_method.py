@@ -327,3 +327,37 @@ def test_dates_and_booleans():
     assert method.n_steps_ == 2
     released = method.transform(X)
     assert verify_model(method.model_, released, y).identical
+
+
+@pytest.mark.parametrize(
+    ("trees", "numbers", "classes"),
+    [
+        ("tree n_splits=2", "variance", "entropy"),
+        (TreeSettings(n_splits=2), "variance", "entropy"),
+        ("forest n_trees=2 n_splits=1 bootstrap=false", "variance", "entropy"),
+        ("boosting n_trees=2 n_splits=1", "squared", "logistic"),
+        ("rpart maxdepth=2", "anova", "class"),
+    ],
+)
+def test_trees_that_say_nothing_of_it_follow_the_response(trees, numbers, classes):
+    X, state, risk = people()
+    X = X.drop(columns="the job")
+    for y, wanted in ((risk, numbers), (state, classes), ((state == "ill").astype(int), classes)):
+        (model,) = TreePatternPreserving(trees, k=2).fit(X, y).model_["models"]
+        said = {**model, **model.get("tree", {})}
+        key = {"boosting": "loss", "rpart": "method"}.get(model["kind"], "criterion")
+        assert said[key] == wanted
+        assert ("classes" in TreePatternPreserving(trees, k=2).fit(X, y).model_["response"]) == (
+            wanted == classes
+        )
+
+
+def test_a_smaller_tree_than_asked_is_told_with_what_the_next_one_reaches():
+    X, y, _ = people()
+    with pytest.warns(
+        UserWarning, match=r"was to have 31 leaves and is published with (\d+)"
+    ) as told:
+        method = TreePatternPreserving(TreeSettings(n_splits=30), k=20).fit(X, y)
+    after = method.trade_off_[method.n_steps_]
+    assert f"{method.n_steps_ + 2} leaves reach K = {after['k']} alone" in str(told[0].message)
+    assert method.k_ >= 20 > after["k"]

@@ -153,8 +153,9 @@ class Builder:
         min_split: int = 2,
         ordered_anyway: bool = False,
     ) -> None:
+        settings = settings.said(response.classes)
         self.columns, self.response, self.settings = columns, response, settings
-        self.criterion = CRITERIA[settings.criterion]
+        self.criterion = CRITERIA[str(settings.criterion)]
         self.width = 2 if self.criterion == VARIANCE else max(len(response.labels), 1)
         self.weights = weights
         self.rows = np.arange(response.n, dtype=np.int32)
@@ -175,7 +176,7 @@ class Builder:
         if self.criterion == RATIO:
             return self.settings.min_gain
         shift = {"entropy": xlogx_shift(self.total), "gini": 0}.get(
-            self.settings.criterion, 2 * self.response.shift
+            str(self.settings.criterion), 2 * self.response.shift
         )
         return float(np.ldexp(self.settings.min_gain * self.total, shift))
 

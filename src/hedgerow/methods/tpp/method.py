@@ -14,6 +14,7 @@ from ...classes.diversity import frequency
 from ...errors import ParameterError, SchemaError
 from ...guarantees import Check, KAnonymity
 from ...plan import Maps, Plan
+from ...progress import caution
 from ...schema import Schema
 from ...table import Table, read
 from ..base import Files, Method, Told
@@ -31,11 +32,15 @@ from .model import dumps, model_to_json, verify_model
 from .sanitize import Sanitizer, Step, release_column
 from .settings import Settings, TreeSettings, parse
 from .targets import own_target
+from .words import recipient_lines, shrunk
 
 
 @dataclass(eq=False, repr=False)
 class TreePatternPreserving(Method):
-    """Sanitize predictors so that the published trees are rebuilt from them to the bit.
+    """Sanitize predictors so that the published trees are rebuilt from them.
+
+    Splits, leaves and counts are kept to the bit, means of leaves to 1e-12: their sums depend
+    on the order of the records.
 
     Parameters
     ----------
@@ -43,8 +48,9 @@ class TreePatternPreserving(Method):
         What must be kept: `TreeSettings`, `ForestSettings`, `BoostingSettings`,
         `RpartSettings`, fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``;
         or settings as text, ``"tree criterion=gini n_splits=3; forest n_trees=5 seed=1"``.
-        By default one tree of the own builder: entropy for a class response,
-        variance for a numeric one.
+        By default one tree of the own builder. Trees that name no criterion predict a
+        response of numbers by their means (variance) and one of classes, or of two numbers,
+        by its shares (entropy).
     k : int
         Fewest records that share all released predictor values, at least 2. The
         trees grow as long as this holds; the response is no quasi-identifier.
@@ -83,6 +89,11 @@ class TreePatternPreserving(Method):
     UnsupportedError
         A builder outside the guarantee: cost-complexity pruning, random ties, gain
         ratio with the average-gain filter, a size chosen by cross-validation.
+
+    Warns
+    -----
+    UserWarning
+        A tree is published smaller than it was asked for.
 
     References
     ----------
@@ -178,7 +189,8 @@ class TreePatternPreserving(Method):
         names = [n for n in schema.quasi if n not in sensitive]
         if not names:
             raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
-        targets = [_target(tree) for tree in self._chosen(table, schema, response)]
+        classes = _is_class(table, schema, response)
+        targets = [_target(tree, classes) for tree in self._chosen()]
         single = any(t.bits < 53 for t in targets)
         check_numbers(table, schema, names)
         encoded = [encode_predictor(table, schema, n, single) for n in names]
@@ -210,6 +222,9 @@ class TreePatternPreserving(Method):
         best, path = sanitizer.search(self.k, self.l)
         self.k_, self.l_, self.n_steps_ = best.k, best.l, best.step
         self.trade_off_ = [{"step": s.step, "k": s.k, "l": s.l} for s in path]
+        self._dialect = table.layout.dialect
+        for text in shrunk(targets, best, path, self.k, self.l):
+            caution(text)
         return self._finish(table, schema, response, sensitive, encoded, targets, forms, best)
 
     def _finish(
@@ -270,13 +285,9 @@ class TreePatternPreserving(Method):
             raise ParameterError("l must be a number of at least 1")
         return persons
 
-    def _chosen(self, table: Table, schema: Schema, response: str) -> list[Any]:
+    def _chosen(self) -> list[Any]:
         if self.trees is None:
-            if response not in table.names:
-                raise SchemaError(f"no column {response!r} for the response")
-            numeric = table.declared_kind(schema, response) == "numeric"
-            few = numeric and table.column(response, kind="numeric").n_values <= 2
-            return [TreeSettings("variance" if numeric and not few else "entropy")]
+            return [TreeSettings()]
         if isinstance(self.trees, str):
             return list(parse(self.trees))
         if not isinstance(self.trees, (list, tuple)):
@@ -331,14 +342,21 @@ class TreePatternPreserving(Method):
 
     def told(self, file: str) -> Told:
         """What the reader of the release must know about the model."""
-        from .words import recipient_lines
-
-        return Told(lines=recipient_lines(self.model_, file, self.l))
+        return Told(lines=recipient_lines(self.model_, file, self._dialect, self.l))
 
 
-def _target(tree: Any) -> Any:
+def _is_class(table: Table, schema: Schema, response: str) -> bool:
+    """Whether a response is a class: a category, or one of two numbers."""
+    if response not in table.names:
+        raise SchemaError(f"no column {response!r} for the response")
+    if table.declared_kind(schema, response) != "numeric":
+        return True
+    return table.column(response, kind="numeric").n_values <= 2
+
+
+def _target(tree: Any, classes: bool) -> Any:
     if isinstance(tree, get_args(Settings)):
-        return own_target(tree)
+        return own_target(tree.said(classes))
     from .sklearn_target import SklearnTree, is_estimator
 
     if is_estimator(tree):

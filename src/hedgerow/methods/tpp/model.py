@@ -33,7 +33,8 @@ class Verification:
     Parameters
     ----------
     identical : bool
-        Whether every published tree was rebuilt to the bit.
+        Whether every published tree was rebuilt: splits, leaves and counts to the bit, means
+        of leaves to 1e-12.
     n_models, n_trees, n_splits : int
         How much was compared.
     difference : str
@@ -142,7 +143,10 @@ def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
 def verify_model(
     model: str | Path | Mapping[str, Any], release: Any, y: Any = None
 ) -> Verification:
-    """Rebuild the published trees from a released table and compare them bit for bit.
+    """Rebuild the published trees from a released table and compare them with the model.
+
+    Splits, leaves and counts are compared to the bit, means of leaves to 1e-12: their sums
+    depend on the order of the records.
 
     Parameters
     ----------
@@ -192,7 +196,12 @@ class _Found:
 
     def __init__(self, data: Mapping[str, Any], table: Table, y: Any) -> None:
         self.data = data
-        self.strange = ""
+        self.strange, self.n_rows = "", table.n_rows
+        if not data["models"] or not all(model["trees"] for model in data["models"]):
+            raise PlanError(
+                "the model publishes no tree, so there is nothing to verify",
+                hint="ask whoever published it for the model.json of this release",
+            )
         self.columns = [self._column(p, table) for p in data["predictors"]]
         self.response_table, self.response_name = table, data["response"]["name"]
         if y is not None:
@@ -254,6 +263,10 @@ class _Found:
 
         if self.strange:
             return differs(self.strange)
+        published = int(self.data["n_records"])
+        for what, n in (("release", self.n_rows), ("response", self.response_table.n_rows)):
+            if n != published:
+                return differs(f"the {what} has {n:,} records, {published:,} published")
         for m, model in enumerate(models, 1):
             trees = [tree_to_json(t, self.columns) for t in self._rebuild(model)]
             found = first_difference(model["trees"], trees)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ...errors import ParameterError, UnsupportedError
 from ..checks import check_whole
 
 CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
+_CRITERION = {True: "entropy", False: "variance"}
+"""What a tree minimises by default: by whether the response is a class."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,10 @@ class TreeSettings:
 
     Parameters
     ----------
-    criterion : {"entropy", "gini", "gain_ratio", "variance"}
+    criterion : {"entropy", "gini", "gain_ratio", "variance"}, optional
         "variance" (also "deviance") grows a regression tree, the others a
-        classification tree.
+        classification tree. By default "variance" where the response is a number, "entropy"
+        where it is a class.
     n_splits : int
         Most splits of the tree, at least 0. The tree grows best first: the
         split with the largest gain comes next.
@@ -44,7 +47,7 @@ class TreeSettings:
 
     kind: ClassVar[str] = "tree"
 
-    criterion: str = "entropy"
+    criterion: str | None = None
     n_splits: int = 7
     min_leaf: int = 1
     max_depth: int | None = None
@@ -61,7 +64,7 @@ class TreeSettings:
                 "average runs over all candidate splits, and sanitizing removes candidates",
                 hint='use criterion="gain_ratio", the plain ratio',
             )
-        if self.criterion not in (*CLASS_CRITERIA, "variance"):
+        if self.criterion not in (None, *CLASS_CRITERIA, "variance"):
             raise ParameterError(
                 f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance"
             )
@@ -88,6 +91,10 @@ class TreeSettings:
     def classes(self) -> bool:
         """Whether the response is a class."""
         return self.criterion != "variance"
+
+    def said(self, classes: bool) -> TreeSettings:
+        """With what was left to the response: whether it is a class."""
+        return self if self.criterion else replace(self, criterion=_CRITERION[classes])
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,10 @@ class ForestSettings:
         """Whether the response is a class."""
         return self.tree.classes
 
+    def said(self, classes: bool) -> ForestSettings:
+        """With what was left to the response: whether it is a class."""
+        return replace(self, tree=self.tree.said(classes))
+
 
 @dataclass(frozen=True)
 class BoostingSettings:
@@ -139,28 +150,30 @@ class BoostingSettings:
 
     Parameters
     ----------
-    loss : {"squared", "logistic"}
-        "logistic" needs a response of two classes.
+    loss : {"squared", "logistic"}, optional
+        "logistic" needs a response of two classes. By default "squared" where the response is
+        a number, "logistic" where it is a class.
     n_trees : int
         Number of stages.
     learning_rate : float
         Shrinkage, in (0, 1].
     tree : TreeSettings
-        The stages' trees; criterion "variance".
+        The stages' trees; their criterion is "variance".
     """
 
     kind: ClassVar[str] = "boosting"
 
-    loss: str = "squared"
+    loss: str | None = None
     n_trees: int = 10
     learning_rate: float = 0.1
     tree: TreeSettings = dataclasses.field(
-        default_factory=lambda: TreeSettings(criterion="variance", n_splits=3)
+        default_factory=lambda: TreeSettings("variance", n_splits=3)
     )
 
     def __post_init__(self) -> None:
         check_whole("n_trees", self.n_trees, 1)
-        if self.loss not in ("squared", "logistic"):
+        object.__setattr__(self, "tree", self.tree.said(False))
+        if self.loss not in (None, "squared", "logistic"):
             raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")
         if not 0 < self.learning_rate <= 1:
             raise ParameterError("learning_rate must lie in (0, 1]")
@@ -171,6 +184,10 @@ class BoostingSettings:
     def classes(self) -> bool:
         """Whether the response is a class."""
         return self.loss == "logistic"
+
+    def said(self, classes: bool) -> BoostingSettings:
+        """With what was left to the response: whether it is a class."""
+        return self if self.loss else replace(self, loss="logistic" if classes else "squared")
 
 
 @dataclass(frozen=True)
@@ -184,8 +201,8 @@ class RpartSettings:
 
     Parameters
     ----------
-    method : {"class", "anova"}
-        Classification or regression.
+    method : {"class", "anova"}, optional
+        Classification or regression; by default as the response is.
     parms : {"gini", "information"}
         Impurity of method "class".
     minsplit, minbucket, maxdepth : int
@@ -198,7 +215,7 @@ class RpartSettings:
 
     kind: ClassVar[str] = "rpart"
 
-    method: str = "class"
+    method: str | None = None
     parms: str = "gini"
     minsplit: int = 20
     minbucket: int = 7
@@ -207,7 +224,7 @@ class RpartSettings:
     xval: int = 0
 
     def __post_init__(self) -> None:
-        if self.method not in ("class", "anova"):
+        if self.method not in (None, "class", "anova"):
             raise UnsupportedError(
                 f"rpart's method {self.method!r} is not supported", hint='"class" or "anova"'
             )
@@ -229,7 +246,11 @@ class RpartSettings:
     @property
     def classes(self) -> bool:
         """Whether the response is a class."""
-        return self.method == "class"
+        return self.method != "anova"
+
+    def said(self, classes: bool) -> RpartSettings:
+        """With what was left to the response: whether it is a class."""
+        return self if self.method else replace(self, method="class" if classes else "anova")
 
 
 Settings = TreeSettings | ForestSettings | BoostingSettings | RpartSettings
@@ -289,10 +310,8 @@ def _parse_one(words: list[str]) -> Settings:
                 hint=f"write name=value; the names are {', '.join(known)}",
             )
         where[name] = _value(name, value, str((fields if where is own else inner)[name].type))
-    if inner and (tree or kind == "boosting"):
-        own["tree"] = TreeSettings(
-            **({"criterion": "variance"} if kind == "boosting" else {}) | tree
-        )
+    if tree:
+        own["tree"] = replace(_KINDS[kind]().tree, **tree)
     settings: Settings = _KINDS[kind](**own)
     return settings
 

@@ -35,6 +35,15 @@ class Target:
         """Steps of the model as fitted."""
         raise NotImplementedError
 
+    @property
+    def asked(self) -> int:
+        """Steps that were asked for."""
+        return self.n_steps
+
+    def size_in_words(self, step: int) -> str:
+        """The size of the model after so many steps."""
+        raise NotImplementedError
+
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse predictors other than those it was fitted on."""
 
@@ -68,6 +77,10 @@ class SingleTree(Target):
     def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree after its first splits."""
         return (self.trees[0].prefix(step),)
+
+    def size_in_words(self, step: int) -> str:
+        """Its leaves."""
+        return f"{step + 1} leaves"
 
 
 class Built(Target):
@@ -107,6 +120,15 @@ class Ensemble(Built):
         """Number of trees that were grown."""
         return len(self.trees)
 
+    @property
+    def asked(self) -> int:
+        """Number of trees that its settings name."""
+        return self.settings.n_trees
+
+    def size_in_words(self, step: int) -> str:
+        """Its trees."""
+        return f"{step} tree{'s' * (step != 1)}"
+
     def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The first trees."""
         return self.trees[:step]
@@ -116,6 +138,11 @@ class OwnTree(SingleTree, Built):
     """A tree of the own builder; one step is one split."""
 
     size, least = "n_splits", 0
+
+    @property
+    def asked(self) -> int:
+        """Number of splits that its settings name."""
+        return self.settings.n_splits
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
@@ -201,6 +228,10 @@ class RpartTree(Built):
     def n_steps(self) -> int:
         """Depth of the tree."""
         return max(node.depth for node in self.trees[0].nodes)
+
+    def size_in_words(self, step: int) -> str:
+        """Its depth."""
+        return f"{step} level{'s' * (step != 1)} of splits"
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
         """The tree down to a level."""

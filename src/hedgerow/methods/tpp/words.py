@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
+from ...table.dialect import Dialect
+from .sanitize import Step, keeps
 
-def recipient_lines(model: Mapping[str, Any], file: str, l: float | None = None) -> list[str]:
+
+def recipient_lines(
+    model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None
+) -> list[str]:
     """A section of RECIPIENT.md: what was kept, how to check it, and what not to read into it."""
     response = model["response"]["name"]
     lines = [
@@ -15,7 +21,8 @@ def recipient_lines(model: Mapping[str, Any], file: str, l: float | None = None)
         "## The published model",
         "",
         f"`model.json` holds the trees that predict `{response}`; `trees.svg` shows them. The same "
-        f"trees, to the last bit of every threshold, are built from `{file}`. To check that:",
+        f"trees are built from `{file}`: splits, thresholds and counts to the last bit, means of "
+        "leaves to 1e-12 (their sums depend on the order of the records). To check that:",
         "",
         f"    hedgerow verify-model model.json {file}",
         "",
@@ -28,9 +35,9 @@ def recipient_lines(model: Mapping[str, Any], file: str, l: float | None = None)
         settings = {k: v for k, v in own.items() if k not in ("trees", "n_splits")}
         lines.append(f"- model {number}, {own['n_splits']} splits: `{json.dumps(settings)}`")
         if own["builder"] == "rpart":
-            lines += ["", *_rpart(own, model, file), ""]
+            lines += ["", *_rpart(own, model, file, dialect), ""]
         if own["builder"] == "scikit-learn":
-            lines += ["", *_sklearn(own, model, file), ""]
+            lines += ["", *_sklearn(own, model, file, dialect), ""]
         if own["kind"] == "forest" and own.get("bootstrap"):
             lines.append(
                 "  Its bootstrap rows are counted by position: keep the order of the records."
@@ -52,12 +59,62 @@ def recipient_lines(model: Mapping[str, Any], file: str, l: float | None = None)
     return lines
 
 
-def _rpart(own: Mapping[str, Any], model: Mapping[str, Any], file: str) -> list[str]:
+def shrunk(
+    targets: Sequence[Any], best: Step, path: Sequence[Step], k: int, l: float | None
+) -> Iterator[str]:
+    """What the steward must hear of models that are published smaller than they were asked for."""
+    for number, target in enumerate(targets, 1):
+        step = min(best.step, target.n_steps)
+        if step >= target.asked:
+            continue
+        which = "the tree" if len(targets) == 1 and not target.ensemble else f"model {number}"
+        why = "its settings allow no further split"
+        if step < target.n_steps:
+            larger = path[best.step]
+            reached = f"K = {larger.k}" + ("" if larger.l is None else f" and L = {larger.l:.3g}")
+            kept = keeps(larger, k, l)
+            found = "cannot be rebuilt from a sanitized table" if kept else f"reach {reached} alone"
+            why = f"{target.size_in_words(larger.step)} {found}"
+        yield (
+            f"{which} was to have {target.size_in_words(target.asked)} and is published with "
+            f"{target.size_in_words(step)}: {why}"
+        )
+
+
+_READERS = {
+    ".parquet": ("arrow::read_parquet({})", "pd.read_parquet({})"),
+    ".feather": ("arrow::read_feather({})", "pd.read_feather({})"),
+    ".jsonl": ("jsonlite::stream_in(file({}))", "pd.read_json({}, lines=True)"),
+}
+"""What reads a file in R and in Python, by its ending."""
+
+
+def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
+    """The call that reads a file as it is written."""
+    name = json.dumps(file)
+    if file.endswith(".csv"):
+        apart = {"sep": dialect.delimiter, "dec" if r else "decimal": dialect.decimal}
+        equals = " = " if r else "="
+        odd = "".join(
+            f", {key}{equals}{json.dumps(sign)}"
+            for (key, sign), usual in zip(apart.items(), ",.", strict=True)
+            if sign != usual
+        )
+        if r:
+            return f"read.csv({name}{odd}, check.names = FALSE, stringsAsFactors = TRUE)"
+        return f"pd.read_csv({name}{odd})"
+    in_r, in_python = _READERS[PurePath(file).suffix]
+    return in_r.format(name) if r else in_python.format(name)
+
+
+def _rpart(
+    own: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
+) -> list[str]:
     names = " + ".join(f"`{p['name']}`" for p in model["predictors"])
     split = f', parms = list(split = "{own["parms"]}")' if own["method"] == "class" else ""
     return [
         "    library(rpart)",
-        f'    d <- read.csv("{file}", check.names = FALSE, stringsAsFactors = TRUE)',
+        f"    d <- {_reader(file, dialect, r=True)}",
         f"    rpart(`{model['response']['name']}` ~ {names},",
         f'          data = d, method = "{own["method"]}"{split},',
         f"          control = rpart.control(cp = -1, xval = 0, minsplit = {own['minsplit']}, "
@@ -67,7 +124,9 @@ def _rpart(own: Mapping[str, Any], model: Mapping[str, Any], file: str) -> list[
     ]
 
 
-def _sklearn(own: Mapping[str, Any], model: Mapping[str, Any], file: str) -> list[str]:
+def _sklearn(
+    own: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
+) -> list[str]:
     made = {
         "decision_tree_classifier": "DecisionTreeClassifier",
         "decision_tree_regressor": "DecisionTreeRegressor",
@@ -77,6 +136,6 @@ def _sklearn(own: Mapping[str, Any], model: Mapping[str, Any], file: str) -> lis
     return [
         "    import pandas as pd",
         f"    from sklearn.tree import {made}   # version {own['version']}",
-        f"    d = pd.read_csv({file!r})",
+        f"    d = {_reader(file, dialect)}",
         f"    {made}({arguments}).fit(d[{names!r}], d[{model['response']['name']!r}])",
     ]
