@@ -37,6 +37,23 @@ def run(statement: str, people: pa.Table) -> pa.Table:
         return connection.sql(statement).to_arrow_table()
 
 
+def many() -> Partition:
+    """Three splits by forty jobs; missing goes left once."""
+    jobs = [f"job {i}, 'q'" for i in range(39)] + ["größe"]
+    cell = [Cell(str(i), categories=(job,)) for i, job in enumerate(jobs[:4])]
+    subsets = ((*jobs[::2], None), tuple(jobs[::4]), tuple(jobs[1:20:2]))
+    return Partition(
+        (Recoded("job", "quasi", "categorical", cells=tuple(cell)),),
+        (0, 0, -1, -1, 0, -1, -1),
+        (0.0,) * 7,
+        (0, 1, -1, -1, 2, -1, -1),
+        (False,) * 7,
+        (4, 3, -1, -1, 6, -1, -1),
+        subsets,
+        ((0, 1, 2, 3),),
+    )
+
+
 def test_sql_gives_the_release_of_the_plain_reference() -> None:
     tree = mixed()
     plan = plan_of(tree, EXTRA)
@@ -66,6 +83,21 @@ def test_sql_and_the_engine_agree() -> None:
         assert array.to_pylist() == [row[name] for row in rows]
 
 
+def test_long_lists_of_categories_are_one_join_and_no_join_a_split() -> None:
+    tree = many()
+    people = [*(f"job {i}, 'q'" for i in range(39)), "größe", None, "unheard of", "", "1"]
+    table = pa.table({"job": people, "key": list(range(len(people)))})
+    plan = plan_of(tree, (PlanColumn("key", "other", "numeric"),))
+    made = run(plan.to_sql(), table).to_pylist()
+    by_key = {row["key"]: row["job"] for row in made}
+    assert by_key == {i: recoded(tree, {"job": job})["job"] for i, job in enumerate(people)}
+    assert len(set(by_key.values())) == 4
+    with duckdb.connect() as connection:
+        connection.register("people", table)
+        explained = connection.execute("EXPLAIN " + plan.to_sql()).fetchall()[0][1]
+    assert "MARK" not in explained
+
+
 @pytest.mark.parametrize("depth", [1, 59, 60, 61, 300])
 def test_a_deep_tree_does_not_break_the_parser(depth: int) -> None:
     people = pa.table({"age": list(range(depth + 3))})
@@ -75,7 +107,7 @@ def test_a_deep_tree_does_not_break_the_parser(depth: int) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["spark", "postgres", "bigquery", "snowflake"])
-@pytest.mark.parametrize("tree", [mixed(), chain(300)], ids=["mixed", "deep"])
+@pytest.mark.parametrize("tree", [mixed(), chain(300), many()], ids=["mixed", "deep", "many"])
 def test_other_dialects_parse_as_themselves(dialect: str, tree: Partition) -> None:
     import sqlglot
 

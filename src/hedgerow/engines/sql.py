@@ -2,13 +2,15 @@
 
 The groups of a partition become a nested CASE that routes each row to its leaf, and a join
 with the released cells of that leaf. A tree is cut into steps of bounded depth, one common
-table expression each, so that no parser meets an expression it cannot hold.
+table expression each, so that no parser meets an expression it cannot hold. Where splits send
+many categories to the left, a join turns categories into places, and a split is a string of bits:
+DuckDB makes each long IN list a join of its own over all rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -20,6 +22,8 @@ from ..plan.maps import Released
 NATIVE = "duckdb"
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
+# DuckDB makes longer IN lists joins over all rows.
+_LISTED = 5
 
 
 def identifier(name: str) -> str:
@@ -164,7 +168,8 @@ def _partition(tree: Partition, request: Request) -> str:
     names = [column.name for column in plan.columns]
     leaf = _fresh("leaf", names)
     keys = [_fresh(f"key_{i}", names) for i in range(len(tree.columns))]
-    tests = [_test(tree, node, keys) for node in range(len(tree.split))]
+    places = _places(tree)
+    tests = [_test(tree, node, keys, places) for node in range(len(tree.split))]
     depth = _DEPTH if dialect == NATIVE else _DEPTH_OF_OTHERS
     prefix = _fresh("step", [source.strip('"')])
     carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
@@ -177,12 +182,16 @@ def _partition(tree: Partition, request: Request) -> str:
         f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  "
         f"FROM {source}\n)"
     ]
+    routed, cells = f"{prefix}_0", f"{prefix}_cells"
+    if places:
+        steps += _placed(routed, prefix, kept, keys, places)
+        routed = f"{prefix}_places"
     for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
         steps.append(
             f"{prefix}_{number_} AS (\n  SELECT {carried},\n    {case} AS {identifier(leaf)}\n"
-            f"  FROM {prefix}_{number_ - 1}\n)"
+            f"  FROM {routed}\n)"
         )
-    routed, cells = f"{prefix}_{len(steps) - 1}", f"{prefix}_cells"
+        routed = f"{prefix}_{number_}"
     steps.append(
         f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({identifier(leaf)}, "
         f"{', '.join(f'cell_{i}' for i in range(len(tree.columns)))})\n)"
@@ -221,7 +230,48 @@ def _key(column: PlanColumn, dialect: str, zoned: bool) -> str:
     return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
 
 
-def _test(tree: Partition, node: int, keys: Sequence[str]) -> str:
+def _places(tree: Partition) -> dict[int, list[str]]:
+    """The categories by place of each column whose splits list more than a few of them."""
+    listed: dict[int, set[str]] = {}
+    long: set[int] = set()
+    for column, number_ in zip(tree.split, tree.subset, strict=True):
+        if column >= 0 and tree.columns[column].kind not in ("numeric", "date"):
+            categories = {category for category in tree.subsets[number_] if category is not None}
+            listed.setdefault(column, set()).update(categories)
+            if len(categories) > _LISTED:
+                long.add(column)
+    return {column: sorted(listed[column]) for column in sorted(long)}
+
+
+def _placed(
+    step: str,
+    prefix: str,
+    kept: Sequence[str],
+    keys: Sequence[str],
+    places: Mapping[int, Sequence[str]],
+) -> list[str]:
+    """Steps that turn categories into places from 1; then come missing, then all others."""
+    steps, joins = [], []
+    columns = [f"{step}.{identifier(name)}" for name in kept]
+    for i, key in enumerate(keys):
+        if i not in places:
+            columns.append(f"{step}.{identifier(key)}")
+            continue
+        table, m = f"{prefix}_places_{i}", len(places[i])
+        rows = ",\n".join(f"    ({text(c)}, {at})" for at, c in enumerate(places[i], start=1))
+        steps.append(f"{table} AS (\n  SELECT * FROM (VALUES\n{rows}\n  ) AS v(category, place)\n)")
+        joins.append(f"\n  LEFT JOIN {table} ON {step}.{identifier(key)} = {table}.category")
+        columns.append(
+            f"CASE WHEN {step}.{identifier(key)} IS NULL THEN {m + 1} "
+            f"ELSE COALESCE({table}.place, {m + 2}) END AS {identifier(key)}"
+        )
+    chosen = f"SELECT {', '.join(columns)}\n  FROM {step}{''.join(joins)}"
+    return [*steps, f"{prefix}_places AS (\n  {chosen}\n)"]
+
+
+def _test(
+    tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, Sequence[str]]
+) -> str:
     """The condition that sends a row to the left child."""
     if tree.split[node] < 0:
         return ""
@@ -230,6 +280,10 @@ def _test(tree: Partition, node: int, keys: Sequence[str]) -> str:
         below = f"{key} < {_bound(column, tree.threshold[node])}"
         return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
     subset = tree.subsets[tree.subset[node]]
+    if tree.split[node] in places:
+        order, held = [*places[tree.split[node]], None], set(subset)
+        bits = "".join("1" if category in held else "0" for category in order)
+        return f"SUBSTR('{bits}', {key}, 1) = '1'"
     listed = ", ".join(text(category) for category in subset if category is not None)
     parts = ([f"{key} IN ({listed})"] if listed else []) + (
         [f"{key} IS NULL"] if None in subset else []
