@@ -41,7 +41,8 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     most = int(np.clip(n // EACH, 2, LEVELS))
     level = _levels(column, most)[column.codes]
     sizes = np.bincount(level)
-    if not column.is_number and 2 * sizes[most : most + 1].sum() > len(level):
+    rare = column.n_values > most and not column.is_number
+    if rare and 2 * sizes[most] > len(level):
         return True  # hardly looked at: most records have one of its rarer categories
     p = int(np.count_nonzero(sizes)) - 1
     if p < 1:
@@ -54,12 +55,7 @@ def _levels(column: Column, most: int) -> Ints:
     """The level of every code, the missing one last."""
     if column.is_number:
         return bins_of(column.value_counts, most).lookup.astype(np.int64)
-    counts = column.counts()[: column.n_values]
-    level = np.full(column.n_values + 1, min(column.n_values, most), np.int64)
-    frequent = np.argsort(-counts, kind="stable")[:most]
-    level[frequent] = np.arange(len(frequent))
-    level[-1] = most + 1
-    return level
+    return column.value_counts.frequent(most)
 
 
 def _explained(level: Ints, sizes: Ints, other: Column) -> float:

@@ -108,3 +108,20 @@ class ValueCounts(Dictionary):
     def total(self) -> int:
         """Records."""
         return self.known + self.missing
+
+    def frequent(self, most: int) -> NDArray[np.int64]:
+        """The level of every code, the missing one last: values keep their places while there are
+        no more than `most`; of more, the most frequent come first and the rest is one level.
+
+        Examples
+        --------
+        >>> jobs = ValueCounts("job", "categorical", "", ["a", "b", "c"], np.array([1, 4, 2]), 3)
+        >>> jobs.frequent(3).tolist(), jobs.frequent(1).tolist()
+        ([0, 1, 2, 3], [1, 0, 1, 2])
+        """
+        level = np.arange(self.n_values + 1)
+        if self.n_values > most:
+            level[:] = most
+            level[np.argsort(-self.counts, kind="stable")[:most]] = np.arange(most)
+            level[-1] = most + 1
+        return level

@@ -133,12 +133,6 @@ class Likeness:
 def _frequent(source: int, column: ValueCounts) -> ClassColumn:
     """A column of categories, the rare ones as one; a missing one is a category."""
     counts = np.append(column.counts, column.missing)
-    by_count = np.argsort(-column.counts, kind="stable")
-    lookup = np.full(column.n_values + 1, min(column.n_values, FREQUENT), np.uint16)
-    if column.n_values > FREQUENT:
-        lookup[by_count[:FREQUENT]] = np.arange(FREQUENT)
-        lookup[-1] = FREQUENT + 1
-    else:
-        lookup[:-1] = np.arange(column.n_values)
+    lookup = column.frequent(FREQUENT).astype(np.uint16)
     seen = np.bincount(lookup, counts).astype(np.int64)
     return ClassColumn(source, lookup, seen[:-1] if not column.missing else seen)
