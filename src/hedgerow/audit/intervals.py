@@ -92,6 +92,32 @@ def relative(attack: float, control: float) -> float:
     return (attack - control) / (1 - control) if control < 1 else 0.0
 
 
+def gained(success: Rate, control: Rate) -> Rate | None:
+    """What an attack gains over its control (`relative`), with a 95% interval.
+
+    Wilson's ends of both shares, each by how much it moves the figure, are squared and
+    added (Newcombe's way for a difference). None where the control leaves nothing to gain.
+
+    References
+    ----------
+    R. G. Newcombe (1998), Interval estimation for the difference between independent
+    proportions: comparison of eleven methods. Statistics in Medicine 17, 873-890.
+
+    Examples
+    --------
+    >>> told = gained(wilson(60, 100), wilson(20, 100))
+    >>> round(told.value, 3), round(told.low, 3), round(told.high, 3)
+    (0.5, 0.366, 0.621)
+    """
+    if control.value >= 1:
+        return None
+    value, left = relative(success.value, control.value), 1 - control.value
+    fall = (1 - success.value) / left**2
+    down = np.hypot((success.value - success.low) / left, (control.high - control.value) * fall)
+    up = np.hypot((success.high - success.value) / left, (control.value - control.low) * fall)
+    return Rate(value, value - float(down), min(value + float(up), 1.0), success.n)
+
+
 def attack_record(
     attack: str,
     *,
@@ -99,8 +125,8 @@ def attack_record(
     target: str,
     means: str,
     success: Rate,
-    control: Rate,
-    original: Rate,
+    control: Rate | None,
+    original: Rate | None,
     public_guess: float,
     public_best: float,
     random_row: float,
@@ -115,13 +141,15 @@ def attack_record(
     means : str
         What counts as a success.
     success, control, original : Rate
-        On people of the release, on people who are not in it, on the original table.
+        On people of the release, on people who are not in it, on the original table; None
+        where nobody is at hand to ask, or nothing to compare with.
     public_guess, public_best, random_row : float
         What needs no attack: the usual guess from public totals, the best such guess,
         a released row taken at random.
     controlled : bool
         Whether the control says what the attack would have found without the release.
     """
+    over = gained(success, control) if controlled and control is not None else None
     return {
         "attack": attack,
         "learner": learner,
@@ -130,13 +158,22 @@ def attack_record(
         "people": success.n,
         "success": success.value,
         "interval": success.interval,
-        "control": control.value,
-        "control_interval": control.interval,
+        "control": _value(control),
+        "control_interval": _interval(control),
         "public_guess": public_guess,
         "public_best": public_best,
         "random_row": random_row,
-        "original": original.value,
-        "original_interval": original.interval,
-        "over_control": relative(success.value, control.value) if controlled else None,
+        "original": _value(original),
+        "original_interval": _interval(original),
+        "over_control": _value(over),
+        "over_control_interval": _interval(over),
         "over_public": relative(success.value, max(public_best, random_row)),
     }
+
+
+def _value(rate: Rate | None) -> float | None:
+    return None if rate is None else rate.value
+
+
+def _interval(rate: Rate | None) -> list[float] | None:
+    return None if rate is None else rate.interval

@@ -140,7 +140,10 @@ RISK = (
     ),
     Measure("success", "attack success", "share of attacked people the attack is right about"),
     Measure(
-        "over_control", "success over the control", "(success - control) / (1 - control)", low=None
+        "over_control",
+        "success over the control",
+        "(success - control) / (1 - control); empty where the control is 1",
+        low=None,
     ),
     Measure(
         "over_public",
