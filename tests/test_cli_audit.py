@@ -88,7 +88,7 @@ class TestAudit:
     )
     def test_bad_input_is_exit_code_2_and_shows_no_value(self, capsys, arguments, says):
         release = grouped(people_of(400), ["age", "job", "sex"], ["pay"], 10)
-        release.head(9).to_csv("short.csv", index=False)
+        release.head(9).assign(pay=1).to_csv("short.csv", index=False)
         release.assign(job="astronaut").to_csv("strange.csv", index=False)
         release.drop(columns="sex").to_csv("lacking.csv", index=False)
         assert run(["audit", *arguments, *QUICK]) == 2

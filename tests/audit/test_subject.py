@@ -12,7 +12,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.joined import join
-from hedgerow.audit.pairing import pair_up
+from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.result import json_schema
 from hedgerow.audit.subject import Subject
 from hedgerow.audit.utility.loss import certainty_penalty
@@ -180,7 +180,7 @@ def test_altered_records_are_judged_by_linkage():
 def test_a_false_category_loses_all_its_certainty():
     people = pd.DataFrame({"job": ["cook", "nurse", "smith", "clerk"] * 5, "pay": range(20)})
     release = people.assign(job=["nurse", *people["job"][1:]])
-    pair = pair_up(people, Subject(read(release), hr.Schema(quasi=["job"], sensitive=["pay"])))
+    pair = align(people, release, hr.Schema(quasi=["job"], sensitive=["pay"]))
     assert certainty_penalty(pair) == {"job": pytest.approx(1 / 20)}
 
 
@@ -226,22 +226,3 @@ def test_means_beside_missing_values_and_stars_are_paired_and_cover_nothing(tmp_
     lost = [a.utility["loss"]["columns"] for a in (from_folder, in_hand)]
     assert lost[0] == lost[1]
     assert 0 < lost[0]["age"]["ncp"] < 1
-
-
-def test_rows_that_were_paired_by_their_place_are_told(people, schema):
-    """A single group covers every row, so no cell shows that the rows stand in another order."""
-    told = "rows were paired by their place"
-    one = schema.replace(quasi=["age"])
-    release = protect(hr.Mondrian(k=len(people)), one, people)
-    kept = hr.protect(people, one, hr.Mondrian(k=len(people)), keep_order=True)
-    numbered = people.assign(number=range(len(people)))
-    by_key = protect(hr.Mondrian(k=len(people)), one.replace(other=["number"]), numbered)
-
-    def notes(*args, **more):
-        return [note for note in hr.audit(*args, **QUICK, **more).table["notes"] if told in note]
-
-    assert len(notes(people, release.table, one)) == 1
-    assert notes(people, release) == []
-    assert notes(people, release.table, one, plan=release.plan) == []
-    assert notes(people, kept.table, one, plan=kept.plan) == []
-    assert notes(numbered, by_key.table, one, key="number") == []

@@ -38,7 +38,7 @@ def _numbers(column: ReleasedColumn) -> dict[str, Any]:
 
 
 def _categories(column: ReleasedColumn) -> dict[str, Any]:
-    original = column.original
+    original = column.whole
     before = original.counts() / max(len(original.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)
     names = [*original.values, "(missing)"]

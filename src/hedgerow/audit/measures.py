@@ -216,7 +216,7 @@ UTILITY = (
     Measure(
         "ncp",
         "normalised certainty penalty",
-        "mean over cells of (hi-lo)/(max-min) or (categories-1)/(domain-1)",
+        "mean over cells of (hi-lo)/(max-min) or (categories-1)/(domain-1); rows left out: 1",
     ),
     Measure(
         "discernibility", "discernibility", "(sum of group sizes squared + suppressed * n) / n^2"
@@ -227,7 +227,7 @@ UTILITY = (
         "entropy_loss", "non-uniform entropy", "-sum log2 P(value | cell) / -sum log2 P(value)"
     ),
     Measure("cells_changed", "cells changed", "quasi-identifier cells not released as they were"),
-    Measure("cells_suppressed", "cells suppressed", "cells released as * or emptied"),
+    Measure("cells_suppressed", "cells suppressed", "cells released as *, emptied or left out"),
     Measure("rows_suppressed", "rows suppressed", "original rows that were left out"),
     Measure("total_variation", "total variation", "sum |p - q| / 2"),
     Measure("kolmogorov_smirnov", "Kolmogorov-Smirnov", "max |CDF - CDF|"),

@@ -11,10 +11,12 @@ import numpy as np
 
 from ..classes import Groups, IntArray, Persons, group
 from ..errors import InputError, SchemaError
+from ..release.mapping import RowMap
 from ..schema import Schema
 from ..table import Column, Table, read
 from .joined import join
-from .released_values import ReleasedColumn, duplicates, read_released
+from .matching import find_rows
+from .released_values import ReleasedColumn, read_released, taken, unchanged
 from .subject import Subject
 
 
@@ -92,6 +94,28 @@ class Pair:
         return group([c.codes for c in self.quasi], self.n_rows)
 
     @cached_property
+    def unchanged(self) -> Pair:
+        """The whole original, with the rows that were left out, as if it had been released."""
+        every = np.arange(self.original.n_rows)
+        quasi = tuple(column.whole for column in self.released_quasi)
+        sensitive = tuple(
+            self.original.declared_column(self.schema, name) for name in self.schema.sensitive
+        )
+        return Pair(
+            self.schema,
+            self.original,
+            self.original,
+            every,
+            every,
+            quasi,
+            sensitive,
+            tuple(unchanged(column) for column in quasi),
+            sensitive,
+            0,
+            (),
+        )
+
+    @cached_property
     def canonical(self) -> IntArray:
         """Rows in an order that depends on their values alone."""
         keys = [c.codes for c in (*self.quasi, *self.sensitive, *self.released_sensitive)]
@@ -107,8 +131,11 @@ def align(
     key: str | None = None,
     allow_outside: bool = False,
 ) -> Pair:
-    """`pair_up` of a table that nothing more is known of: path, frame or Table."""
-    return pair_up(original, Subject(read(released), schema), key=key, allow_outside=allow_outside)
+    """`pair_up` of two tables whose rows are known to stand in one order, unless a key says."""
+    before, after = read(original), read(released)
+    same = key is None and before.n_rows == after.n_rows
+    rows = RowMap(np.arange(after.n_rows), "") if same else None
+    return pair_up(before, Subject(after, schema, rows=rows), key=key, allow_outside=allow_outside)
 
 
 def pair_up(
@@ -119,8 +146,7 @@ def pair_up(
     Parameters
     ----------
     original : path, frame or Table
-        The table before. Row i of the release belongs to the row with the same `key`, to the
-        row that the subject knows (`Subject.rows_of`), or else to row i.
+        The table before; `matching.find_rows` finds the row behind each released one.
     subject : Subject
         The release.
     key : str, optional
@@ -132,8 +158,10 @@ def pair_up(
 
     Raises
     ------
+    Unpaired
+        Nothing tells which rows belong together.
     InputError
-        The rows cannot be paired, or the release holds values that no original
+        The key is none, or the release holds values that no original
         value could have given; counts per column, never the values.
     SchemaError
         A column is missing.
@@ -151,13 +179,10 @@ def pair_up(
             "the released table lacks " + ", ".join(map(repr, lost)),
             hint="its columns are: " + ", ".join(after.names),
         )
-    known = subject.rows_of(before) if key is None else None
-    rows, released_rows = _pair(before, after, key, known)
-    quasi = [take(before.declared_column(schema, n), rows) for n in schema.quasi]
-    released, faults = [], []
-    for own in quasi:
-        column, strange = _released_column(own, subject, released_rows)
-        released.append(column)
+    read_cells, faults = [], []
+    for name in schema.quasi:
+        column, strange = _released_column(before.declared_column(schema, name), subject)
+        read_cells.append(column)
         if strange:
             faults.append(f"{column.name!r} ({strange} rows)")
     if faults:
@@ -166,17 +191,17 @@ def pair_up(
             + ", ".join(faults),
             hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
-    sensitive = [take(before.declared_column(schema, n), rows) for n in schema.sensitive]
+    found = find_rows(before, subject, read_cells, key)
+    rows, released_rows = found.rows, found.released_rows
+    released = [column.paired(rows, released_rows) for column in read_cells]
+    quasi = [column.original for column in released]
+    sensitive = [taken(before.declared_column(schema, n), rows) for n in schema.sensitive]
     groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
-    if known is None and key is None and not subject.in_order:
-        notes.append(
-            "rows were paired by their place, for nothing tells which belong together; `protect` "
-            "writes them in another order, so give its Release or folder, or a key column"
-        )
+    notes += filter(None, [found.note()])
     after_sensitive = []
     for own in sensitive:
         if own.name == subject.numbered and subject.second is not None:
-            numbered = take(after.column(own.name, kind="categorical"), released_rows)
+            numbered = taken(after.column(own.name, kind="categorical"), released_rows)
             shown, groups = join(own, numbered, subject.second, [c.codes for c in quasi])
             notes.append(
                 f"the values of {own.name} were dealt at random within their groups, as a "
@@ -209,59 +234,8 @@ def evenly(rows: IntArray, most: int) -> IntArray:
     return rows[np.unique(picked)]
 
 
-def take(column: Column, rows: IntArray) -> Column:
-    """The column for some rows; its dictionary stays."""
-    if len(rows) == len(column.codes) and (rows[:-1] < rows[1:]).all():
-        return column
-    return replace(column, codes=column.codes[rows])
-
-
-def _pair(
-    before: Table, after: Table, key: str | None, known: IntArray | None
-) -> tuple[IntArray, IntArray]:
-    """The rows of the original and of the release that belong together, by original row."""
-    if known is not None:
-        order = np.argsort(known)
-        return np.asarray(known, np.int64)[order], order
-    if key is None:
-        if before.n_rows != after.n_rows:
-            raise InputError(
-                f"the tables cannot be aligned: {before.n_rows} original and {after.n_rows} "
-                "released rows, and no key column",
-                hint="give a column that both tables share and that numbers the rows (key=, --key)",
-            )
-        every = np.arange(before.n_rows)
-        return every, every
-    lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
-    if lost:
-        raise SchemaError(f"the {' and the '.join(lost)} table has no key column {key!r}")
-    left, right = before.column(key, kind="categorical"), after.column(key, kind="categorical")
-    for where, column in (("original", left), ("released", right)):
-        gone = int((column.codes == column.n_values).sum())
-        twice = duplicates(column.codes[column.codes != column.n_values])
-        if gone or twice:
-            raise InputError(
-                f"the key column {key!r} of the {where} table is no key: {gone} rows "
-                f"without a value, {twice} rows share one"
-            )
-    found = right.codes_in(left, unknown=-1)
-    unknown = int((found < 0).sum())
-    if unknown:
-        raise InputError(
-            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
-            f"have a {key!r} that the original table does not have"
-        )
-    row_of = np.empty(left.n_values, np.int64)
-    row_of[left.codes] = np.arange(before.n_rows)
-    rows = row_of[found]
-    order = np.argsort(rows)
-    return rows[order], order
-
-
-def _released_column(
-    original: Column, subject: Subject, rows: IntArray
-) -> tuple[ReleasedColumn, int]:
-    """A released quasi-identifier, and how many rows hold cells that nothing explains."""
+def _released_column(original: Column, subject: Subject) -> tuple[ReleasedColumn, int]:
+    """A released quasi-identifier as it stands, and how many rows hold cells nothing explains."""
     after = subject.table
     number = original.is_number and after.kind(original.name) in ("numeric", "date")
     if number:
@@ -270,7 +244,6 @@ def _released_column(
     else:
         found = after.column(original.name, kind="categorical")
         labels = found.values
-    found = take(found, rows)
     column, bad = read_released(
         original,
         found.codes,
@@ -278,35 +251,7 @@ def _released_column(
         subject.schema.hierarchies.get(original.name),
         subject.meanings.get(original.name, ()),
     )
-    strange = int(column.counts[bad].sum()) if len(bad) else 0
-    return _suppressed_nulls(column), strange
-
-
-def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
-    """A missing cell where the original has a value was suppressed: it may be anything."""
-    cell = next((i for i, label in enumerate(column.labels) if label is None), None)
-    if cell is None:
-        return column
-    hidden = (column.codes == cell) & (column.original.codes != column.original.n_values)
-    if not hidden.any():
-        return column
-    original, m = column.original, column.original.n_values
-    anything, lo, hi = column.anything.copy(), column.lo.copy(), column.hi.copy()
-    members, weights = list(column.members), list(column.weights)
-    anything[cell] = True
-    if original.is_number:
-        lo[cell], hi[cell] = original.values[0], original.values[-1]
-    public = original.counts()[:m]
-    members[cell], weights[cell] = np.arange(m), public / public.sum()
-    return replace(
-        column,
-        anything=anything,
-        lo=lo,
-        hi=hi,
-        members=tuple(members),
-        weights=tuple(weights),
-        general=True,
-    )
+    return column, int(column.counts[bad].sum()) if len(bad) else 0
 
 
 def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
@@ -314,12 +259,12 @@ def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
         found = after.like(column)
     except SchemaError:
         if column.is_number and (guessed := _middles(column, after)) is not None:
-            return take(guessed, rows)
+            return taken(guessed, rows)
         raise InputError(
             f"the released sensitive column {column.name!r} cannot be read as "
             f"{column.kind}, the kind of the original"
         ) from None
-    return take(found, rows)
+    return taken(found, rows)
 
 
 def _middles(own: Column, after: Table) -> Column | None:
@@ -352,8 +297,7 @@ def _outside(
         return [said]
     raise InputError(
         said,
-        hint="are the rows in the same order? if not, give a key column (key=, "
-        "--key); for a plan applied to other people use allow_outside "
+        hint="does the key or the plan belong to these tables? for a plan applied to other people use allow_outside "
         "(--allow-outside)",
     )
 

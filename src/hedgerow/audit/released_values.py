@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +37,7 @@ class ReleasedColumn:
     Parameters
     ----------
     original : Column
-        The original column.
+        The original column, one code a pair of rows; until the rows are paired all of it.
     codes : unsigned integer array, shape (n_rows,)
         Released cell of each row.
     labels : list of str or None
@@ -52,6 +52,8 @@ class ReleasedColumn:
     general : bool
         Whether the column holds ranges, sets, generalised or suppressed cells;
         otherwise it holds plain values, original or perturbed.
+    every : Column, optional
+        All of the original column, where the release left rows out.
     """
 
     original: Column
@@ -64,6 +66,12 @@ class ReleasedColumn:
     missing: BoolArray
     anything: BoolArray
     general: bool
+    every: Column | None = None
+
+    @property
+    def whole(self) -> Column:
+        """The original column with the rows that the release left out."""
+        return self.every or self.original
 
     @property
     def name(self) -> str:
@@ -107,7 +115,7 @@ class ReleasedColumn:
     def middle(self) -> FloatArray:
         """Midpoint of each cell of numbers; the domain's median where nothing is known."""
         out = self.lo / 2 + self.hi / 2
-        values = self.original.counts()[:-1]
+        values = self.whole.counts()[:-1]
         at = np.searchsorted(np.cumsum(values), values.sum() / 2)
         default = self.original.values[at] if len(values) else 0.0
         return np.where(np.isfinite(out) & ~self.anything, out, default)
@@ -136,6 +144,13 @@ class ReleasedColumn:
         keys = [cell * m + members for cell, members in enumerate(self.members)]
         members = np.concatenate([np.zeros(0, np.int64), *keys])
         return Cover(self.lo, self.hi, self.missing, self.anything, members, m)
+
+    def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
+        """The column as read, for pairs of rows; a missing cell of a known value was suppressed."""
+        own = taken(self.original, rows)
+        every = None if own is self.original else self.original
+        made = replace(self, original=own, every=every, codes=_taken(self.codes, released_rows))
+        return _suppressed_nulls(made)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
         """Whether each cell could stand for the original value code beside it.
@@ -364,6 +379,66 @@ def read_released(
         original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
     )
     return column, np.array(bad, np.int64)
+
+
+def unchanged(column: Column) -> ReleasedColumn:
+    """An original column as if it had been released unchanged."""
+    m = column.n_values
+    one = np.arange(0 if column.is_number else m)[:, None]
+    none = [np.zeros(0)] * (m + 1 - len(one))
+    values = column.by_code if column.is_number else np.full(m + 1, np.nan)
+    return ReleasedColumn(
+        column,
+        column.codes,
+        [*map(str, range(m)), None],
+        values,
+        values,
+        (*one, *(each.astype(np.int64) for each in none)),
+        (*np.ones((len(one), 1)), *none),
+        np.arange(m + 1) == m,
+        np.zeros(m + 1, np.bool_),
+        False,
+    )
+
+
+def taken(column: Column, rows: IntArray) -> Column:
+    """The column for some rows; its dictionary stays."""
+    codes = _taken(column.codes, rows)
+    return column if codes is column.codes else replace(column, codes=codes)
+
+
+def _taken(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
+    """The codes of some rows; the same array where these are all, in order."""
+    if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
+        return codes
+    return codes[rows]
+
+
+def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
+    """A missing cell where the original has a value was suppressed: it may be anything."""
+    cell = next((i for i, label in enumerate(column.labels) if label is None), None)
+    if cell is None:
+        return column
+    hidden = (column.codes == cell) & (column.original.codes != column.original.n_values)
+    if not hidden.any():
+        return column
+    original, m = column.original, column.original.n_values
+    anything, lo, hi = column.anything.copy(), column.lo.copy(), column.hi.copy()
+    members, weights = list(column.members), list(column.weights)
+    anything[cell] = True
+    if original.is_number:
+        lo[cell], hi[cell] = original.values[0], original.values[-1]
+    public = column.whole.counts()[:m]
+    members[cell], weights[cell] = np.arange(m), public / public.sum()
+    return replace(
+        column,
+        anything=anything,
+        lo=lo,
+        hi=hi,
+        members=tuple(members),
+        weights=tuple(weights),
+        general=True,
+    )
 
 
 def duplicates(codes: npt.NDArray[Any]) -> int:

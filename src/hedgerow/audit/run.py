@@ -78,7 +78,8 @@ def audit(
         The table before.
     released : Release, release folder, path or frame
         The table after. A `Release` knows its rows, its schema and its plan; a
-        folder holds its plan. Otherwise rows are in the same order (or share `key`).
+        folder holds its plan. Otherwise rows are paired by `key`, by the columns that were
+        left as they were, or by their order where that is shown by a test.
     schema : Schema, optional
         Which columns are quasi-identifiers and which are sensitive; by default
         what the release or its plan says.
@@ -150,7 +151,7 @@ def audit(
     people_of = _population(pair, population, weights)
     tell("classes, disclosure and utility")
     before, after, loss, distributions, queries = _together(
-        lambda: _before(pair, threshold),
+        lambda: _before(pair.unchanged, threshold),
         lambda: _after(pair, people_of, threshold),
         lambda: loss_summary(pair, k),
         lambda: distribution_summary(pair),
@@ -257,8 +258,8 @@ def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[
 
 
 def _before(pair: Pair, threshold: float) -> dict[str, Any]:
-    """The original's classes."""
-    cells, own = [(c.codes, c.codes == c.n_values) for c in pair.quasi], pair.original_classes
+    """The classes of the whole original."""
+    cells, own = [(c.codes, c.codes == c.n_values) for c in pair.quasi], pair.classes
     return _risk(pair, own, cells, own, pair.sensitive, None, threshold)
 
 

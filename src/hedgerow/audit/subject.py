@@ -23,6 +23,10 @@ from ..schema import UNSAID, Schema
 from ..table import Table, read
 
 
+class Unpaired(InputError):
+    """Nothing tells which rows of an original and a released table belong together."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """A released table, and what a release or its plan tells beyond the table.
@@ -57,12 +61,14 @@ class Subject:
     def rows_of(self, original: Table) -> IntArray | None:
         """The original row behind each released one, by its map or by what the plan makes.
 
-        None where nobody can know but who made it: then its rows stand as the original's.
+        None where neither knows them.
 
         Raises
         ------
-        InputError
+        Unpaired
             The release stands in the order of its content, and no plan can pair it.
+        InputError
+            It was made from another table.
         """
         if self.rows is not None:
             return self.rows.of_table(original, self.plan)
@@ -71,7 +77,7 @@ class Subject:
         recoding = self.plan.recoding
         if recoding.applies and not recoding.draws:
             return by_content(self.plan, original, self.table)
-        raise InputError(
+        raise Unpaired(
             "the records stand in the order of their released content, and what chance or the "
             "whole table gives cannot be paired by a plan",
             hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or "

@@ -18,7 +18,7 @@ PASSED = (
     Option(
         "key",
         str,
-        "A column of both tables that numbers the rows; without it they must be in the same order.",
+        "A column of both tables with a different value in every row, that pairs them.",
     ),
     Option("k", int, "Fail (exit code 1) when a group has fewer records.", ("-k",)),
     Option("attacks", bool, "Run the attacks. Default: yes."),
@@ -71,8 +71,8 @@ def audit(
 ) -> int:
     """Measure a released file against the original: risk, attacks, utility.
 
-    Roles are given as for protect; a release folder knows its own. Rows must be in the
-    same order, or share a key column.
+    Roles are given as for protect; a release folder knows its own. Rows are paired by the
+    folder, a key, the plan, columns that were left as they were, or an order that is tested.
     """
     options = merged(given, config, OPTIONS, TABLES)
     original, released = source or options.get("original"), release or options.get("released")

@@ -27,7 +27,7 @@ def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatA
     (what a reader who knows the domain would do); a range or number without any
     stands at its middle.
     """
-    original, m = column.original, column.original.n_values
+    original, m = column.whole, column.whole.n_values
     values = np.asarray(original.values, np.float64)
     known = np.isfinite(column.lo)
     lo = np.searchsorted(values, np.where(known, column.lo, 0.0), "left")
@@ -75,7 +75,7 @@ def column_distances(column: ReleasedColumn) -> dict[str, float]:
     """The distances of one released quasi-identifier from the original column."""
     if column.is_number:
         return number_distances(*value_shares(column))
-    before = column.original.counts() / max(len(column.original.codes), 1)
+    before = column.whole.counts() / max(len(column.whole.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)
     return {"total_variation": _apart(before, after)}
 
@@ -207,11 +207,11 @@ def variables(pair: Pair) -> tuple[list[Variable], list[Variable]]:
     before: list[Variable] = []
     after: list[Variable] = []
     for column in pair.released_quasi:
-        before.append(_variable(column.original))
+        before.append(_variable(column.whole))
         after.append(
             Variable.of(column.name, column.codes, column.middle if column.is_number else None)
         )
-    for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
+    for own, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
         before.append(_variable(own))
         after.append(_variable(shown))
     return before, after
@@ -238,10 +238,10 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
 
 
 def distribution_summary(pair: Pair) -> dict[str, Any]:
-    """Distances of every measured column and the pairwise dependences."""
+    """Distances of every measured column from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     columns |= {
         a.name: sensitive_distances(a, b)
-        for a, b in zip(pair.sensitive, pair.released_sensitive, strict=True)
+        for a, b in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True)
     }
     return {"columns": columns, "dependence": dependences(*variables(pair))}

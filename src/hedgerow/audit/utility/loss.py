@@ -19,7 +19,8 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
     rows; 0 nothing lost, 1 everything. Numbers that stand for their group (means,
     medians) have no width of their own: there the true extent of the class counts.
     A cell that is not true of its row (noise, swapping) is as wide as it would have
-    to be: a number up to the true one, a category 1.
+    to be: a number up to the true one, a category 1. Of a row that was left out
+    everything is lost.
 
     References
     ----------
@@ -30,11 +31,11 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
         if column.stands_in:
             lo, hi = _extents(pair, column)
             width = np.where(hi > lo, hi - lo, 0.0) / (column.span or 1.0)
-            out[column.name] = float(np.where(column.anything[column.codes], 1.0, width).mean())
+            total = float(np.where(column.anything[column.codes], 1.0, width).sum())
         else:
             widths = cell_widths(column)
             total = float((widths * column.counts).sum()) + _missed(column, widths)
-            out[column.name] = total / max(pair.n_rows, 1)
+        out[column.name] = (total + pair.suppressed) / max(pair.original.n_rows, 1)
     return out
 
 
@@ -80,7 +81,7 @@ def discernibility(pair: Pair) -> float:
 
     Bayardo, Agrawal (2005), Data privacy through optimal k-anonymization.
     """
-    n = pair.n_rows + pair.suppressed
+    n = pair.original.n_rows
     total = float((pair.classes.sizes.astype(np.float64) ** 2).sum()) + float(pair.suppressed) * n
     return total / float(n) ** 2
 
@@ -99,10 +100,10 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     Per row -log2(P(value) / P(cell)), P the shares in the original column, over
     -log2 P(value). Gionis, Tassa (2009), k-anonymization with minimal loss of
     information. Numbers that stand for their group count as its true extent; another
-    cell that does not cover the value counts nothing.
+    cell that does not cover the value counts nothing, a row that was left out all it held.
     """
     original = column.original
-    counts = original.counts().astype(np.float64)
+    counts = column.whole.counts().astype(np.float64)
     m = original.n_values
     if column.is_number:
         before = np.concatenate([[0.0], np.cumsum(counts[:m])])
@@ -120,12 +121,20 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     inside = column.stands_in | column.covers(original.codes, column.codes)
     own = counts[original.codes]
     lost = np.log2(np.maximum(mass, own) / own)[inside].sum()
-    held = -np.log2(own / counts.sum()).sum()
+    held = told = -np.log2(own / counts.sum()).sum()
+    if pair.suppressed:
+        there = counts[counts > 0]
+        held = -there @ np.log2(there / counts.sum())
+        lost += held - told
     return float(lost / held) if held > 0 else 0.0
 
 
 def changed_cells(pair: Pair) -> dict[str, Any]:
-    """Share of quasi-identifier cells that were changed at all, and that were suppressed."""
+    """Share of quasi-identifier cells that were changed at all, and that were suppressed.
+
+    A row that was left out counts as both.
+    """
+    n = max(pair.original.n_rows, 1)
     changed, suppressed = {}, {}
     for column in pair.released_quasi:
         original = column.original
@@ -140,8 +149,9 @@ def changed_cells(pair: Pair) -> dict[str, Any]:
         empty = np.array([label is None for label in column.labels], np.bool_)
         kept |= gone & empty[column.codes]
         kept &= ~column.anything[column.codes]
-        changed[column.name] = float(1 - kept.mean())
-        suppressed[column.name] = float(column.anything[column.codes].mean())
+        hidden = float(column.anything[column.codes].sum())
+        changed[column.name] = 1 - float(kept.sum()) / n
+        suppressed[column.name] = (hidden + pair.suppressed) / n
     return {"changed": changed, "suppressed": suppressed}
 
 
@@ -158,7 +168,7 @@ def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
         "entropy_loss": float(np.mean(list(bits.values()))),
         "cells_changed": float(np.mean(list(edited["changed"].values()))),
         "cells_suppressed": float(np.mean(list(edited["suppressed"].values()))),
-        "rows_suppressed": pair.suppressed / (pair.n_rows + pair.suppressed),
+        "rows_suppressed": pair.suppressed / pair.original.n_rows,
         "columns": {
             name: {
                 "ncp": columns[name],

@@ -55,7 +55,8 @@ def learning(
     For every sensitive column: learn from the released training folds, predict
     the original rows of the test fold; the same with the original training
     folds; and a constant guess (the mean or the majority of the training
-    folds). The release was made with the test fold in view; cross-validating a
+    folds). Rows that the release left out are missing from its training folds
+    alone. The release was made with the test fold in view; cross-validating a
     pipeline that begins with the method anonymizes the training folds alone.
 
     Parameters
@@ -76,16 +77,18 @@ def learning(
         One a column and estimator: errors (numbers) or accuracy (categories)
         for ``release``, ``original`` and ``constant``.
     """
-    rows = evenly(pair.canonical, MAX_ROWS)
+    rows, pairs = _people(pair)
     if not 2 <= folds <= len(rows):
         raise ParameterError(f"folds must lie between 2 and the number of rows, not {folds}")
     fold = _deal(len(rows), folds, random_state)
-    shown = design_released(pair.released_quasi, rows)
-    true = design_known(pair.released_quasi, known_rows(pair.released_quasi, rows))
+    kept = pairs >= 0
+    shown = design_released(pair.released_quasi, pairs[kept])
+    whole = pair.unchanged
+    true = design_known(pair.released_quasi, known_rows(whole.released_quasi, rows))
     out = []
-    for own, after in zip(pair.sensitive, pair.released_sensitive, strict=True):
+    for own, after in zip(whole.sensitive, pair.released_sensitive, strict=True):
         y, z = _responses(own, after)
-        y, z = y[rows], z[rows]
+        y, z = y[rows], z[pairs[kept]]
         for name, model in _chosen(estimators, own.is_number, random_state).items():
             if progress:
                 progress(f"learning {own.name}: {name}")
@@ -96,7 +99,7 @@ def learning(
                     _one_fold(
                         model,
                         own.is_number,
-                        (shown[train], z[train]),
+                        (shown[train[kept]], z[train[kept]]),
                         (true[train], y[train]),
                         true[test],
                         y[test],
@@ -104,6 +107,15 @@ def learning(
                 )
             out.append(_summary(own, name, parts))
     return out
+
+
+def _people(pair: Pair) -> tuple[IntArray, IntArray]:
+    """Rows of the original in an order that their values give, and their pairs; -1 for none."""
+    at = np.full(pair.original.n_rows, -1)
+    at[pair.rows] = np.arange(pair.n_rows)
+    order = pair.rows[pair.canonical] if not pair.suppressed else pair.unchanged.canonical
+    rows = evenly(order, MAX_ROWS)
+    return rows, at[rows]
 
 
 def _deal(n: int, folds: int, random_state: int) -> IntArray:

@@ -82,7 +82,7 @@ def range_queries(pair: Pair, *, n_queries: int = 100, random_state: int = 0) ->
             picked,
             [_overlap(pair.released_quasi[j], w) for j, w in zip(picked, wanted, strict=True)],
         )
-        errors.append(abs(guess - exact) / max(exact, FLOOR * pair.n_rows))
+        errors.append(abs(guess - exact) / max(exact, FLOOR * pair.original.n_rows))
     return {
         "mean": float(np.mean(errors)),
         "median": float(np.median(errors)),
@@ -110,8 +110,8 @@ class _JointCounts:
         key = (released, tuple(picked))
         if key not in self._cells:
             columns = [self._pair.released_quasi[j] for j in picked]
-            codes = [c.codes if released else c.original.codes for c in columns]
-            self._cells[key] = _counted(codes, self._pair.n_rows)
+            codes = [c.codes if released else c.whole.codes for c in columns]
+            self._cells[key] = _counted(codes, len(codes[0]))
         codes, total = self._cells[key]
         for cells, share in zip(codes, shares, strict=True):
             total = total * share[cells]
@@ -140,7 +140,7 @@ def group_queries(pair: Pair) -> dict[str, Any]:
     """
     errors: dict[str, float] = {}
     classes = pair.classes
-    for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
+    for own, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
         if not own.is_number:
             continue
         y = own.numbers
@@ -151,8 +151,7 @@ def group_queries(pair: Pair) -> dict[str, Any]:
         sizes = np.bincount(classes.labels, z_known, classes.n_groups)
         for column in pair.released_quasi:
             by_value = [
-                np.bincount(column.original.codes, w, column.original.n_values + 1)
-                for w in (y, y_known)
+                np.bincount(column.whole.codes, w, column.whole.n_values + 1) for w in (y, y_known)
             ]
             found = []
             for chosen in _parts(column):
@@ -175,8 +174,8 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
     if not column.is_number:
         part = np.arange(m)
     else:
-        before = np.cumsum(column.original.counts()[:m]) - column.original.counts()[:m]
-        part = (before * BINS) // max(int(column.original.counts()[:m].sum()), 1)
+        counts = column.whole.counts()[:m]
+        part = ((np.cumsum(counts) - counts) * BINS) // max(int(counts.sum()), 1)
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 

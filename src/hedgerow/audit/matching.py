@@ -1,0 +1,387 @@
+"""Which original row stands behind each released one: known, matched by whole rows, or tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import binom
+
+from ..classes import IntArray, group
+from ..errors import InputError, SchemaError
+from ..table import Column, Table
+from .released_values import ReleasedColumn, duplicates
+from .subject import Subject, Unpaired
+
+LEVEL = 1e-6
+"""Chance that rows in a random order pass the test of the order."""
+UNSURE = 0.01
+"""Share of the rows that may have several originals before whole rows count as no match."""
+_MOST_ALIKE = 500
+"""Rows with equal unchanged cells that are told apart by what their other cells cover."""
+
+HINT = (
+    "give the Release itself or its folder, the plan (plan=, --plan), or a column with a different "
+    "value in every row of both tables (key=, --key)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RowPairs:
+    """The rows of two tables that belong together.
+
+    Parameters
+    ----------
+    rows, released_rows : int64 arrays, shape (n_pairs,)
+        Row of the original, ascending, and of the release.
+    by : {"release", "key", "plan", "columns", "order"}
+        What tells that they belong together.
+    columns : tuple of str
+        The columns that show it.
+    unsure : int
+        Released rows that have several originals with the same unchanged cells.
+    """
+
+    rows: IntArray
+    released_rows: IntArray
+    by: str
+    columns: tuple[str, ...] = ()
+    unsure: int = 0
+
+    def note(self) -> str | None:
+        """What a reader should know of it; None where the release or its user said so."""
+        named = ", ".join(self.columns)
+        if self.by == "columns":
+            told = f"rows were paired by the values of {named}, which the release left as they were"
+            if self.unsure:
+                told += f"; {self.unsure:,} of them have several originals, and were given one that fits"
+            return told
+        if self.by == "order":
+            return (
+                f"rows were paired by their place, which was tested: by {named} neighbours belong "
+                "where they stand and not where the other stands, further than one random order in "
+                "a million would show"
+            )
+        return None
+
+
+def find_rows(
+    original: Table,
+    subject: Subject,
+    quasi: Sequence[ReleasedColumn],
+    key: str | None = None,
+) -> RowPairs:
+    """The row of the original behind each released row.
+
+    By the key where one is named; by what the release or its plan knows; by whole rows of the
+    columns that were left unchanged, where these identify rows; by the place of the rows, where
+    the test of the order (`order_shown_by`) says so.
+
+    Parameters
+    ----------
+    original : Table
+    subject : Subject
+        The release.
+    quasi : sequence of ReleasedColumn
+        Its quasi-identifiers as read, row by row of the released table.
+    key : str, optional
+        A column of both tables that numbers the rows.
+
+    Raises
+    ------
+    Unpaired
+        Nothing tells which rows belong together.
+    InputError, SchemaError
+        The key is none.
+    """
+    released = subject.table
+    if key is not None:
+        return _by_key(original, released, key)
+    reason = None
+    try:
+        known = subject.rows_of(original)
+    except Unpaired as error:
+        known, reason = None, error
+    if known is not None:
+        by = "plan" if subject.rows is None else "release"
+        return _pairs(known, by)
+    if subject.in_order and original.n_rows == released.n_rows:
+        return _pairs(np.arange(original.n_rows), "plan")
+    found = _by_columns(original, released, quasi)
+    if found is None and original.n_rows == released.n_rows and reason is None:
+        shown = order_shown_by(original, released, quasi)
+        if shown:
+            found = _pairs(np.arange(original.n_rows), "order", shown)
+    if found is not None:
+        return found
+    if reason is not None:
+        raise reason
+    raise Unpaired(
+        f"the tables cannot be aligned: nothing tells which of the {original.n_rows:,} original "
+        f"rows stand behind the {released.n_rows:,} released ones: no unchanged columns identify "
+        "them, and their order shows nothing",
+        hint=HINT,
+    )
+
+
+def _pairs(
+    known: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
+) -> RowPairs:
+    """Pairs from the original row of each released one."""
+    order = np.argsort(known, kind="stable")
+    return RowPairs(np.asarray(known, np.int64)[order], order, by, tuple(columns), unsure)
+
+
+def _by_key(before: Table, after: Table, key: str) -> RowPairs:
+    lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
+    if lost:
+        raise SchemaError(f"the {' and the '.join(lost)} table has no key column {key!r}")
+    left, right = before.column(key, kind="categorical"), after.column(key, kind="categorical")
+    for where, column in (("original", left), ("released", right)):
+        gone = int((column.codes == column.n_values).sum())
+        twice = duplicates(column.codes[column.codes != column.n_values])
+        if gone or twice:
+            raise InputError(
+                f"the key column {key!r} of the {where} table is no key: {gone} rows "
+                f"without a value, {twice} rows share one"
+            )
+    found = right.codes_in(left, unknown=-1)
+    unknown = int((found < 0).sum())
+    if unknown:
+        raise InputError(
+            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
+            f"have a {key!r} that the original table does not have"
+        )
+    row_of = np.empty(left.n_values, np.int64)
+    row_of[left.codes] = np.arange(before.n_rows)
+    return _pairs(row_of[found], "key", [key])
+
+
+def _by_columns(before: Table, after: Table, quasi: Sequence[ReleasedColumn]) -> RowPairs | None:
+    """Pairs by whole rows of the columns that the release left as they were, if these identify.
+
+    A column counts as left where each of its values occurs at most as often as in the original,
+    and still does together with the columns taken before it, the one of most values first. One
+    such column alone might have been swapped between rows: then ranges or sets of the other
+    columns must cover every row.
+    """
+    names: list[str] = []
+    told, changed = 0, []
+    labels = np.zeros(before.n_rows + after.n_rows, np.int64)
+    for one, other in _shared(before, after):
+        codes = np.concatenate([one.codes.astype(np.int64), other.codes_in(one, unknown=-1)])
+        found = group([labels, codes + 1]).labels.astype(np.int64)
+        if (codes < 0).any() or not _contained(found[: before.n_rows], found[before.n_rows :]):
+            changed.append((one.codes, other.codes))
+            continue
+        labels = found
+        names.append(one.name)
+        told += one.n_values + one.has_missing > 1
+    if changed and not told:
+        return None
+    of_quasi = [(c.original.codes, c.codes) for c in quasi]
+    known, unsure = _matched(labels, before.n_rows, quasi, [*of_quasi, *changed])
+    if known is None or (changed and told < 2 and not _covered(quasi, known)):
+        return None
+    return _pairs(known, "columns", names, unsure)
+
+
+def _shared(before: Table, after: Table) -> list[tuple[Column, Column]]:
+    """The columns of both tables that read alike, those of most values first."""
+    found = []
+    for name in before.names:
+        if name not in after.names:
+            continue
+        kind = before.kind(name) if before.kind(name) == after.kind(name) else "categorical"
+        one = before.column(name, kind=kind)
+        found.append((one, after.column(name, kind=kind, unit=one.unit or None)))
+    return sorted(found, key=lambda pair: (-pair[0].n_values, pair[0].name))
+
+
+def _contained(before: IntArray, after: IntArray) -> bool:
+    """Whether each label occurs after at most as often as before."""
+    n = int(max(before.max(), after.max())) + 1
+    return bool((np.bincount(after, minlength=n) <= np.bincount(before, minlength=n)).all())
+
+
+def _matched(
+    labels: IntArray,
+    n: int,
+    quasi: Sequence[ReleasedColumn],
+    others: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
+) -> tuple[IntArray | None, int]:
+    """The original row of each released one with the same label, and how many had a choice.
+
+    None where too many had. A choice that no figure can tell is none: of originals that are alike
+    in the other columns, or for released rows that are alike and as many as the originals.
+    """
+    before, after = labels[:n], labels[n:]
+    own = group([codes for codes, _ in others], n).labels
+    shown = group([codes for _, codes in others], len(after)).labels
+    # by content, so that the order of the rows decides nothing
+    left, right = np.lexsort((own, before)), np.lexsort((shown, after))
+    width = int(labels.max()) + 1
+    first, begin = (_starts(part, width) for part in (before, after))
+    held, kept = np.diff(first), np.diff(begin)
+    known = np.empty(len(after), np.int64)
+    known[right] = left[first[after[right]] + np.arange(len(after)) - begin[after[right]]]
+    same = _one_value(before, own, width) | (_one_value(after, shown, width) & (held == kept))
+    open_ = np.flatnonzero((held > 1) & (kept > 0) & ~same)
+    unsure = int(kept[open_].sum())
+    if unsure > UNSURE * len(after) or held[open_].max(initial=0) > _MOST_ALIKE:
+        return None, unsure
+    for label in open_:
+        candidates = left[first[label] : first[label + 1]]
+        rows = right[begin[label] : begin[label + 1]]
+        known[rows] = candidates[_fitting(quasi, rows, candidates)]
+    return known, unsure
+
+
+def _starts(labels: IntArray, width: int) -> IntArray:
+    """Where each label begins among the sorted ones, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=width))])
+
+
+def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:
+    """Labels whose rows all have one code."""
+    low, high = np.full(width, len(codes)), np.full(width, -1)
+    np.minimum.at(low, labels, codes)
+    np.maximum.at(high, labels, codes)
+    return low >= high
+
+
+def _fitting(quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray) -> IntArray:
+    """For each released row one of the candidates, so that as many cells as can be cover theirs."""
+    i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
+    missed = np.zeros(len(i))
+    for column in quasi:
+        missed += ~column.covers(column.original.codes[j], column.codes[i])
+    return np.asarray(linear_sum_assignment(missed.reshape(len(rows), len(candidates)))[1])
+
+
+def _covered(quasi: Sequence[ReleasedColumn], known: IntArray) -> bool:
+    """Whether some column holds ranges or sets, and each such column covers every row."""
+    general = [c for c in quasi if c.general]
+    return bool(general) and all(c.covers(c.original.codes[known], c.codes).all() for c in general)
+
+
+def order_shown_by(
+    before: Table, after: Table, quasi: Sequence[ReleasedColumn], *, level: float = LEVEL
+) -> list[str]:
+    """The columns by which rows of two tables belong together that stand in the same place.
+
+    Rows are taken two by two as they stand. In a column both fit where they stand, or would fit
+    better with their places changed, or neither: in any order that says nothing of neighbours, as
+    a random one, both are equally likely for each two on its own, so that their number is a
+    binomial count of chance one half. A column shows the order where more two fit as they stand
+    than chance gives with probability `level`, shared over the columns. Numbers fit by their
+    distance, ranges and sets where they cover the original value.
+
+    A column that both tables are sorted by shows nothing: neighbours would fit wherever one
+    sorts two tables of the same people. Nor does one that is sorted within the columns that the
+    tables are sorted by.
+
+    Parameters
+    ----------
+    before, after : Table
+        As many rows each.
+    quasi : sequence of ReleasedColumn
+        The released quasi-identifiers, which stand in place of those of `after`.
+    level : float
+        Chance of a random order to be taken for the order.
+
+    Returns
+    -------
+    list of str
+        In the order of the original's columns; empty where the order shows nothing.
+    """
+    pairs = {one.name: (one, other) for one, other in _shared(before, after)}
+    read = {column.name: column for column in quasi}
+    views: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
+    for name, (one, other) in pairs.items():
+        shown = read.get(name)
+        views[name] = (one.codes, other.codes) if shown is None else _ranks(shown)
+    named = [name for name in before.names if name in pairs]
+    tested = [n for n in named if n not in _sorted_by([(n, *views[n]) for n in named])]
+    right = np.arange(before.n_rows)
+    two = right[: before.n_rows // 2 * 2].reshape(-1, 2)
+    found = []
+    for name in tested:
+        if name in read:
+            kept, changed = (_released_apart(read[name], two, at) for at in (two, two[:, ::-1]))
+        else:
+            kept, changed = (_apart(*pairs[name], two, at) for at in (two, two[:, ::-1]))
+        fit, misfit = int((kept < changed).sum()), int((kept > changed).sum())
+        if len(tested) * binom.sf(fit - 1, fit + misfit, 0.5) <= level:
+            found.append(name)
+    return found
+
+
+def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The original codes, and those of the released cells in an order that sorting may give."""
+    if not column.is_number:
+        return column.original.codes, column.codes
+    place = np.empty(column.n_cells, np.int64)
+    place[np.lexsort((column.hi, column.lo))] = np.arange(column.n_cells)
+    return column.original.codes, place[column.codes]
+
+
+def _apart(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
+    """How far original rows are from released ones, summed over each two of them."""
+    if not one.is_number:
+        codes = other.codes_in(one, unknown=-1)
+        return np.sum(one.codes[rows] != codes[at], axis=1)
+    x, y = one.numbers, other.numbers
+    span = float(one.values[-1] - one.values[0]) if one.n_values else 0.0
+    away = np.abs(x[rows] - y[at]) / (span or 1.0)
+    gone = np.isnan(x)[rows].astype(np.int64) + np.isnan(y)[at]
+    return np.sum(np.where(gone == 0, np.minimum(away, 1.0), gone == 1), axis=1)
+
+
+def _released_apart(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
+    """How far original values lie outside released cells, summed over each two of them."""
+    codes, cells = column.original.codes[rows], column.codes[at]
+    missed = ~column.covers(codes, cells)
+    if not column.is_number:
+        return np.sum(missed, axis=1)
+    x = column.original.by_code[codes]
+    away = np.maximum(column.lo[cells] - x, x - column.hi[cells]) / (column.span or 1.0)
+    away = np.where(np.isfinite(away), np.clip(away, 0.0, 1.0), 1.0)
+    return np.sum(np.where(missed, away, 0.0), axis=1)
+
+
+def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]) -> list[str]:
+    """The columns by which both tables are sorted, one within another."""
+    found: list[str] = []
+    runs = [np.zeros(len(columns[0][1]), np.int64) for _ in range(2)] if columns else []
+    n = len(runs[0]) if runs else 0
+    going = True
+    while going and all(r[-1] < n // 2 for r in runs):
+        going = False
+        for name, *both in columns:
+            if name not in found and all(map(_in_order, both, runs)):
+                runs = [_runs(codes, run) for codes, run in zip(both, runs, strict=True)]
+                found.append(name)
+                going = True
+                break
+    return found
+
+
+def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
+    """Whether codes ascend, descend or stand together by value within every run of rows."""
+    within = runs[1:] == runs[:-1]
+    step = np.diff(codes.astype(np.int64))[within]
+    if (step >= 0).all() or (step <= 0).all():
+        return True
+    together = group([runs, codes]).n_groups
+    return together <= len(codes) // 2 and int(_runs(codes, runs)[-1]) + 1 == together
+
+
+def _runs(codes: npt.NDArray[Any], runs: IntArray) -> IntArray:
+    """The runs of rows that stay in one run and have one code."""
+    new = (codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1])
+    return np.concatenate([[0], np.cumsum(new)])

@@ -1,0 +1,167 @@
+"""Which original row stands behind each released one, where nobody says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit.matching import order_shown_by
+from hedgerow.audit.pairing import pair_up
+from hedgerow.audit.released_values import read_released
+from hedgerow.audit.subject import Subject, Unpaired
+from hedgerow.table import read
+
+from .conftest import grouped, people_of
+
+ROLES = hr.Schema(quasi=["age", "job", "sex"], sensitive=["pay", "ill"])
+ILL = ROLES.replace(sensitive=["ill"])
+QUICK = {"attacks": False, "learning": False}
+
+
+def shuffled(frame, seed=1):
+    return frame.iloc[np.random.default_rng(seed).permutation(len(frame))]
+
+
+def paired(people, release, schema=ROLES, **options):
+    return pair_up(people, Subject(read(release), schema), **options)
+
+
+def classes_of(people):
+    return grouped(people, ["age", "job", "sex"], ["pay"], 10)
+
+
+def test_a_shuffled_file_of_plain_values_links_everybody():
+    people = people_of(400).drop_duplicates(["age", "job", "sex"])
+    schema = hr.Schema(quasi=["age", "job", "sex"], sensitive=["pay", "ill"])
+    found = hr.audit(people, shuffled(people), schema, people=100, learning=False)
+    linking = next(a for a in found.attacks if a["attack"] == "linking")
+    assert linking["success"] == 1.0
+    assert found.utility["loss"]["ncp"] == 0.0
+    assert any("paired by the values of pay, age" in note for note in found.table["notes"])
+
+
+def test_a_shuffled_release_is_paired_by_the_columns_that_it_left_as_they_were():
+    people = people_of(600)
+    people["pay"] += np.arange(600) / 1000  # nobody shares it
+    release = classes_of(people)
+    straight, mixed = paired(people, release), paired(people, shuffled(release))
+    assert (mixed.rows == straight.rows).all()
+    assert (release["pay"].iloc[straight.released_rows].to_numpy() == people["pay"]).all()
+    assert (
+        shuffled(release)["pay"].iloc[mixed.released_rows].to_numpy() == people["pay"].to_numpy()
+    ).all()
+    one, two = (hr.audit(people, r, ROLES, **QUICK) for r in (release, shuffled(release)))
+    assert one.risk == two.risk
+    assert one.utility == two.utility
+
+
+def test_rows_that_nothing_tells_apart_are_not_paired():
+    people = people_of(600)
+    release = classes_of(people)[[*ROLES.quasi, "ill"]]
+    with pytest.raises(Unpaired, match="nothing tells which of the 600") as told:
+        paired(people, shuffled(release), ILL)
+    assert "--key" in str(told.value)
+    with pytest.raises(Unpaired):
+        paired(people, shuffled(release).head(300), ILL)
+
+
+def test_an_order_that_was_kept_shows_itself():
+    people = people_of(600)
+    release = classes_of(people)[[*ROLES.quasi, "ill"]]
+    pair = paired(people, release, ILL)
+    assert (pair.rows == np.arange(600)).all()
+    assert (pair.released_rows == np.arange(600)).all()
+    assert "by age, job, sex, ill neighbours belong where they stand" in pair.notes[0]
+
+
+def test_tables_that_are_sorted_alike_show_no_order():
+    """Sorted by age, each in its own way: neighbours fit, and are not the same people."""
+    people = people_of(2000)
+    release = classes_of(people)[[*ROLES.quasi, "ill"]].assign(years=people["age"])
+    one = shuffled(people, 2).sort_values("age", kind="stable").drop(columns="pay")
+    other = shuffled(release, 3).sort_values("years", kind="stable").drop(columns="years")
+    with pytest.raises(Unpaired):
+        paired(one, other, ILL)
+    # the same where the ages themselves are in it, and only these agree row by row
+    plain = other.assign(age=one["age"].to_numpy())
+    with pytest.raises(Unpaired):
+        paired(one, plain, ILL)
+
+
+def test_altered_numbers_show_an_order_by_how_near_they_are():
+    people = people_of(600)[["age", "pay"]]
+    draw = np.random.default_rng(4)
+    noisy = people + draw.normal(0, 1, people.shape) * people.std().to_numpy() / 2
+    schema = hr.Schema(quasi=["age", "pay"])
+    assert "by age, pay" in paired(people, noisy, schema).notes[0]
+    with pytest.raises(Unpaired):
+        paired(people, shuffled(noisy), schema)
+
+
+def test_a_column_that_may_have_been_swapped_pairs_nothing_alone():
+    people = people_of(600)[["age", "pay"]]
+    people["pay"] += np.arange(600) / 1000
+    draw = np.random.default_rng(4)
+    altered = people.assign(age=people["age"] + draw.normal(0, 3, 600))
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"])
+    with pytest.raises(Unpaired):
+        paired(people, shuffled(altered), schema)
+    pair = paired(people, shuffled(altered), schema, key="pay")
+    assert (pair.rows == np.arange(600)).all()
+
+
+def test_a_random_order_passes_the_test_no_more_often_than_its_level_says():
+    """At a level of one in twenty about one random order in twenty passes, whatever is sorted."""
+    people = people_of(200)
+    passed = 0
+    for seed in range(300):
+        release = shuffled(people, seed)
+        quasi = [
+            read_released(read(people).column(n), c.codes, c.values)[0]
+            for n in ("job", "sex")
+            for c in [read(release).column(n)]
+        ]
+        passed += bool(order_shown_by(read(people), read(release), quasi, level=0.05))
+    assert 1 <= passed <= 27  # 15 expected at most; chance of more below 1 in 500
+
+
+def test_few_rows_with_equal_unchanged_cells_get_an_original_that_they_cover():
+    people = people_of(1000)
+    people["pay"] = np.arange(1000.0)
+    people.loc[1, "pay"] = 0.0  # two share it
+    people.loc[[0, 1], ["age", "ill"]] = [[20, "none"], [70, "none"]]
+    people.loc[[0, 1], ["job", "sex"]] = "cook", "f"
+    release = people.assign(age=np.where(people["age"] < 50, "[18-49]", "[50-79]"))
+    pair = paired(people, shuffled(release))
+    assert "2 of them have several originals" in pair.notes[0]
+    assert (pair.released_quasi[0].middle[pair.released_quasi[0].codes[:2]] == [33.5, 64.5]).all()
+
+
+def test_a_folder_and_a_file_in_it_know_their_plan(tmp_path):
+    people = people_of(300)
+    release = hr.protect(people, ROLES, hr.MART(k=10))
+    folder = release.write(tmp_path / "release")
+    known = hr.audit(people, release, **QUICK)
+    for given in (folder, folder / "release.parquet"):
+        found = hr.audit(people, given, **QUICK)
+        assert found.risk == known.risk
+        assert found.table["notes"] == known.table["notes"]
+
+
+def test_a_folder_that_chance_made_is_paired_where_other_columns_identify(tmp_path):
+    people = people_of(300)
+    people["pay"] += np.arange(300) / 1000
+    roles = hr.Schema(quasi=["age"], sensitive=["pay", "ill"])
+    release = hr.protect(people, roles, hr.NoiseAddition(0.3, random_state=1))
+    folder = release.write(tmp_path / "release")
+    found = hr.audit(people, folder, **QUICK)
+    known = hr.audit(people, release, **QUICK)
+    assert found.risk == known.risk
+    assert found.utility == known.utility
+    assert any("paired by the values of pay, ill" in n for n in found.table["notes"])
+    alone = pd.read_parquet(folder / "release.parquet")[["age", "ill"]]
+    alone.to_parquet(folder / "release.parquet")
+    with pytest.raises(Unpaired, match="cannot be paired by a plan"):
+        hr.audit(people, folder, hr.Schema(quasi=["age"], sensitive=["ill"]), **QUICK)
