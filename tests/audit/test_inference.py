@@ -159,11 +159,14 @@ def test_large_tables_are_asked_and_learnt_in_part_with_whole_classes(monkeypatc
     monkeypatch.setattr(room, "MOST_CLASSES", 60)
     monkeypatch.setattr(learning, "MOST_CLASSES", 60)
     asked = pair.canonical[::40]
-    rows = learning._kept(pair.classes, np.arange(pair.n_rows), asked)
-    labels = pair.classes.labels
-    assert set(labels[asked]) <= set(labels[rows])
-    assert len(set(labels[rows])) <= 60 < pair.classes.n_groups
-    assert len(rows) == np.isin(labels, labels[rows]).sum()  # every record of each class
+    own, rows = pair.sensitive[0], np.arange(pair.n_rows)
+    target = (own.codes, own.by_code)
+    lesson = Lesson.of(pair.released_quasi, pair.classes, rows, target, True, asked)
+    taught = set(pair.classes.labels[lesson.first[lesson.taught]])
+    assert set(pair.classes.labels[asked]) <= taught
+    assert len(taught) == 60 < pair.classes.n_groups
+    # every record of each class
+    assert lesson._lesson.sizes.sum() == np.isin(pair.classes.labels, list(taught)).sum()
     found = room.infer(pair)
     assert (found.asked, found.trained) == (30, 60)
     assert "30 of 1,200 people asked about, 60 of" in str(found)

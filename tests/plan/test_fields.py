@@ -115,6 +115,7 @@ def test_private_fields_are_left_out_and_public_ones_stay() -> None:
         "zone",
         "order",
         "events",
+        "declared",
         "default",
         "missing",
     }

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from ..classes import FloatArray, IntArray
 from ..table import Column, Table
 from .released_values import ReleasedColumn
 
-NEAR = 1e-6
-"""Distances that differ by less are the same but for rounding."""
-_BLOCK = 1 << 22
-"""Pairs of people and rows that are at hand at once."""
-_WIDEST = 60
+WIDEST = 60
 """Categories beyond the most frequent ones share a column."""
 
 
@@ -86,11 +83,7 @@ def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> Float
         if column.is_number:
             parts.append(_numbers(column, column.middle[cells], column.absent[cells]))
         else:
-            place = _places(column)
-            grouped = np.zeros((column.n_cells, int(place.max()) + 1))
-            for code, to in enumerate(place):
-                grouped[:, to] += column.shares[:, code]
-            parts.append(grouped[cells])
+            parts.append((column.shares @ indicators(column.original)).toarray()[cells])
     return np.hstack(parts)
 
 
@@ -101,8 +94,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
         if column.is_number:
             parts.append(_numbers(column, values, 1.0 * ~np.isfinite(values)))
         else:
-            place = _places(column)
-            parts.append(np.eye(int(place.max()) + 1)[place[values]])
+            parts.append(indicators(column.original)[values].toarray())
     return np.hstack(parts)
 
 
@@ -110,10 +102,10 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
     """For each feature the quasi-identifier it comes from."""
     widths = []
     for column in released:
-        wide = (
-            1 + column.original.has_missing if column.is_number else int(_places(column).max()) + 1
+        number = column.is_number
+        widths.append(
+            1 + column.original.has_missing if number else indicators(column.original).shape[1]
         )
-        widths.append(wide)
     return np.repeat(np.arange(len(widths)), widths)
 
 
@@ -130,58 +122,15 @@ def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> Float
     return np.stack(columns, axis=1)
 
 
-def _places(column: ReleasedColumn) -> IntArray:
-    """The feature of each category code (the last code is missing)."""
-    m = column.original.n_values + 1
-    place = np.arange(m)
-    if m > _WIDEST:
-        order = np.lexsort((np.arange(m), -column.original.counts()))
-        place = np.full(m, _WIDEST - 1)
-        place[order[: _WIDEST - 1]] = np.arange(_WIDEST - 1)
-    return place
+def indicators(column: Column) -> Any:
+    """Per category code (the last is missing) a 1 in its feature: sparse, shape (n_codes, wide).
 
-
-def distances(
-    released: Sequence[ReleasedColumn], people: Known, rows: IntArray
-) -> list[npt.NDArray[np.float32]]:
-    """Per column, how far each person is from each released row: arrays (n_people, n_rows).
-
-    A number's distance is that to the nearest end of the range over the
-    column's span, 0 inside; a category's is 0 when the cell may stand for it,
-    else 1. Missing agrees with cells that may be missing.
+    The most frequent have a feature of their own, the others share one.
     """
-    out = []
-    for column, known in zip(released, people.columns, strict=True):
-        cells = column.codes[rows]
-        if column.is_number:
-            lo = np.where(np.isfinite(column.lo), column.lo, np.inf)[cells]
-            hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)[cells]
-            x = known[:, None]
-            away = np.maximum(np.maximum(lo - x, x - hi), 0.0) / (column.span or 1.0)
-            away = np.where(np.isfinite(x), np.minimum(away, 1.0), ~column.missing[cells])
-        else:
-            values, place = np.unique(known, return_inverse=True)
-            table = np.ones((len(values), column.n_cells), np.float32)
-            for i, value in enumerate(values):
-                every = np.arange(column.n_cells)
-                table[i] = ~column.covers(np.full(column.n_cells, value), every)
-            away = table[place.reshape(-1)][:, cells]
-        away = np.where(column.anything[cells], 0.0, away)
-        out.append(away.astype(np.float32))
-    return out
-
-
-def distance_blocks(
-    released: Sequence[ReleasedColumn], people: Known, rows: IntArray
-) -> Iterator[tuple[slice, list[npt.NDArray[np.float32]]]]:
-    """`distances` of a few people at a time, so that no table of all pairs is made."""
-    step = max(1, _BLOCK // max(len(rows), 1))
-    for begin in range(0, len(people), step):
-        part = slice(begin, min(begin + step, len(people)))
-        yield part, distances(released, people.part(part), rows)
-
-
-def nearest_of(columns: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.bool_]:
-    """Which released rows lie at each person's smallest distance, summed over the columns."""
-    total = np.sum(columns, axis=0)
-    return np.asarray(total <= total.min(axis=1, keepdims=True) + NEAR)
+    m = column.n_values + 1
+    place = np.arange(m)
+    if m > WIDEST:
+        order = np.lexsort((np.arange(m), -column.counts()))
+        place = np.full(m, WIDEST - 1)
+        place[order[: WIDEST - 1]] = np.arange(WIDEST - 1)
+    return csr_array((np.ones(m), (np.arange(m), place)), shape=(m, min(m, WIDEST)))

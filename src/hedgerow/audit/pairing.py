@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .joined import join
 from .matching import find_rows
 from .released_values import ReleasedColumn, read_released, taken, unchanged
 from .subject import Subject
+from .tolerances import Target
+
+Named = TypeVar("Named", Column, ReleasedColumn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class Pair:
     @cached_property
     def classes(self) -> Groups:
         """The equivalence classes of the released quasi-identifiers."""
-        return group([e.codes for e in self.released_quasi], self.n_rows)
+        return group([e.codes for e in by_name(self.released_quasi)], self.n_rows)
 
     @cached_property
     def persons(self) -> Persons | None:
@@ -91,7 +94,12 @@ class Pair:
     @cached_property
     def original_classes(self) -> Groups:
         """The classes of the original quasi-identifiers."""
-        return group([c.codes for c in self.quasi], self.n_rows)
+        return group([c.codes for c in by_name(self.quasi)], self.n_rows)
+
+    @cached_property
+    def targets(self) -> dict[str, Target]:
+        """How each sensitive column is attacked."""
+        return {column.name: Target.of(column, self.schema) for column in self.sensitive}
 
     @cached_property
     def unchanged(self) -> Pair:
@@ -117,10 +125,16 @@ class Pair:
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Rows in an order that depends on their values alone."""
-        keys = [c.codes for c in (*self.quasi, *self.sensitive, *self.released_sensitive)]
-        keys += [e.codes for e in self.released_quasi]
+        """Rows in an order that depends on their values alone, not on that of the columns."""
+        parts = self.quasi, self.sensitive, self.released_sensitive
+        keys = [column.codes for part in parts for column in by_name(part)]
+        keys += [column.codes for column in by_name(self.released_quasi)]
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
+
+
+def by_name(columns: Sequence[Named]) -> list[Named]:
+    """Columns in an order that does not depend on how they were declared."""
+    return sorted(columns, key=lambda column: column.name)
 
 
 def align(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from ..classes import FloatArray, IntArray
 from ..hierarchy import TOP, Hierarchy
@@ -128,14 +129,22 @@ class ReleasedColumn:
         return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
-    def shares(self) -> FloatArray:
-        """Weight of each original category (last: missing) in each cell; rows sum to 1."""
+    def shares(self) -> Any:
+        """Weight of each original category (last: missing) in each cell; rows sum to 1. Sparse."""
         m = self.original.n_values
-        out = np.zeros((self.n_cells, m + 1))
-        for cell, (members, weights) in enumerate(zip(self.members, self.weights, strict=True)):
-            out[cell, members] = weights
-        out[:, m] = np.maximum(1.0 - out.sum(axis=1), 0.0)
-        return out
+        sizes = [len(members) for members in self.members]
+        cells = np.repeat(np.arange(self.n_cells), sizes)
+        members = np.concatenate([np.zeros(0, np.int64), *self.members])
+        weights = np.concatenate([np.zeros(0), *self.weights])
+        rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
+        gone = np.flatnonzero(rest)
+        return csr_array(
+            (
+                np.concatenate([weights, rest[gone]]),
+                (np.concatenate([cells, gone]), np.concatenate([members, np.full(len(gone), m)])),
+            ),
+            shape=(self.n_cells, m + 1),
+        )
 
     @cached_property
     def cover(self) -> Cover:

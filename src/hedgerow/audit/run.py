@@ -285,7 +285,7 @@ def _risk(
         "reidentification": sizes.attackers(groups.sizes, population, threshold, people)
         | {"threshold": threshold},
         "sensitive": {
-            name: sensitive_summary(column, hierarchies.get(name))
+            name: sensitive_summary(column, pair.targets[name], hierarchies.get(name))
             for name, column in made.sensitive.items()
         },
         "covariance": _covariance(told, [c.numbers for c in sensitive if c.is_number]),

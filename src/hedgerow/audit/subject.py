@@ -237,12 +237,14 @@ def _second(method: Any) -> Table | None:
 def roles(plan: Plan) -> Schema:
     """The schema as far as a plan knows it: roles, and kinds, orders and events as declared."""
     measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
+    # a number whose kind nobody said tells it itself, and may hold codes
+    known = [c for c in measured if c.role == "quasi" or c.kind != "numeric" or c.declared]
     return Schema(
         quasi=plan.names("quasi"),
         sensitive=plan.names("sensitive"),
         identifiers=plan.names("identifier"),
         unit=plan.unit or UNSAID,
-        kinds={c.name: c.kind for c in (*measured, *plan.recoding.recoded())},
+        kinds={c.name: c.kind for c in (*known, *plan.recoding.recoded())},
         categories={c.name: c.order for c in measured if c.order},
         events={c.name: c.events for c in measured if c.events},
     )

@@ -392,8 +392,12 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
             # what a group tells depends on the order, which no released file declares
             order = tuple(table.declared_column(schema, name).values)
         events = tuple(schema.events.get(name, ()))
-        role = schema.role(name)
-        made.append(PlanColumn(name, role, kind, unit, zone=zone, order=order, events=events))
+        role, declared = schema.role(name), name in schema.kinds
+        made.append(
+            PlanColumn(
+                name, role, kind, unit, zone=zone, order=order, events=events, declared=declared
+            )
+        )
     return tuple(made)
 
 

@@ -53,6 +53,8 @@ class PlanColumn:
     """The declared categories of an ordinal column, in their order."""
     events: tuple[str, ...] = field(default=(), kw_only=True)
     """Declared events of a number, such as "> 200000"."""
+    declared: bool = field(default=False, kw_only=True)
+    """Whether somebody said its kind, which its own type need not tell."""
 
     @property
     def kept(self) -> bool:

@@ -137,7 +137,7 @@ def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str
     ):
         yield f"  {title:42}{figure(before[key]):>12}{figure(release[key]):>12}"
     for tolerance, found in (release["matching"] or {}).items():
-        share = f"best guess within {float(tolerance):.0%} (public {percent(found['public'])})"
+        share = f"best guess {found['means']} (public {percent(found['public'])})"
         one = before["matching"][tolerance]["release"]
         yield f"  {share:42}{percent(one):>12}{percent(found['release']):>12}"
 

@@ -21,7 +21,8 @@ class Inspection:
     rows : int
         Records.
     columns : tuple of ColumnProfile
-        Name, kind, proposed role with its reason, distinct and missing values.
+        Name, kind, proposed role with its reason, distinct and missing values, and how an attack
+        names its values.
     schema : Schema
         The proposal, for a person to correct: only they know what an intruder may know.
     warnings : tuple of str
@@ -42,6 +43,7 @@ class Inspection:
                     "column": c.name,
                     "role": c.role,
                     "kind": c.kind,
+                    "attacked_as": c.attacked_as,
                     "distinct": c.n_distinct,
                     "missing": c.n_missing,
                     "reason": c.reason,
@@ -52,9 +54,17 @@ class Inspection:
         }
 
     def __str__(self) -> str:
-        head = ("column", "role", "kind", "distinct", "missing", "why")
+        head = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
         rows = [
-            (c.name, c.role, c.kind, f"{c.n_distinct:,}", f"{c.n_missing:,}", c.reason)
+            (
+                c.name,
+                c.role,
+                c.kind,
+                c.attacked_as,
+                f"{c.n_distinct:,}",
+                f"{c.n_missing:,}",
+                c.reason,
+            )
             for c in self.columns
         ]
         lines = [

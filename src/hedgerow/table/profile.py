@@ -29,6 +29,8 @@ _UNIQUE = 0.9
 """Share of distinct values from which text names its person."""
 _FEW = 100
 """Distinct values up to which a column counts as a group of people."""
+_CODES_MOST, _CODE_SHARED = 10, 3
+"""Up to so many whole numbers are codes, where so many records share each on average."""
 
 _PATTERNS = (
     ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
@@ -75,6 +77,8 @@ class ColumnProfile:
         Why that role.
     n_distinct, n_missing : int
         Distinct values (missing not counted), missing values.
+    attacked_as : {"category", "number", "date"}
+        How an attack would name its values; see `attacked_as`.
     """
 
     name: str
@@ -83,6 +87,35 @@ class ColumnProfile:
     reason: str
     n_distinct: int
     n_missing: int
+    attacked_as: str = "category"
+
+
+def attacked_as(column: Column, schema: Schema) -> str:
+    """How an attack names the values of a column: as a category, a number or a date.
+
+    Flags and codes are often written as numbers, and nobody who names them is nearly right. So
+    whole numbers of at most 10 different values, each shared by three records or more on average,
+    are named exactly, unless the schema declares them: ``kinds={"children": "numeric"}``.
+
+    Returns
+    -------
+    {"category", "number", "date"}
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> flag = Table(pa.table({"smokes": [0, 1, 1, 0, 1, 0]})).column("smokes")
+    >>> attacked_as(flag, Schema()), attacked_as(flag, Schema(kinds={"smokes": "numeric"}))
+    ('category', 'number')
+    """
+    if column.kind == "date":
+        return "date"
+    if column.kind != "numeric":
+        return "category"
+    values, there = column.values, int(column.counts()[:-1].sum())
+    few = 0 < column.n_values <= _CODES_MOST and there >= _CODE_SHARED * column.n_values
+    whole = few and not column.exact and bool((np.mod(values, 1) == 0).all())
+    return "category" if whole and schema.kinds.get(column.name) != "numeric" else "number"
 
 
 def guess_schema(source: Any) -> Schema:
@@ -195,7 +228,8 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     there = table.n_rows - missing
     share = column.n_values / there if there else 0.0
     role, reason = _role(name, table.kind(name), column, share, there)
-    return ColumnProfile(name, kind, role, reason, column.n_values, missing)
+    told = attacked_as(column, Schema())
+    return ColumnProfile(name, kind, role, reason, column.n_values, missing, told)
 
 
 def _are_dates(table: Table, name: str) -> bool:

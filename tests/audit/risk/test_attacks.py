@@ -63,8 +63,10 @@ def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
 def test_one_group_gives_the_public_mean(people):
     schema = Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
     pair = align(people, people.assign(age="*", job="*"), schema)
-    for attack in regression_attacks(pair, learners=FAST, people=200):
-        assert attack["success"] == pytest.approx(attack["public_guess"])
+    for attack in regression_attacks(pair, learners=FAST, people=1200):
+        # the nearest records are all: the number that hits most of them is the best in public
+        best = attack["learner"] == "nearest"
+        assert attack["success"] == pytest.approx(attack["public_best" if best else "public_guess"])
         if attack["target"] == "pay":
             assert attack["relative_error"] == pytest.approx(1.0)
             assert attack["explained"] == pytest.approx(0.0, abs=1e-9)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from hedgerow.audit.risk import numeric
+from hedgerow.audit.tolerances import Tolerance
 from hedgerow.classes import Counts, group
 
 labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)
@@ -24,19 +25,18 @@ def make(rows):
 
 
 @settings(max_examples=80, deadline=None)
-@given(labelled, st.sampled_from([0.05, 0.1, 0.2, 0.5]))
-def test_matching_equals_trying_every_guess(rows, tolerance):
+@given(labelled, st.sampled_from([0.05, 0.1, 0.2, 0.5]), st.sampled_from([0.0, 6.0]))
+def test_matching_equals_trying_every_guess(rows, share, width):
     groups, counts, codes = make(rows)
     values = np.array([-105.0, -100.0, 0.0, 95.0, 100.0, 130.0])
     y = values[codes]
 
     def most(sample):
-        ends = np.concatenate([sample - tolerance * abs(sample), sample + tolerance * abs(sample)])
-        return max(
-            int((np.abs(g - sample) <= tolerance * np.abs(sample) + 1e-12).sum()) for g in ends
-        )
+        reach = share * abs(sample) + width
+        ends = np.concatenate([sample - reach, sample + reach])
+        return max(int((np.abs(g - sample) <= reach + 1e-12).sum()) for g in ends)
 
-    found = numeric.matching(counts, values, (tolerance,))[f"{tolerance:.2f}"]
+    found = numeric.matching(counts, values, (Tolerance("near", "near", share, width),))["near"]
     hits = sum(most(y[groups.labels == g]) for g in range(groups.n_groups))
     assert found["release"] == pytest.approx(hits / len(y))
     assert found["public"] == pytest.approx(most(y) / len(y))

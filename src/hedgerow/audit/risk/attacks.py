@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import Counts, FloatArray, group
-from ...kernels.windows import best_windows
+from ...classes import Counts, FloatArray, IntArray, group
 from ...table import Column, Table
 from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import Rate, attack_record, bootstrap, wilson
-from ..pairing import Pair, evenly
+from ..pairing import Pair, by_name, evenly
 from ..released_values import ReleasedColumn
-from .learners import LEARNERS, Lesson
-from .numeric import TOLERANCES
+from ..tolerances import Target
+from .learners import LEARNERS, Guesses, Lesson
 
 FOLDS = 3
 
@@ -35,8 +34,9 @@ def as_unchanged(released: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ..
     for column in released:
         original, m = column.original, column.original.n_values
         values = original.by_code if original.is_number else np.full(m + 1, np.nan)
-        one = [np.array([i]) for i in range(m)] + [np.zeros(0, np.int64)]
-        shares = [np.ones(1)] * m + [np.zeros(0)]
+        one = np.arange(0 if original.is_number else m)[:, None]
+        none = [np.zeros(0, np.int64)] * (m + 1 - len(one))
+        shares = [np.zeros(0)] * (m + 1 - len(one))
         missing = np.arange(m + 1) == m
         labels: list[str | None] = [*map(str, range(m)), None]
         out.append(
@@ -46,8 +46,8 @@ def as_unchanged(released: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ..
                 labels,
                 values,
                 values,
-                tuple(one),
-                tuple(shares),
+                (*one, *none),
+                (*np.ones((len(one), 1)), *shares),
                 missing,
                 np.zeros(m + 1, np.bool_),
                 False,
@@ -66,6 +66,9 @@ def regression_attacks(
     progress: Any = None,
 ) -> list[dict[str, Any]]:
     """Attack every sensitive column with every learner.
+
+    "nearest" looks through all released rows; the others are trained on at most 20,000 different
+    ones, those of the people asked about among them, each with all of its records.
 
     Parameters
     ----------
@@ -88,65 +91,122 @@ def regression_attacks(
     -------
     list of dict
         One a learner and column. ``success`` is the share of people whose value
-        was named (numbers: within 10%), with its Wilson interval.
+        was named (see `Target`), with its Wilson interval.
     """
-    out = []
-    for j in range(len(pair.sensitive)):
-        out += _attack_column(pair, j, control, learners, people, random_state, progress)
-    return out
+    # by name: no result depends on the order in which columns are declared
+    quasi = tuple(by_name(pair.released_quasi))
+    attack = _Attack(pair, quasi, as_unchanged(quasi), control, learners, people, random_state)
+    return [row for j in range(len(pair.sensitive)) for row in attack.on(j, progress)]
 
 
-def _attack_column(
-    pair: Pair,
-    j: int,
-    control: Table | None,
-    learners: Sequence[str],
-    people: int,
-    random_state: int,
-    progress: Any,
-) -> list[dict[str, Any]]:
-    own, shown = pair.sensitive[j], pair.released_sensitive[j]
-    number = own.is_number
-    truth, target = true_values(own), shown_values(own, shown)
-    released_codes, released_values = target
-    usable = np.isfinite(truth) & (np.isfinite(released_values)[released_codes] | (not number))
-    order = pair.canonical[usable[pair.canonical]]
-    if not len(order):
-        return []
-    picked = evenly(order, people)
-    fold = np.full(pair.n_rows, -1)
-    fold[order] = np.arange(len(order)) % FOLDS
-    known = known_rows(pair.released_quasi, picked)
-    y = truth[picked]
-    rows, quasi = np.flatnonzero(usable), pair.released_quasi
-    release = Lesson.of(quasi, pair.classes, rows, target, number)
-    before = Lesson.of(
-        as_unchanged(quasi), pair.original_classes, rows, shown_values(own, own), number
-    )
-    others = [np.flatnonzero(usable & (fold != f)) for f in range(FOLDS if control is None else 0)]
-    apart = [Lesson.of(quasi, pair.classes, kept, target, number) for kept in others]
-    public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
-    base = _baselines(public, released_values, y, number)
-    out = []
-    for learner in learners:
-        if progress:
-            progress(f"regression attack on {own.name}: {learner}")
-        hits = _score(release.predict(learner, known, random_state), y, number)
-        if control is not None:
-            asked, y2 = known_table(quasi, control), values_in(own, control)
-            held = np.isfinite(y2)
-            guesses = release.predict(learner, asked.part(held), random_state)
-            held_hits = _score(guesses, y2[held], number)
-        else:
-            guesses = np.zeros(len(picked))
-            for f, lesson in enumerate(apart):
-                mine = fold[picked] == f
-                if mine.any() and len(others[f]):
-                    guesses[mine] = lesson.predict(learner, known.part(mine), random_state)
-            held_hits = _score(guesses, y, number)
-        original = _score(before.predict(learner, known, random_state), y, number)
-        out.append(_row(own, learner, hits, held_hits, original, base, random_state))
-    return out
+@dataclass(frozen=True, eq=False)
+class _Attack:
+    """The attack, for one sensitive column after the other."""
+
+    pair: Pair
+    quasi: tuple[ReleasedColumn, ...]
+    unchanged: tuple[ReleasedColumn, ...]
+    control: Table | None
+    learners: Sequence[str]
+    people: int
+    random_state: int
+
+    def on(self, j: int, progress: Any) -> list[dict[str, Any]]:
+        """All learners on one column."""
+        pair, own, shown = self.pair, self.pair.sensitive[j], self.pair.released_sensitive[j]
+        aim = pair.targets[own.name]
+        truth, target = _truth(own, aim), _shown(own, shown, aim)
+        released_codes, released_values = target
+        usable = np.ones(pair.n_rows, np.bool_)
+        if aim.is_number:
+            usable = np.isfinite(truth) & np.isfinite(released_values)[released_codes]
+        order = pair.canonical[usable[pair.canonical]]
+        if not len(order):
+            return []
+        picked = evenly(order, self.people)
+        fold = np.full(pair.n_rows, -1)
+        fold[order] = np.arange(len(order)) % FOLDS
+        known, y, rows = known_rows(self.quasi, picked), truth[picked], np.flatnonzero(usable)
+
+        def lesson(kept: IntArray) -> Lesson:
+            return Lesson.of(self.quasi, pair.classes, kept, target, aim.is_number, picked)
+
+        release = lesson(rows)
+        folds = range(FOLDS if self.control is None else 0)
+        apart = [lesson(np.flatnonzero(usable & (fold != f))) for f in folds]
+        before = Lesson.of(
+            self.unchanged,
+            pair.original_classes,
+            rows,
+            _shown(own, own, aim),
+            aim.is_number,
+            picked,
+        )
+        public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
+        base = _baselines(public, released_values, y, aim)
+        out = []
+        for learner in self.learners:
+            if progress:
+                progress(f"regression attack on {own.name}: {learner}")
+            made = release.attack(learner, known, aim.tolerances, self.random_state)
+            held = self._held(learner, release, apart, fold[picked], known, y, own, aim)
+            told = before.attack(learner, known, aim.tolerances, self.random_state)
+            members, original = _score(made, y, aim), _score(told, y, aim)
+            row = _row(own, aim, learner, members, held, original, base, self.random_state)
+            out.append(row | {"trained": made.trained, "classes": pair.classes.n_groups})
+        return out
+
+    def _held(
+        self,
+        learner: str,
+        release: Lesson,
+        apart: Sequence[Lesson],
+        fold: IntArray,
+        known: Any,
+        y: Any,
+        own: Column,
+        aim: Target,
+    ) -> _Score:
+        """The attack on people whose rows it did not see."""
+        if self.control is not None:
+            asked, theirs = known_table(self.quasi, self.control), _others(own, self.control, aim)
+            there = np.isfinite(theirs)
+            guesses = release.attack(learner, asked.part(there), aim.tolerances, self.random_state)
+            return _score(guesses, theirs[there], aim)
+        none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
+        values = np.full(len(y), none)
+        named = {t.key: values.copy() for t in aim.tolerances}
+        for f, lesson in enumerate(apart):
+            mine = fold == f
+            if not mine.any() or not lesson.counts.n_groups:
+                continue
+            made = lesson.attack(learner, known.part(mine), aim.tolerances, self.random_state)
+            values[mine] = made.values
+            for key, guess in made.named.items():
+                named[key][mine] = guess
+        return _score(Guesses(values, named, 0), y, aim)
+
+
+def _truth(own: Column, aim: Target) -> npt.NDArray[Any]:
+    """The value of each row: a number, or the code of a category."""
+    return true_values(own) if aim.is_number else own.codes.astype(np.int64)
+
+
+def _others(own: Column, table: Table, aim: Target) -> npt.NDArray[Any]:
+    """The same of other people; categories that the original lacks count as missing."""
+    if aim.is_number:
+        return values_in(own, table)
+    return table.like(own).codes_in(own, unknown=own.n_values)
+
+
+def _shown(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
+    """Released codes, and the number behind each; few-valued numbers as the nearest of their own."""
+    if aim.is_number or not own.is_number:
+        return shown_values(own, shown)
+    values = np.asarray(own.values)
+    middles = (values[1:] + values[:-1]) / 2
+    nearest = np.append(np.searchsorted(middles, shown.values), own.n_values)
+    return nearest[shown.codes], np.zeros(own.n_values + 1)
 
 
 @dataclass(frozen=True)
@@ -158,38 +218,35 @@ class _Score:
     squares: FloatArray
 
 
-def _score(guess: npt.NDArray[Any], y: FloatArray, number: bool) -> _Score:
-    if not number:
-        right = (guess == y).astype(np.float64)
-        return _Score({"exact": right}, 1 - right, 1 - right)
-    away = np.abs(guess - y)
-    hits = {f"{t:.2f}": (away <= t * np.abs(y)).astype(np.float64) for t in TOLERANCES}
+def _score(guess: Guesses, y: npt.NDArray[Any], aim: Target) -> _Score:
+    hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
+    away = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
     return _Score(hits, away, away**2)
 
 
-def _baselines(public: Counts, values: FloatArray, y: FloatArray, number: bool) -> dict[str, Any]:
+def _baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -> dict[str, Any]:
     """What needs no attack: the public mean or majority, and a random released row."""
-    shares = public.shares
-    if not number:
+    shares, key = public.shares, aim.headline.key
+    if not aim.is_number:
         majority = public.values[int(shares.argmax())]
         share = np.zeros(len(values))
         share[public.values] = shares
-        guess = _score(np.full(len(y), majority), y, False)
+        same = Guesses.same(np.full(len(y), majority), aim.tolerances, 0)
+        guess = _score(same, y, aim)
         return {
-            "key": "exact",
             "guess": guess,
-            "best": float(guess.hits["exact"].mean()),
+            "best": float(guess.hits[key].mean()),
             "random_row": float(share[y.astype(np.int64)].mean()),
         }
-    levels = values[public.values]
-    mean = float(levels @ shares)
-    best = best_windows(np.array([0, len(levels)]), levels, public.counts, 0.10)[0]
+    levels, near = values[public.values], aim.headline
+    mean = Guesses.same(np.full(len(y), float(levels @ shares)), aim.tolerances, 0)
+    best = near.best(np.array([0, len(levels)]), levels, public.counts)[0][0]
     cdf = np.concatenate([[0.0], np.cumsum(shares)])
-    lo = np.searchsorted(levels, y - 0.10 * np.abs(y), "left")
-    hi = np.searchsorted(levels, y + 0.10 * np.abs(y), "right")
+    reach = near.share * np.abs(y) + near.width
+    lo = np.searchsorted(levels, y - reach, "left")
+    hi = np.searchsorted(levels, y + reach, "right")
     return {
-        "key": "0.10",
-        "guess": _score(np.full(len(y), mean), y, True),
+        "guess": _score(mean, y, aim),
         "best": float(best) / int(public.counts.sum()),
         "random_row": float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean()),
     }
@@ -201,6 +258,7 @@ def _rate(values: FloatArray) -> Rate:
 
 def _row(
     own: Column,
+    aim: Target,
     learner: str,
     members: _Score,
     held: _Score,
@@ -208,13 +266,13 @@ def _row(
     base: dict[str, Any],
     random_state: int,
 ) -> dict[str, Any]:
-    key = base["key"]
+    key = aim.headline.key
     success, control, before = (_rate(s.hits[key]) for s in (members, held, original))
     row = attack_record(
         "regression",
         learner=learner,
         target=own.name,
-        means="the exact value" if key == "exact" else "within 10% of the value",
+        means=f"{aim.headline.words} of the value" if aim.is_number else "the exact value",
         success=success,
         control=control,
         original=before,
@@ -222,7 +280,8 @@ def _row(
         public_best=base["best"],
         random_row=base["random_row"],
     )
-    if key != "exact":
+    row["attacked_as"] = aim.attacked_as
+    if aim.is_number:
         public = float(base["guess"].errors.mean()) or 1.0
         error = bootstrap(members.errors, random_state=random_state)
         spread = float(base["guess"].squares.mean()) or 1.0

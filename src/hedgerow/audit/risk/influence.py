@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...classes import FloatArray, IntArray
-from ..design_matrix import design_known, design_released, feature_columns, known_rows
+from ..design_matrix import design_known, design_released, feature_columns, indicators, known_rows
 from ..pairing import Pair, evenly
 
 MAX_ROWS = 20_000
@@ -66,7 +66,7 @@ def _responses(pair: Pair, rows: IntArray) -> FloatArray:
             known = np.isfinite(y)
             block = np.where(known, y, y[known].mean() if known.any() else 0.0)[:, None]
         else:
-            block = np.eye(column.n_values + 1)[column.codes[rows]]
+            block = indicators(column)[column.codes[rows]].toarray()
         scale = np.sqrt(((block - block.mean(axis=0)) ** 2).sum(axis=1).mean())
         parts.append(block / scale if scale > 0 else block * 0)
     return np.hstack(parts)

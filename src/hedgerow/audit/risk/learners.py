@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +14,11 @@ import numpy.typing as npt
 
 from ...classes import Counts, FloatArray, Groups, IntArray, group
 from ...errors import ParameterError
-from ..design_matrix import NEAR, Known, design_known, design_released, distance_blocks
+from ...kernels.threads import in_parts
+from ..design_matrix import Known, design_known, design_released
+from ..reach import NEAR, Reach, bound
 from ..released_values import ReleasedColumn
+from ..tolerances import Tolerance
 
 LEARNERS = ("tree", "gradient boosting", "nearest", "linear")
 NEIGHBOURS = 10
@@ -86,6 +89,9 @@ class Lesson:
         The number behind each code; not used for categories.
     number : bool
         Whether the target is a number.
+    taught : int array, optional
+        The classes that learners are trained on and forecasts ask for neighbours; all by
+        default. The attack by the nearest record looks through all of them.
     """
 
     released: Sequence[ReleasedColumn]
@@ -93,6 +99,7 @@ class Lesson:
     counts: Counts
     values: FloatArray
     number: bool
+    taught: IntArray | None = None
 
     @classmethod
     def of(
@@ -102,39 +109,43 @@ class Lesson:
         rows: IntArray,
         target: tuple[npt.NDArray[Any], FloatArray],
         number: bool,
-        members: IntArray | None = None,
+        members: IntArray,
     ) -> Lesson:
-        """Learn from some rows of classes: whole classes, those of `members` before others.
+        """Learn from some rows of classes; of many whole classes, those of `members` before others.
 
         Parameters
         ----------
         target : tuple of int array and float array
             The codes of all rows, and the number behind each code.
+        members : int array
+            Rows of the people who will be asked about.
         """
-        kept = _kept(classes, rows, members)
         codes, values = target
-        groups = group([classes.labels[kept]])
-        counts = Counts.of(groups, codes[kept], len(values))
-        return cls(released, kept[groups.first], counts, values, number)
+        groups = group([classes.labels[rows]])
+        counts = Counts.of(groups, codes[rows], len(values))
+        first = rows[groups.first]
+        asked = np.zeros(classes.n_groups, np.bool_)
+        asked[classes.labels[members]] = True
+        return cls(released, first, counts, values, number, _taught(asked[classes.labels[first]]))
 
-    def predict(self, learner: str, people: Known, random_state: int = 0) -> npt.NDArray[Any]:
-        """Train, and guess the value of each person.
-
-        Returns
-        -------
-        array, shape (n_people,)
-            Numbers, or codes of categories.
-        """
+    def attack(
+        self,
+        learner: str,
+        people: Known,
+        tolerances: Sequence[Tolerance],
+        random_state: int = 0,
+    ) -> Guesses:
+        """Train, and guess the value of each person."""
         if learner == "nearest":
-            told = self._near(people, lambda away: away.min(axis=1, keepdims=True))
-            return told[:, 0] if self.number else told.argmax(axis=1)
-        classes = len(np.unique(self.counts.values))
+            return self._by_nearest(people, tolerances)
+        classes = len(np.unique(self._lesson.values))
         if not self.number and classes == 1:
-            return np.full(len(people), self.counts.values[0])
-        model = self._trained(estimator(learner, self.number, classes, random_state))
-        with quiet():
-            made = model.predict(design_known(self.released, people))
-        return np.asarray(made, np.float64 if self.number else np.int64)
+            made = np.full(len(people), self._lesson.values[0])
+        else:
+            model = self._trained(estimator(learner, self.number, classes, random_state))
+            with quiet():
+                made = np.asarray(model.predict(design_known(self.released, people)))
+        return Guesses.same(made, tolerances, self._lesson.n_groups)
 
     def forecast(self, learner: str, people: Known, random_state: int = 0) -> FloatArray:
         """Train, and forecast the value of each person.
@@ -148,9 +159,8 @@ class Lesson:
             shape (n_people, n_values).
         """
         if learner == "nearest":
-            told = self._near(people, lambda away: _reach(away, self.counts.sizes))
-            return told[:, 0] if self.number else told
-        counts, out = self.counts, np.zeros((len(people), len(self.values)))
+            return self._neighbours(people)
+        counts, out = self._lesson, np.zeros((len(people), len(self.values)))
         classes = np.unique(counts.values)
         if not self.number and len(classes) == 1:
             out[:, classes[0]] = 1.0
@@ -167,58 +177,127 @@ class Lesson:
         return out
 
     @cached_property
+    def _lesson(self) -> Counts:
+        """The counts of the classes that are taught."""
+        if self.taught is None:
+            return self.counts
+        place = np.full(self.counts.n_groups, -1)
+        place[self.taught] = np.arange(len(self.taught))
+        at = place[self.counts.groups]
+        kept, n = at >= 0, len(self.taught)
+        c = self.counts
+        return Counts(at[kept], c.values[kept], c.counts[kept], n, c.n_values)
+
+    @property
+    def _rows(self) -> IntArray:
+        return self.first if self.taught is None else self.first[self.taught]
+
+    @cached_property
     def _design(self) -> FloatArray:
-        return design_released(self.released, self.first)
+        return design_released(self.released, self._rows)
 
     def _trained(self, model: Any) -> Any:
         """Identical released rows are one training row, or one for each of their categories."""
-        x, counts = self._design, self.counts
+        x, counts = self._design, self._lesson
         with quiet():
             if self.number:
                 weight = counts.sizes.astype(np.float64)
-                return model.fit(x, self._told[:, 0] / weight, sample_weight=weight)
+                told = counts.per_group(counts.counts * self.values[counts.values])
+                return model.fit(x, told / weight, sample_weight=weight)
             weight = counts.counts.astype(np.float64)
             return model.fit(x[counts.groups], counts.values, sample_weight=weight)
 
-    @cached_property
-    def _told(self) -> npt.NDArray[Any]:
-        """Per class the sum of its numbers, or how often each value occurs."""
-        counts = self.counts
-        if self.number:
-            return counts.per_group(counts.counts * self.values[counts.values])[:, None]
-        table = np.zeros((counts.n_groups, len(self.values)), np.float32)
-        table[counts.groups, counts.values] = counts.counts
-        return table
+    def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
+        """The best guess from the records at each person's smallest distance.
 
-    def _near(
-        self, people: Known, reach: Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]
-    ) -> FloatArray:
-        """The mean, or the shares, of the records within reach of each person.
-
-        Distances are to the released cells (0 inside), summed over the columns.
+        Of categories the most frequent one; of numbers the mean, and by each tolerance the number
+        that hits most of these records.
         """
-        sizes = self.counts.sizes.astype(np.float64)
-        out = np.zeros((len(people), self._told.shape[1]))
-        for part, columns in distance_blocks(self.released, people, self.first):
-            away = np.sum(columns, axis=0)
-            closest = (away <= reach(away) + NEAR).astype(np.float64)
-            out[part] = (closest @ self._told) / (closest @ sizes)[:, None]
-        return out
+        reach, counts, n = Reach(self.released, self.first), self.counts, len(people)
+        means, named = np.zeros(n), np.zeros((len(tolerances), n))
+
+        def ask(part: slice) -> None:
+            for i in range(part.start, part.stop):
+                away = reach.sums(people, i)
+                cells = _cells(counts, np.flatnonzero(away <= bound(away.min())))
+                codes, inverse = np.unique(counts.values[cells], return_inverse=True)
+                held = np.bincount(inverse, counts.counts[cells]).astype(np.int64)
+                if not self.number:
+                    means[i] = codes[held.argmax()]
+                    continue
+                values = self.values[codes]
+                means[i] = values @ held / held.sum()
+                for t, tolerance in enumerate(tolerances):
+                    named[t, i] = tolerance.best(np.array([0, len(values)]), values, held)[1][0]
+
+        in_parts(ask, n, n * len(self.first))
+        if not self.number:
+            return Guesses.same(means.astype(np.int64), tolerances, counts.n_groups)
+        by_key = {t.key: named[k] for k, t in enumerate(tolerances)}
+        return Guesses(means, by_key, counts.n_groups)
+
+    def _neighbours(self, people: Known) -> FloatArray:
+        """The mean, or the shares, of the 10 records nearest to each person."""
+        reach, counts = Reach(self.released, self._rows), self._lesson
+        out = np.zeros((len(people), 1 if self.number else len(self.values)))
+
+        def ask(part: slice) -> None:
+            for i in range(part.start, part.stop):
+                away = reach.sums(people, i)
+                near = np.flatnonzero(away <= _tenth(away, counts.sizes) + NEAR)
+                cells = _cells(counts, near)
+                weight = counts.counts[cells]
+                if self.number:
+                    out[i, 0] = weight @ self.values[counts.values[cells]] / weight.sum()
+                else:
+                    held = np.bincount(counts.values[cells], weight, len(self.values))
+                    out[i] = held / weight.sum()
+
+        in_parts(ask, len(people), len(people) * counts.n_groups)
+        return out[:, 0] if self.number else out
 
 
-def _kept(classes: Groups, rows: IntArray, members: IntArray | None) -> IntArray:
-    """The rows to learn from: of many classes those of the members, and others spread evenly."""
-    labels = classes.labels[rows]
-    if group([labels]).n_groups <= MOST_CLASSES:
-        return rows
-    chosen = np.zeros(classes.n_groups, np.bool_)
-    if members is not None:
-        chosen[classes.labels[members]] = True
-    rest = np.unique(labels[~chosen[labels]])
-    free = max(MOST_CLASSES - int(chosen.sum()), 0)
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """What a learner guesses of some people.
+
+    Parameters
+    ----------
+    values : array, shape (n_people,)
+        The expected number, or the code of the category.
+    named : mapping of str to array
+        By the key of each tolerance the guess that is held against the value.
+    trained : int
+        Different released rows that were learnt from.
+    """
+
+    values: npt.NDArray[Any]
+    named: Mapping[str, npt.NDArray[Any]]
+    trained: int
+
+    @classmethod
+    def same(
+        cls, values: npt.NDArray[Any], tolerances: Sequence[Tolerance], trained: int
+    ) -> Guesses:
+        """One guess for every tolerance."""
+        return cls(values, {t.key: values for t in tolerances}, trained)
+
+
+def _taught(asked: npt.NDArray[np.bool_]) -> IntArray | None:
+    """The classes to learn from: of many those that are asked about, and others spread evenly."""
+    if len(asked) <= MOST_CLASSES:
+        return None
+    chosen = asked.copy()
+    rest, free = np.flatnonzero(~asked), max(MOST_CLASSES - int(asked.sum()), 0)
     if len(rest) and free:
         chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True
-    return rows[chosen[labels]]
+    return np.flatnonzero(chosen)
+
+
+def _cells(counts: Counts, groups: IntArray) -> IntArray:
+    """The entries of some classes."""
+    begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
+    return np.repeat(begin - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
 
 
 @contextmanager
@@ -232,11 +311,10 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def _reach(away: npt.NDArray[np.float32], sizes: IntArray) -> npt.NDArray[np.float32]:
-    """For each person the distance within which `NEIGHBOURS` records lie, shape (n, 1)."""
-    most = min(NEIGHBOURS, away.shape[1])
-    near = np.argpartition(away, most - 1, axis=1)[:, :most]
-    near = np.take_along_axis(near, np.take_along_axis(away, near, 1).argsort(axis=1), 1)
-    held = np.cumsum(sizes[near], axis=1) >= NEIGHBOURS
-    last = np.where(held.any(axis=1), held.argmax(axis=1), most - 1)
-    return np.take_along_axis(away, np.take_along_axis(near, last[:, None], 1), 1)
+def _tenth(away: FloatArray, sizes: IntArray) -> float:
+    """The distance within which `NEIGHBOURS` records lie."""
+    most = min(NEIGHBOURS, len(away))
+    near = np.argpartition(away, most - 1)[:most]
+    near = near[away[near].argsort()]
+    held = np.cumsum(sizes[near]) >= NEIGHBOURS
+    return float(away[near[held.argmax() if held.any() else most - 1]])

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from ...classes import FloatArray, IntArray, group
 from ...classes.linkage import MOST_COLUMNS, Agreement, credit, last_weights
 from ...kernels.patterns import count_patterns, count_ties
-from ..design_matrix import NEAR, Known, distance_blocks, known_rows, nearest_of
+from ..design_matrix import Known, known_rows
 from ..intervals import attack_record, wilson
 from ..pairing import Pair, evenly
+from ..reach import Reach, bound
 from ..released_values import ReleasedColumn
 
 
@@ -82,28 +83,21 @@ def _linked(
     that is not the person's agrees in every column.
     """
     q = len(released)
-    full = (1 << q) - 1
-    nearest, fits = np.zeros(len(people)), np.zeros(len(people), np.bool_)
+    full, n = np.uint32((1 << q) - 1), len(people)
+    reach = Reach(released, rows)
+    nearest, fits = np.zeros(n), np.zeros(n, np.bool_)
     counts = np.zeros(1 << q, np.int64)
-    for part, columns in distance_blocks(released, people, rows):
-        best, patterns = nearest_of(columns), _patterns(columns)
-        mine = np.arange(len(best)), own[part]
-        nearest[part] = credit(np.where(best[mine], best @ sizes, 0))
-        counts += count_patterns(patterns, sizes, q)
-        fits[part] = (patterns == full) @ sizes > (patterns[mine] == full)
+    for i in range(n):
+        away, agree = reach.sums(people, i), reach.patterns(people, i)
+        best = away <= bound(away.min())
+        nearest[i] = 1.0 / (best @ sizes) if best[own[i]] else 0.0
+        counts += count_patterns(agree[None], sizes, q)
+        fits[i] = (agree == full) @ sizes > (agree[own[i]] == full)
     # ranges and sets hold the true value by construction; plain columns may be perturbed
     sure = np.array([column.general and not column.stands_in for column in released])
     weights = last_weights(Agreement.of_members(counts, sure, int(sizes.sum())))
-    likeliest = np.zeros(len(people))
-    for part, columns in distance_blocks(released, people, rows):
-        ties = count_ties(_patterns(columns), sizes, own[part], weights)
-        likeliest[part] = credit(ties[:, -1])
+    likeliest = np.zeros(n)
+    for i in range(n):
+        agree = reach.patterns(people, i)
+        likeliest[i] = credit(count_ties(agree[None], sizes, own[i : i + 1], weights)[0, -1:])[0]
     return nearest, likeliest, fits
-
-
-def _patterns(columns: list[npt.NDArray[np.float32]]) -> npt.NDArray[np.uint32]:
-    """Bit j: the person agrees with the released row in column j."""
-    made = np.zeros(columns[0].shape, np.uint32)
-    for j, away in enumerate(columns):
-        made |= (away <= NEAR).astype(np.uint32) << np.uint32(j)
-    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,7 @@ from scipy.special import chdtrc
 
 from ...classes import Counts, FloatArray, Groups
 from ...kernels.sorting import stable_sort
-from ...kernels.windows import best_windows
-
-TOLERANCES = (0.05, 0.10, 0.20)
+from ..tolerances import Tolerance
 
 
 def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
@@ -74,23 +73,21 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     return p
 
 
-def matching(
-    counts: Counts, values: FloatArray, tolerances: tuple[float, ...] = TOLERANCES
-) -> dict[str, Any]:
+def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
     """The share of people whose value the best guess hits, against the public's best guess.
 
     Of every class the intruder names the one number that lies within the
     tolerance of most of its values; in public only the table's own
-    distribution is known, so one number is named for everybody. A guess g hits
-    y when |g - y| <= tolerance * |y|: a zero is hit by zero alone, negative
-    values by their size. Both are what the best possible guess reaches, so a
-    small class scores high even where an intruder would have to be lucky.
+    distribution is known, so one number is named for everybody. Within a share of
+    the value a zero is hit by zero alone, negative values by their size. Both are what the best
+    possible guess reaches, so a small class scores high even where an intruder would have to be
+    lucky.
 
     Returns
     -------
     dict
-        One entry a tolerance, ``"0.05"`` and so on, with ``release``, ``public``
-        and ``gain``: (release - public) / (1 - public).
+        One entry a tolerance, by its key, with ``means``, ``release``, ``public`` and
+        ``gain``: (release - public) / (1 - public).
     """
     known = np.isfinite(values[counts.values])
     y = values[counts.values][known]
@@ -102,12 +99,11 @@ def matching(
     used = np.flatnonzero(public)
     out = {}
     for tolerance in tolerances:
-        hits = int(best_windows(starts, y, weight, tolerance).sum())
-        base = int(
-            best_windows(np.array([0, len(used)]), values[used], public[used], tolerance).sum()
-        )
+        hits = int(tolerance.best(starts, y, weight)[0].sum())
+        base = int(tolerance.best(np.array([0, len(used)]), values[used], public[used])[0].sum())
         release, open_ = hits / max(total, 1), base / max(total, 1)
-        out[f"{tolerance:.2f}"] = {
+        out[tolerance.key] = {
+            "means": tolerance.words,
             "release": release,
             "public": open_,
             "gain": (release - open_) / (1 - open_) if open_ < 1 else 0.0,

@@ -19,13 +19,14 @@ from ...classes import (
 from ...hierarchy import Hierarchy
 from ...kernels.exact import total
 from ..histograms import scatter
+from ..tolerances import Target
 from .numeric import matching
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def sensitive_summary(
-    column: SensitiveCounts, hierarchy: Hierarchy | None = None
+    column: SensitiveCounts, target: Target, hierarchy: Hierarchy | None = None
 ) -> dict[str, Any]:
     """Every measure of one sensitive column.
 
@@ -33,14 +34,20 @@ def sensitive_summary(
     ----------
     column : SensitiveCounts
         Its values by class.
+    target : Target
+        How it is attacked.
     hierarchy : Hierarchy, optional
         For t-closeness with hierarchical distances.
     """
     told, sizes = column.scores.worst, column.counts.sizes
+    matched = None
+    if column.is_number:
+        matched = matching(column.counts, column.by_code, target.tolerances)
     return {
         "kind": column.kind,
+        "attacked_as": target.attacked_as,
         **diversity_summary(column, hierarchy),
-        "matching": matching(column.counts, column.by_code) if column.is_number else None,
+        "matching": matched,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
         "disclosure": disclosure_summary(told, sizes, column.scores.by_score),
         "scatter": scatter(sizes, told),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...classes import IntArray
 from ..intervals import Rate, attack_record, wilson
-from ..pairing import Pair
+from ..pairing import Pair, by_name
 from ..released_values import ReleasedColumn
 from .attacks import as_unchanged
 
@@ -35,15 +35,16 @@ def singling_out(pair: Pair, *, random_state: int = 0) -> list[dict[str, Any]]:
     synthetic data (Anonymeter); Article 29 Working Party, Opinion 05/2014.
     """
     mine, theirs = pair.canonical[::2], pair.canonical[1::2]
+    quasi = tuple(by_name(pair.released_quasi))
     results = {}
     for name, released in (
-        ("release", pair.released_quasi),
-        ("original", as_unchanged(pair.released_quasi)),
+        ("release", quasi),
+        ("original", as_unchanged(quasi)),
     ):
         found = _from_rows(released, mine, DESCRIPTIONS, np.random.default_rng(random_state))
-        results[name] = [_fits(pair.released_quasi, p, mine, theirs) for p in found]
-    drawn = _at_random(pair.released_quasi, DESCRIPTIONS, np.random.default_rng(random_state + 1))
-    base = [_fits(pair.released_quasi, p, mine, theirs) for p in drawn]
+        results[name] = [_fits(quasi, p, mine, theirs) for p in found]
+    drawn = _at_random(quasi, DESCRIPTIONS, np.random.default_rng(random_state + 1))
+    base = [_fits(quasi, p, mine, theirs) for p in drawn]
     random = _share([mine for mine, _ in base]).value
     return [
         attack_record(

@@ -1,0 +1,110 @@
+"""How far people are from released rows, column by column: nearest rows, and who agrees in what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..classes import FloatArray, IntArray
+from ..kernels.cells import agreeing, summed
+from .design_matrix import Known
+from .released_values import ReleasedColumn
+
+NEAR = 1e-6
+"""Distances that differ by less are the same but for rounding."""
+
+
+def bound(least: float) -> float:
+    """The distance up to which rows are as near as the nearest: true cells before near ones."""
+    return least + NEAR if least > 0 else 0.0
+
+
+class Reach:
+    """Released rows, for asking how far people are from each of them.
+
+    A number's distance is that to the nearest end of the range over the column's span, 0 inside;
+    a category's is 0 when the cell may stand for it, else 1. Missing agrees with cells that may
+    be missing. Held are 4 bytes a row and column, and for each person who is asked about, one at a
+    time, 8 a row and a cell.
+
+    Parameters
+    ----------
+    released : sequence of ReleasedColumn
+    rows : int array, shape (n,)
+        The released rows; those of equal cells need stand here once.
+    """
+
+    def __init__(self, released: Sequence[ReleasedColumn], rows: IntArray) -> None:
+        self._codes = np.empty((len(released), len(rows)), np.int32)
+        for j, column in enumerate(released):
+            self._codes[j] = column.codes[rows]
+        self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
+        self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
+        # rounding is forgiven, but never so much that two of the original values agree
+        self._within = np.array([_rounding(column) for column in released])
+
+    def sums(self, people: Known, person: int) -> FloatArray:
+        """How far one of the people is from each row, summed over the columns."""
+        out = np.empty(self._codes.shape[1])
+        summed(self._codes, self._starts, self._away(people, person), out)
+        return out
+
+    def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
+        """Bit j: the person agrees with the row in column j; at most 32 columns."""
+        out = np.empty(self._codes.shape[1], np.uint32)
+        agreeing(self._codes, self._starts, self._away(people, person), self._within, out)
+        return out
+
+    def _away(self, people: Known, person: int) -> FloatArray:
+        """The person's distance from every cell of every column, one after the other."""
+        values = [known[person] for known in people.columns]
+        return np.concatenate([t.away(v) for t, v in zip(self._tables, values, strict=True)])
+
+
+class _Ends:
+    """Distances from the cells of a number."""
+
+    def __init__(self, column: ReleasedColumn) -> None:
+        self.column, self.span = column, column.span or 1.0
+        self.lo = np.where(np.isfinite(column.lo), column.lo, np.inf)
+        self.hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)
+
+    def away(self, x: float) -> FloatArray:
+        out: FloatArray
+        if np.isfinite(x):
+            out = np.maximum(np.maximum(self.lo - x, x - self.hi), 0.0) / self.span
+            out = np.minimum(out, 1.0)
+        else:
+            out = (~self.column.missing).astype(np.float64)
+        out[self.column.anything] = 0.0
+        return out
+
+
+class _Sets:
+    """Distances from the cells of categories."""
+
+    def __init__(self, column: ReleasedColumn) -> None:
+        self.column = column
+        sizes = [len(members) for members in column.members]
+        members = np.concatenate([np.zeros(0, np.int64), *column.members])
+        order = np.argsort(members, kind="stable")
+        self.cells = np.repeat(np.arange(column.n_cells), sizes)[order]
+        self.starts = np.searchsorted(members[order], np.arange(column.original.n_values + 1))
+
+    def away(self, code: int) -> FloatArray:
+        if code < self.column.original.n_values:
+            out = np.ones(self.column.n_cells)
+            out[self.cells[self.starts[code] : self.starts[code + 1]]] = 0.0
+        else:
+            out = (~self.column.missing).astype(np.float64)
+        out[self.column.anything] = 0.0
+        return out
+
+
+def _rounding(column: ReleasedColumn) -> float:
+    if not column.is_number or column.original.n_values < 2 or not column.span:
+        return NEAR
+    gaps = np.diff(column.original.values)
+    return min(NEAR, float(gaps[gaps > 0].min(initial=np.inf)) / column.span / 4)
