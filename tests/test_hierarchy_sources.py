@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import datetime as dt
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,8 @@ def test_arx_format_with_quotes_and_a_byte_order_mark(tmp_path):
         ("a;x;y;*\nb;x;z;*\n", "contradicts itself"),
         ("a;x;a\n", "a cycle"),
         ("a;x;y;x\n", "a cycle"),
+        ("a;b\nb;a\n", "2 values whose path returns"),
+        ("a;b;*\nb;c;*\nc;a;*\nd;d;*\n", "3 values whose path returns"),
     ],
 )
 def test_bad_files_say_what_and_where(tmp_path, text, message):
@@ -61,6 +65,12 @@ def test_dates_and_prefixes():
     assert dates.paths["1999-12-31"] == ("1999-12-31", "1999-Q4", "1999", "*")
     with pytest.raises(SchemaError, match="1 values are not ISO"):
         Hierarchy.from_dates(["x"])
+    nano = np.array(["2000-01-01T05:00:00.5", "2000-02-01T05:00:00.000000007", "NaT"], "M8[ns]")
+    assert list(Hierarchy.from_dates(nano).paths) == [
+        "2000-01-01T05:00:00.500000",
+        "2000-02-01T05:00:00.000000007",
+    ]
+    assert list(Hierarchy.from_dates([dt.date(2000, 1, 1), None]).paths) == ["2000-01-01"]
     with pytest.raises(SchemaError):
         Hierarchy.from_dates(["2000-01-01"], ["year", "month"])
     codes = Hierarchy.from_prefixes(["1234", "56"])

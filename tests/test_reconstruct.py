@@ -112,6 +112,22 @@ def test_intervals_of_group_by_and_counts_cover_the_truth():
     assert 0.82 < hits / 150 < 0.97
 
 
+def test_the_unbiased_counts_of_group_by_are_unbiased_where_the_clipped_ones_are_not():
+    cells = np.r_[np.zeros(290, int), np.full(10, 11)]  # the other ten cells are empty
+    counts, unbiased, rows = [], [], None
+    for seed in range(300):
+        observed = np.bincount(released(cells, seed), minlength=12).astype(float)
+        made = Reconstruction(parameters(), observed, "inversion").group_by(["a", "b", "c"])
+        counts.append(made.column("count").to_numpy())
+        unbiased.append(made.column("unbiased").to_numpy())
+        rows = made
+    true = np.bincount(cells, minlength=12)
+    error = np.std(unbiased, axis=0) / np.sqrt(300)
+    assert (np.abs(np.mean(unbiased, axis=0) - true) < 4 * error).all()
+    assert (np.mean(counts, axis=0)[1:11] > 4 * error[1:11]).all()
+    assert rows.column_names[3:] == ["count", "unbiased", "se", "lo", "hi"]
+
+
 def test_a_count_of_one_cell_is_the_inverted_cell():
     counts = np.random.default_rng(2).integers(1, 99, 12).astype(float)
     found = Reconstruction(parameters(), counts, "inversion")

@@ -168,6 +168,8 @@ def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = F
     ----------
     name : {"census", "eia", "tarragona"}
         1,080 x 13, 4,092 x 15 or 834 x 13.
+    download : bool, default False
+        Fetch the file where it is not at hand.
     """
     if f"casc_{name}.parquet" not in _HOMES:
         raise InputError(f"there is no CASC file {name!r}", hint="census, eia or tarragona")

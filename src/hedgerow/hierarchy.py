@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import graphlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from .arguments import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
 from .errors import SchemaError
@@ -68,12 +70,13 @@ class Hierarchy:
 
     def _check_tree(self) -> None:
         """Levels only merge: the same label at a level has one label at the next."""
-        cycles = sum(1 for path in self.paths.values() if _returns(path))
-        if cycles:
+        cycle = _cycle(self.paths.values())
+        if cycle:
+            held = sum(1 for path in self.paths.values() if len(cycle.intersection(path)) > 1)
             raise SchemaError(
-                f"a hierarchy has {cycles:,} values whose path returns to a label it "
+                f"a hierarchy has {held:,} values whose path returns to a label it "
                 "had left (a cycle)",
-                hint="a path only goes up",
+                hint="a path only goes up: no label stands above another and below it",
             )
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
@@ -204,15 +207,26 @@ class Hierarchy:
     @takes(values=LIST, levels=TEXTS)
     def from_dates(
         cls,
-        values: Iterable[str],
+        values: Iterable[str | dt.date],
         levels: Sequence[str] = ("month", "year", "decade"),
     ) -> Hierarchy:
-        """ISO dates into months, quarters, years, decades, then ``*``.
+        """Dates and times into months, quarters, years, decades, then ``*``.
+
+        Parameters
+        ----------
+        values : iterable of str, dates or datetimes
+            A column, or its values; missing ones are passed over. Text is ISO text
+            (``YYYY-MM-DD``, with or without a time). Times with a zone go by those of UTC.
+        levels : sequence of str
+            Upwards, among "week", "month", "quarter", "year", "decade", "century".
 
         Examples
         --------
         >>> Hierarchy.from_dates(["1987-05-03"]).paths["1987-05-03"]
         ('1987-05-03', '1987-05', '1987', '1980s', '*')
+        >>> import datetime as dt
+        >>> list(Hierarchy.from_dates([dt.datetime(1987, 5, 3, 7)], ["year"]).paths)
+        ['1987-05-03T07:00:00']
         """
         unknown = [level for level in levels if level not in _DATES]
         order = list(_DATES)
@@ -224,7 +238,7 @@ class Hierarchy:
             raise SchemaError("a week can lie in two months: leave one of the levels out")
         paths = {}
         faults = 0
-        for value in sorted({str(v) for v in values}):
+        for value in sorted(set(map(_moment, values)) - {""}):
             try:
                 day = dt.date.fromisoformat(value[:10])
             except ValueError:
@@ -247,6 +261,8 @@ class Hierarchy:
         values : iterable of str
         keep : sequence of int, optional
             Characters kept per level, decreasing; by default one less each level.
+        mask : str
+            What stands for each character that is cut.
 
         Examples
         --------
@@ -306,18 +322,39 @@ class Hierarchy:
         )
 
 
+def _moment(value: Any) -> str:
+    """A date or time as the text by which a column knows it; empty where it is missing."""
+    if hasattr(value, "as_py"):  # of Arrow
+        value = value.as_py()
+    elif hasattr(value, "item"):  # of numpy, which gives nanoseconds as their number
+        text, value = str(value), value.item()
+        if isinstance(value, int):
+            value = text if text[-3:] != "000" else dt.datetime.fromisoformat(text[:-3])
+    if value is None or value != value:
+        return ""
+    if isinstance(value, dt.datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(dt.UTC).replace(tzinfo=None)
+        return value.isoformat()
+    return value.isoformat() if isinstance(value, dt.date) else str(value)
+
+
 def _number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
-def _returns(path: Sequence[str]) -> bool:
-    left: set[str] = set()
-    for before, after in pairwise(path):
-        if after != before:
-            left.add(before)
-            if after in left:
-                return True
-    return False
+def _cycle(paths: Iterable[Sequence[str]]) -> set[str]:
+    """Labels each of which stands above the next and the last above the first; empty when none."""
+    above: dict[str, set[str]] = {}
+    for path in paths:
+        for low, high in pairwise(path):
+            if low != high:
+                above.setdefault(low, set()).add(high)
+    try:
+        graphlib.TopologicalSorter(above).prepare()
+    except graphlib.CycleError as error:
+        return set(error.args[1])
+    return set()
 
 
 def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> list[tuple[int, int]]:

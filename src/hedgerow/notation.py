@@ -134,13 +134,14 @@ def between(lo: float | None, hi: float | None, unit: str = "") -> str:
     return f"[{first}{'/' if unit else '-'}{last}{']' if hi is None else ')'}"
 
 
-def quote(category: str) -> str:
-    """A category as it stands in a cell: quoted when it could be misread."""
-    risky = (
-        category in ("", MISSING, TOP)
-        or any(c in category for c in '+":[]')
-        or category != category.strip()
-    )
+def quote(category: str, risky: bool | None = None) -> str:
+    """A category as it stands in a cell: quoted when it could be misread among joined ones."""
+    if risky is None:
+        risky = (
+            category in ("", MISSING, TOP)
+            or any(c in category for c in '+":[]')
+            or category != category.strip()
+        )
     return '"' + category.replace('"', '""') + '"' if risky else category
 
 
@@ -274,7 +275,7 @@ def _signs(label: str, kind: str) -> set[str]:
         return ({"missing"} if known != label else set()) | ({_extent(known, kind)} - {""})
     sign = _extent(label, kind)
     if sign:
-        return {sign}
+        return {sign, "quoted"} if sign == "span" and '"' in label else {sign}
     try:
         parts = list(_tokens(label))
     except ValueError:

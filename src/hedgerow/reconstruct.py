@@ -167,8 +167,8 @@ class Reconstruction:
     def table(self, *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Every cell: its estimated count, standard error and interval.
 
-        The counts are those of the chosen estimator; standard errors and intervals are
-        those of the unbiased inversion.
+        ``count`` is that of the chosen estimator, at least 0; ``unbiased``, standard errors and
+        intervals are those of the inversion, whose cells may be negative.
         """
         return self._answer(self.columns, self.shares * self.n, level, about)
 
@@ -191,7 +191,9 @@ class Reconstruction:
         """SELECT columns, COUNT(*) GROUP BY columns, with intervals.
 
         The marginal is inverted by itself (its noise does not depend on the other
-        columns), negative cells become 0.
+        columns). In ``count`` negative cells are 0 and the others scaled down to the number of
+        records: fit to be read as a table, but biased upwards in rare cells. ``unbiased`` is
+        the estimate as it comes out, negative cells and all: take it to add up or to average.
 
         Parameters
         ----------
@@ -205,7 +207,7 @@ class Reconstruction:
         Returns
         -------
         pyarrow.Table
-            The columns, then count, se, lo, hi.
+            The columns, then count, unbiased, se, lo, hi.
         """
         names = self._check(columns)
         raw = self._channel(names).inverse(self._marginal(names).ravel())
@@ -237,7 +239,7 @@ class Reconstruction:
                         {
                             "grouping": label,
                             **full,
-                            **{n: made.column(n) for n in ("count", "se", "lo", "hi")},
+                            **{n: made.column(n) for n in ("count", "unbiased", "se", "lo", "hi")},
                         }
                     )
                 )
@@ -328,6 +330,7 @@ class Reconstruction:
             {
                 **made,
                 "count": counts.ravel(),
+                "unbiased": raw,
                 "se": se,
                 "lo": np.clip(raw - z * se, 0, self.n),
                 "hi": np.clip(raw + z * se, 0, self.n),
@@ -336,7 +339,7 @@ class Reconstruction:
 
     def _total(self) -> pa.Table:
         n = float(self.n)
-        return pa.table({"count": [n], "se": [0.0], "lo": [n], "hi": [n]})
+        return pa.table({"count": [n], "unbiased": [n], "se": [0.0], "lo": [n], "hi": [n]})
 
 
 def _z(level: float) -> float:

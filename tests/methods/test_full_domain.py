@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 from collections import Counter
 
@@ -239,12 +240,65 @@ def test_adult_is_released_and_verified_with_suppression():
     assert all(check.holds for check in release.checks)
 
 
-@pytest.mark.parametrize("jobs", [["a", "b", "*", "c", "d"] * 2, ["a", "b", *[""] * 7, "d"]])
-@pytest.mark.parametrize("method", [hr.Incognito(k=2), hr.Datafly(k=2)])
-def test_a_value_that_fits_no_hierarchy_names_its_column(jobs, method):
-    people = pd.DataFrame({"job": jobs, "ill": list("xyxyxyxyxy")})
-    with pytest.raises(SchemaError, match=r"column 'job': .*\n.*an empty text, rename it"):
-        hr.protect(people, hr.Schema(quasi=["job"], sensitive=["ill"]), method)
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        ["a", "b", "*", "c", "d"],
+        ["a", "b", "", "", "d"],
+        [" ", "a", "  ", "*", ""],
+        ["a", "b", "{a..b}", "c", '"c'],
+        ["a", "a..b", "b..c", "c", '"*"'],
+        ["(missing)", None, "a+b", "*", "[1-2]"],
+    ],
+)
+@pytest.mark.parametrize("k", [2, 5, 9])
+@pytest.mark.parametrize("method", [hr.Incognito(suppression=0.3), hr.Datafly()])
+def test_a_built_hierarchy_takes_values_that_look_like_signs(jobs, k, method):
+    people = pd.DataFrame({"job": [*jobs, *jobs[:3]] * 2, "ill": list("xxyy" * 4)})
+    schema = hr.Schema(quasi=["job"], sensitive=["ill"])
+    release = hr.protect(people, schema, method.copy().set_params(k=k))
+    assert release.summary()["groups"]["smallest"] >= k
+    # no cell tells of a value that is none of its group's
+    shown = pd.DataFrame({"was": people["job"][release.rows].tolist(), "is": release.table["job"]})
+    for cell, values in shown.groupby("is", dropna=False)["was"]:
+        told = {v for v in jobs if v == cell and v not in ("*", "{a..b}", '"*"')}
+        assert not told or set(values) == told
+    found = hr.audit(people, release, attacks=False, learning=False)
+    assert found.risk["release"]["classes"]["k"] >= k
+    with duckdb.connect() as connection:
+        connection.register("people", people)
+        made = connection.execute(release.plan.to_sql("people")).fetchall()
+    assert Counter(row[0] for row in made) == Counter(
+        None if pd.isna(cell) else cell for cell in release.table["job"]
+    )
+
+
+@pytest.mark.parametrize("method", [hr.Incognito(k=5), hr.Datafly(k=5)])
+def test_the_order_of_the_roles_decides_nothing(method):
+    people, roles = hr.datasets.make_people(300, seed=2), ["age", "education", "job", "sex"]
+    made = [
+        hr.protect(people, hr.Schema(quasi=quasi, sensitive=["income"]), method).table
+        for quasi in itertools.permutations(roles)
+    ]
+    assert all(table.equals(made[0]) for table in made)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Vienna"])
+def test_a_hierarchy_of_dates_is_made_from_the_column_itself(zone):
+    times = pd.Series(pd.date_range("1999-11-05 23:30", periods=60, freq="31h", tz=zone))
+    times[7:11] = None
+    people = pd.DataFrame({"when": times, "s": [i % 7 for i in range(60)]})
+    schema = hr.Schema(quasi=["when"], sensitive=["s"])
+    arrow = pa.array(times)
+    columns = [times, times.tolist(), arrow, arrow.to_pylist()]
+    columns += [times.to_numpy()] if zone is None else []
+    made = []
+    for column in columns:
+        levels = {"when": hr.Hierarchy.from_dates(column, ["month", "year"])}
+        release = hr.protect(people, schema, hr.Incognito(k=4, hierarchies=levels))
+        made.append(release.table)
+    assert all(table.equals(made[0]) for table in made)
+    assert set(made[0]["when"].dropna()) == {"1999-11", "1999-12", "2000-01"}
 
 
 @pytest.mark.parametrize("zone", [None, "Europe/Vienna"])

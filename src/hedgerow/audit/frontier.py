@@ -108,7 +108,8 @@ def frontier(
         The settings to try, every combination.
     utility : {"certainty", "queries", "learning"}
         The utility axis; "learning" fits linear learners for every release.
-    disclosure : {"worst", "mean_over_groups", "mean_over_records", "linkage", "inferred", "advantage"}
+    disclosure : {"worst", "mean_over_groups", "mean_over_records", "linkage", "inferred", "advantage"}, \
+            optional
         The disclosure axis; the table has them all. By default "worst", and "linkage" as
         soon as one of the methods alters values: every method can be held to that.
         "inferred" and "advantage" train learners (`hedgerow.inference`), which takes longer.

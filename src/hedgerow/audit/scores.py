@@ -184,7 +184,7 @@ def score(
     known : int, optional
         Columns the intruder knows, 1 to all (at most 20); half of them, rounded up,
         by default.
-    records : int, optional
+    records : int or None, default 20,000
         Link at most this many masked records, drawn by `random_state`, against all
         originals; None links all. Pairs grow with rows times records.
     random_state : int

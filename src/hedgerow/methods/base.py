@@ -153,7 +153,7 @@ class Method(Estimator):
         ----------
         X : frame or array of shape (n, p)
             Quasi-identifiers; at least two rows.
-        y : frame, series or array of shape (n,) or (n, r)
+        y : frame, series or array of shape (n,) or (n, r), optional
             Sensitive columns.
 
         Returns

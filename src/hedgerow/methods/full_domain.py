@@ -43,6 +43,16 @@ class _FullDomain(Method):
         """What is promised beyond the size of a class."""
         return []
 
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        # ties go by the table's columns, and not by who wrote the schema
+        return self._search(
+            table, schema.replace(quasi=[name for name in table.names if name in schema.quasi])
+        )
+
+    def _search(self, table: Table, schema: Schema) -> Plan:
+        """The plan of the node that is taken."""
+        raise NotImplementedError
+
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
         persons = self._check_k(table, schema)
         check_columns(table, schema)
@@ -115,7 +125,8 @@ class Datafly(_FullDomain):
     hierarchies : mapping of str to Hierarchy, optional
         Per quasi-identifier; built from the data where none is given.
     suppression : float
-        Largest share of rows that may be released as ``*``; k / n as published.
+        Largest share of rows that may be released as ``*``, in [0, 1); by default none. As
+        published it is k / n.
     schema : Schema, optional
         Kinds, category orders and hierarchies for `fit(X, y)`.
 
@@ -147,7 +158,7 @@ class Datafly(_FullDomain):
     suppression: float = 0.0
     schema: Schema | None = None
 
-    def _fit(self, table: Table, schema: Schema) -> Plan:
+    def _search(self, table: Table, schema: Schema) -> Plan:
         domain, lattice = self._lattice(table, schema, "loss")
         node = [0] * len(domain.axes)
         best = lattice.outcome(tuple(node))
@@ -158,7 +169,7 @@ class Datafly(_FullDomain):
             open_axes = [i for i in range(len(node)) if node[i] + 1 < lattice.heights[i]]
             if not open_axes:
                 break
-            # The first of the columns with the most values left.
+            # The first column of the table among those with the most values left.
             node[max(open_axes, key=lambda i: (distinct[i], -i))] += 1
             best = lattice.outcome(tuple(node))
         return self._plan(table, schema, domain, lattice, best)
@@ -252,7 +263,7 @@ class Incognito(_FullDomain):
         """Its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
 
-    def _fit(self, table: Table, schema: Schema) -> Plan:
+    def _search(self, table: Table, schema: Schema) -> Plan:
         self._check()
         domain, lattice = self._lattice(table, schema, self.objective)
         if self.search == "minimal":

@@ -13,6 +13,7 @@ from ..classes import Counts, Groups, Persons, SensitiveCounts, group
 from ..errors import ParameterError, SchemaError
 from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
+from ..notation import quote
 from ..plan import ColumnMap, Maps
 from ..schema import Schema
 from ..table import Table
@@ -140,23 +141,18 @@ def build(
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
         if kind == "numeric":
             column = _by_size(column)
-        given = hierarchies.get(name)
+        given, known = hierarchies.get(name), column.values
+        if given is None:
+            known = list(map(_label, known))
+            given = Hierarchy.from_values(
+                known, column.counts()[: column.n_values].tolist(), numbers=kind == "numeric"
+            )
+        given.check(known, name)
         try:
-            if given is None:
-                given = Hierarchy.from_values(
-                    column.values,
-                    column.counts()[: column.n_values].tolist(),
-                    numbers=kind == "numeric",
-                )
             topped = given.topped()
         except SchemaError as error:
-            raise SchemaError(
-                f"column {name!r}: {error.message}",
-                hint=f"where a value of its own is {TOP!r} or an empty text, rename it or make it "
-                "missing",
-            ) from None
-        given.check(column.values, name)
-        axis, names = _axis(column, topped)
+            raise SchemaError(f"column {name!r}: {error.message}", hint=error.hint) from None
+        axis, names = _axis(column, known, topped)
         columns.append(column)
         kinds.append(kind)
         axes.append(axis)
@@ -199,7 +195,15 @@ def _by_size(column: Column) -> Column:
     return replace(column, codes=place[column.codes], values=values)
 
 
-def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
+def _label(value: str) -> str:
+    """A value in a built hierarchy: in quotes where it would be taken for a sign of its cells."""
+    return quote(value, risky=value in ("", TOP) or value.startswith('"') or ".." in value)
+
+
+def _axis(
+    column: Column, known: Sequence[str], hierarchy: Hierarchy
+) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
+    """A column's levels and their labels; `known` are its values as the hierarchy has them."""
     if not column.n_values:  # missing values only: one class, whatever the level
         return Axis([np.zeros(1, dtype=np.int64)], [np.zeros(1)]), ((None,),)
     levels, shares, names = [], [], []
@@ -208,7 +212,7 @@ def _axis(column: Column, hierarchy: Hierarchy) -> tuple[Axis, tuple[tuple[str |
         weight: dict[str, int] = {}
         for path in hierarchy.paths.values():
             weight[path[level]] = weight.get(path[level], 0) + 1
-        released: list[str | None] = [hierarchy.paths[v][level] for v in column.values]
+        released: list[str | None] = [hierarchy.paths[v][level] for v in known]
         share = [(weight[str(label)] - 1) / max(leaves - 1, 1) for label in released]
         if column.has_missing:
             top = level == hierarchy.n_levels - 1 and hierarchy.n_levels > 1

@@ -261,6 +261,8 @@ class Plan:
         ``{"kind": "k_anonymity", "k": 10}``.
     n_rows : int
         Rows of the table the plan was fitted on.
+    version : int
+        Version of the plan's JSON.
     """
 
     method: str

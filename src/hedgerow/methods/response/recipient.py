@@ -52,6 +52,10 @@ def told(plan: Plan) -> Told:
         f'    found.group_by(["{first}"])            # counts with intervals',
         "    found.table()                      # every cell, found.cube() for all cuboids",
         "",
+        "`count` has no negative cells and adds up to the number of records; that makes rare cells too "
+        "large on average. `unbiased` is the estimate as it comes out, which may be negative: take it "
+        "to add up cells or to average over releases.",
+        "",
         "or `hedgerow reconstruct .` on the command line. Without Hedgerow: with t = (d p - "
         "1)/(d - 1), the "
         "released shares q of a column become (q - (1 - t)/d)/t; for several columns do so "
