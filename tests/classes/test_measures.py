@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 from hedgerow.classes import Counts, closeness, disclosure, diversity, group, likeness, sizes
 from hedgerow.classes.disclosure import Disclosed
@@ -288,11 +289,35 @@ def test_sizes_uniques_and_attackers_by_hand() -> None:
         {"from": 1, "to": 1, "classes": 1, "records": 1},
         {"from": 2, "to": 3, "classes": 2, "records": 5},
     ]
-    risk = sizes.attackers(groups.sizes, np.array([30.0, 4.0, 2.0]), threshold=0.4)
-    assert risk["prosecutor"] == {"highest": 1.0, "average": 0.5, "above": 0.5}
+    risk = sizes.attackers(groups.sizes, 1 / np.array([30.0, 4.0, 2.0]), threshold=0.4)
+    assert risk["prosecutor"] == {"highest": 1.0, "average": 0.5, "above": 0.5, "expected": 3.0}
     assert risk["journalist"]["highest"] == 0.5
     assert risk["journalist"]["average"] == pytest.approx((3 / 30 + 2 / 4 + 1 / 2) / 6)
     assert risk["marketer"]["average"] == risk["journalist"]["average"]
+
+
+@pytest.mark.parametrize("found", [1, 2, 3, 10, 29, 30, 31, 100, 101, 5000])
+@pytest.mark.parametrize("times", [1.0, 1 + 1e-9, 1.01, 3.0, 100.0, 1e6])
+def test_the_expected_risk_of_a_sample_is_its_integral(found: int, times: float) -> None:
+    """E(1/F | f) is the integral of (p e^-t / (1 - q e^-t))^f over t from 0 on."""
+    p = 1 / times
+
+    def inside(s: float) -> float:  # t = e^s
+        t = np.exp(s)
+        return float((p * np.exp(-t) / (p * np.exp(-t) - np.expm1(-t))) ** found * t)
+
+    truth = quad(inside, -60, 8, limit=2000, epsabs=0, epsrel=1e-10)[0]
+    (told,) = sizes.expected_risk(np.array([found]), np.array([found * times]))
+    assert told == pytest.approx(truth, rel=1e-6)
+    assert told >= 1 / (found * times) * (1 - 1e-12)
+
+
+def test_the_expected_risk_is_the_mean_of_what_populations_give() -> None:
+    random = np.random.default_rng(0)
+    for f, weight in ((1, 100.0), (3, 20.0)):
+        people = f + random.negative_binomial(f, 1 / weight, 200_000)
+        (told,) = sizes.expected_risk(np.array([f]), np.array([f * weight]))
+        assert told == pytest.approx((1 / people).mean(), rel=0.02)
 
 
 @settings(max_examples=60, deadline=None)

@@ -127,10 +127,6 @@ def indicators(column: Column) -> Any:
 
     The most frequent have a feature of their own, the others share one.
     """
-    m = column.n_values + 1
-    place = np.arange(m)
-    if m > WIDEST:
-        order = np.lexsort((np.arange(m), -column.counts()))
-        place = np.full(m, WIDEST - 1)
-        place[order[: WIDEST - 1]] = np.arange(WIDEST - 1)
-    return csr_array((np.ones(m), (np.arange(m), place)), shape=(m, min(m, WIDEST)))
+    place = column.value_counts.frequent(WIDEST)
+    n = len(place)
+    return csr_array((np.ones(n), (np.arange(n), place)), shape=(n, int(place.max()) + 1))

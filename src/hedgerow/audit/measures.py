@@ -65,13 +65,15 @@ RISK = (
     Measure(
         "highest",
         "highest re-identification risk",
-        "max of 1/f (prosecutor) or 1/F (journalist): f records, F people of the group",
+        "max of 1/f (prosecutor) or 1/F (journalist; from weights its expectation): f records, F "
+        "people of the group",
     ),
     Measure(
         "average",
         "average re-identification risk",
         "mean of the records' risks; for the marketer the expected share re-identified",
     ),
+    Measure("expected", "expected re-identifications", "sum of the records' risks", high=None),
     Measure("above", "share of records at risk", "records whose risk is above the threshold / n"),
     Measure(
         "distinct_l",

@@ -25,7 +25,7 @@ from .result import Audit
 from .risk import numeric
 from .risk.altered import linkage_summary
 from .risk.learners import LEARNERS, check_learners
-from .risk.population import population_sizes, weighted_sizes
+from .risk.population import journalist_risk
 from .risk.sensitive import sensitive_summary
 from .subject import subject
 from .utility.distributions import distribution_summary
@@ -100,7 +100,8 @@ def audit(
     population : frame or path, optional
         The population that the original was drawn from (journalist risk).
     weights : str, optional
-        Column of sampling weights (journalist risk without a population table).
+        Column of sampling weights (journalist risk without a population table): each class's
+        expected risk, by Benedetti and Franconi.
     k : int, at least 1, optional
         What was asked of the release, for the average class size over k; by default
         what its plan promises.
@@ -148,11 +149,16 @@ def audit(
     what = subject(released, schema, plan)
     pair = pair_up(original, what, key=key, allow_outside=allow_outside)
     k = what.k if k is None else k
-    people_of = _population(pair, population, weights)
+    if population is not None and not isinstance(population, Table):
+        population = read(population)
+    journalist = journalist_risk(pair, population, weights)
+    unprotected = None
+    if population is None and weights in pair.original.names:
+        unprotected = journalist_risk(pair.unchanged, None, weights)
     tell("classes, disclosure and utility")
     before, after, loss, distributions, queries = _together(
-        lambda: _before(pair.unchanged, threshold),
-        lambda: _after(pair, people_of, threshold),
+        lambda: _before(pair.unchanged, unprotected, threshold),
+        lambda: _after(pair, journalist, threshold),
         lambda: loss_summary(pair, k),
         lambda: distribution_summary(pair),
         lambda: query_summary(pair, random_state=random_state),
@@ -237,30 +243,23 @@ def _extremes(pair: Pair, k: int) -> dict[str, dict[str, int]]:
     return {name: told for name, told in found.items() if told["cells"]}
 
 
-def _population(pair: Pair, population: Any, weights: str | None) -> FloatArray | None:
-    if population is not None:
-        table = population if isinstance(population, Table) else read(population)
-        return population_sizes(pair, table)
-    return weighted_sizes(pair, weights) if weights is not None else None
-
-
 def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
     """Independent parts on two threads: numpy leaves the interpreter free most of the time."""
     with ThreadPoolExecutor(2) as pool:
         return [made.result() for made in [pool.submit(part) for part in parts]]
 
 
-def _after(pair: Pair, population: FloatArray | None, threshold: float) -> dict[str, Any]:
+def _after(pair: Pair, journalist: FloatArray | None, threshold: float) -> dict[str, Any]:
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
     cells = [(e.codes, e.wild[e.codes]) for e in pair.released_quasi]
     sensitive = pair.released_sensitive
-    return _risk(pair, pair.classes, cells, pair.told, sensitive, population, threshold)
+    return _risk(pair, pair.classes, cells, pair.told, sensitive, journalist, threshold)
 
 
-def _before(pair: Pair, threshold: float) -> dict[str, Any]:
+def _before(pair: Pair, journalist: FloatArray | None, threshold: float) -> dict[str, Any]:
     """The classes of the whole original."""
     cells, own = [(c.codes, c.codes == c.n_values) for c in pair.quasi], pair.classes
-    return _risk(pair, own, cells, own, pair.sensitive, None, threshold)
+    return _risk(pair, own, cells, own, pair.sensitive, journalist, threshold)
 
 
 def _risk(
@@ -269,7 +268,7 @@ def _risk(
     cells: Sequence[tuple[Any, Any]],
     told: Groups,
     sensitive: Sequence[Column],
-    population: FloatArray | None,
+    journalist: FloatArray | None,
     threshold: float,
 ) -> dict[str, Any]:
     """Everything about the classes of one table, and what its groups tell."""
@@ -282,7 +281,7 @@ def _risk(
             "people": None if people is None else int(people.min()),
             "wildcard_k": wildcard,
         },
-        "reidentification": sizes.attackers(groups.sizes, population, threshold, people)
+        "reidentification": sizes.attackers(groups.sizes, journalist, threshold, people)
         | {"threshold": threshold},
         "sensitive": {
             name: sensitive_summary(column, pair.targets[name], hierarchies.get(name))

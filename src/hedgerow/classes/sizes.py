@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import hyp2f1
 
+from .counts import FloatArray
 from .groups import Groups, IntArray, group
 
 BoolArray = npt.NDArray[np.bool_]
@@ -172,7 +174,7 @@ def wildcard_sizes(
 
 def attackers(
     sizes: IntArray,
-    population: npt.NDArray[np.floating] | None = None,
+    journalist: FloatArray | None = None,
     threshold: float = 0.2,
     people: IntArray | None = None,
 ) -> dict[str, dict[str, float]]:
@@ -182,9 +184,10 @@ def attackers(
     ----------
     sizes : int64 array, shape (n_groups,)
         Records of each class in the release; f, where each is a person.
-    population : array, shape (n_groups,), optional
-        People of each class in the population, F: counted in a population table,
-        or the summed sampling weights.
+    journalist : array, shape (n_groups,), optional
+        The risk of each class's records for an intruder who does not know who is in the
+        release: 1/F where the people F of the class are counted in the population, or
+        `expected_risk` where they are estimated from a sample's weights.
     threshold : float, in (0, 1]
         A record is at risk when its risk is above it.
     people : int64 array, shape (n_groups,), optional
@@ -195,9 +198,10 @@ def attackers(
     -------
     dict
         ``prosecutor`` (the intruder knows the person is in the table): each
-        record's risk is 1/f. ``journalist`` (does not know): 1/F. ``marketer``
+        record's risk is 1/f. ``journalist`` (does not know). ``marketer``
         (wants as many as possible): the expected share re-identified. Each with
-        ``highest``, ``average`` and ``above`` (the share of records at risk).
+        ``highest``, ``average``, ``above`` (the share of records at risk) and ``expected``
+        (re-identifications: the sum of the records' risks).
 
     References
     ----------
@@ -205,15 +209,71 @@ def attackers(
     """
     n, found = sizes.sum(), sizes if people is None else people
     models = {"prosecutor": 1.0 / found}
-    if population is not None:
-        models["journalist"] = 1.0 / np.maximum(population, found)
+    if journalist is not None:
+        models["journalist"] = journalist
     out = {}
     for name, risk in models.items():
         out[name] = {
             "highest": float(risk.max()),
             "average": float((risk * sizes).sum() / n),
             "above": float(sizes[risk > threshold].sum() / n),
+            "expected": float((risk * sizes).sum()),
         }
     known = out.get("journalist", out["prosecutor"])
-    out["marketer"] = {"average": known["average"]}
+    out["marketer"] = {"average": known["average"], "expected": known["expected"]}
     return out
+
+
+_TERMS = 100
+_SERIES = 30
+"""From so many people of a class on, `_TERMS` terms of the series are exact to the last digits."""
+
+
+def expected_risk(found: IntArray, estimated: FloatArray) -> FloatArray:
+    """The expected risk E(1/F | f) of a sample's records, F estimated by their summed weights.
+
+    Given f people of a class in the sample, the F people of the class in the population are taken
+    to follow a negative binomial distribution with success probability p = f / (summed weights), so
+
+        E(1/F | f) = p^f / f * 2F1(f, f; f + 1; q) = p / f * 2F1(1, 1; f + 1; q),    q = 1 - p,
+
+    and -(p / q) log p for f = 1. It lies above 1 / (summed weights), for F varies and small
+    ones weigh more.
+
+    Parameters
+    ----------
+    found : int64 array, shape (n_groups,)
+        People of each class in the sample, f.
+    estimated : float array, shape (n_groups,)
+        Their summed weights, at least f.
+
+    Returns
+    -------
+    float array, shape (n_groups,)
+
+    References
+    ----------
+    R. Benedetti, L. Franconi (1998), Statistical and technological solutions for controlled data
+    dissemination; L. Franconi, S. Polettini (2004), Individual risk estimation in mu-Argus: a review.
+
+    Examples
+    --------
+    >>> expected_risk(np.array([1, 1, 4]), np.array([17.0, 1.0, 4.0])).round(4).tolist()
+    [0.1771, 1.0, 0.25]
+    """
+    f, p = found.astype(np.float64), np.minimum(found / estimated, 1.0)
+    q = 1.0 - p
+    out = np.empty(len(f))
+    one, many = found == 1, found >= _SERIES
+    sure = q <= 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[one] = np.where(sure[one], 1.0, -p[one] / q[one] * np.log(p[one]))
+    few = ~one & ~many
+    out[few] = p[few] / f[few] * hyp2f1(1.0, 1.0, f[few] + 1.0, q[few])
+    term = np.ones(int(many.sum()))
+    total = term.copy()
+    for n in range(1, _TERMS):
+        term *= n / (f[many] + n) * q[many]
+        total += term
+    out[many] = p[many] / f[many] * total
+    return np.asarray(np.minimum(out, 1.0 / f))

@@ -11,6 +11,11 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}%"
 
 
+def count(value: float | None) -> str:
+    """A number of people, which may be a mean, as text."""
+    return "-" if value is None else f"{value:,.1f}"
+
+
 def figure(value: float | None) -> str:
     """A number as short text."""
     return "-" if value is None else f"{value:.3g}"
@@ -65,7 +70,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
     """Risk by classes of equal cells."""
     release, before = audit["risk"]["release"], audit["risk"]["original"]
     yield f"{'Risk':44}{'original':>12}{'release':>12}"
-    for title, one, two, _ in risk_rows(before, release, "prosecutor"):
+    for title, one, two, _ in risk_rows(before, release, "prosecutor", "journalist"):
         yield f"{title:44}{one:>12}{two:>12}"
     for name, column in release["sensitive"].items():
         yield from ("", f"Sensitive column {name!r}")
@@ -110,15 +115,16 @@ def risk_rows(
         if one is not None:  # unless every record is a person
             yield title, show(one), show(two), says
     for model in models or INTRUDERS:
-        for key, words in (
-            ("highest", "highest risk"),
-            ("average", "average risk"),
-            ("above", "records above the threshold"),
+        for key, words, show in (
+            ("highest", "highest risk", percent),
+            ("average", "average risk", percent),
+            ("above", "records above the threshold", percent),
+            ("expected", "expected re-identifications", count),
         ):
             one, two = (r["reidentification"].get(model, {}).get(key) for r in (before, after))
             if two is not None:
                 told = f"intruder {INTRUDERS[model]}"
-                yield f"{model}, {words}", percent(one), percent(two), told
+                yield f"{model}, {words}", show(one), show(two), told
 
 
 def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str]:

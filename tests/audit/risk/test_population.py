@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import hedgerow as hr
 from hedgerow.audit.pairing import align
 from hedgerow.audit.risk.population import population_sizes, weighted_sizes
 from hedgerow.errors import InputError
@@ -52,3 +56,21 @@ def test_weights_are_summed_and_checked():
             weighted_sizes(align(worse, worse, Schema(quasi=["a"])), "w")
     with pytest.raises(InputError, match="sampling weights 'v'"):
         weighted_sizes(pair, "v")
+
+
+def test_weights_of_people_with_several_records_count_once():
+    people = pd.DataFrame({"id": ["x", "x", "y", "z"], "a": [1, 1, 1, 2], "w": [4.0, 6, 3, 9]})
+    pair = align(people, people, Schema(quasi=["a"], identifiers=["id"], unit="id"))
+    assert weighted_sizes(pair, "w").tolist() == [8.0, 9.0]
+
+
+@pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="needs HEDGEROW_DATA")
+def test_the_survey_of_sdcmicro_has_the_expected_re_identifications():
+    path = Path(os.environ["HEDGEROW_DATA"], "sdcmicro_testdata.parquet")
+    quasi = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+    found = hr.audit(
+        path, path, Schema(quasi=quasi), weights="sampling_weight", attacks=False, learning=False
+    )
+    told = found.risk["release"]["reidentification"]["journalist"]
+    assert round(told["expected"], 2) == 10.78
+    assert round(told["average"], 4) == 0.0024

@@ -21,39 +21,11 @@ from ...table import Column, Table
 from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import Rate, attack_record, bootstrap, wilson
 from ..pairing import Pair, by_name, evenly
-from ..released_values import ReleasedColumn
+from ..released_values import ReleasedColumn, unchanged
 from ..tolerances import Target
 from .learners import LEARNERS, Guesses, Lesson
 
 FOLDS = 3
-
-
-def as_unchanged(released: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...]:
-    """The original columns as if they had been released unchanged."""
-    out = []
-    for column in released:
-        original, m = column.original, column.original.n_values
-        values = original.by_code if original.is_number else np.full(m + 1, np.nan)
-        one = np.arange(0 if original.is_number else m)[:, None]
-        none = [np.zeros(0, np.int64)] * (m + 1 - len(one))
-        shares = [np.zeros(0)] * (m + 1 - len(one))
-        missing = np.arange(m + 1) == m
-        labels: list[str | None] = [*map(str, range(m)), None]
-        out.append(
-            ReleasedColumn(
-                original,
-                original.codes,
-                labels,
-                values,
-                values,
-                (*one, *none),
-                (*np.ones((len(one), 1)), *shares),
-                missing,
-                np.zeros(m + 1, np.bool_),
-                False,
-            )
-        )
-    return tuple(out)
 
 
 def regression_attacks(
@@ -95,7 +67,8 @@ def regression_attacks(
     """
     # by name: no result depends on the order in which columns are declared
     quasi = tuple(by_name(pair.released_quasi))
-    attack = _Attack(pair, quasi, as_unchanged(quasi), control, learners, people, random_state)
+    plain = tuple(unchanged(column.original) for column in quasi)
+    attack = _Attack(pair, quasi, plain, control, learners, people, random_state)
     return [row for j in range(len(pair.sensitive)) for row in attack.on(j, progress)]
 
 

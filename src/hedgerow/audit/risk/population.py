@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import FloatArray
+from ...classes import FloatArray, group, sizes
 from ...errors import InputError
 from ...table import Table
 from ..design_matrix import Known, known_table
@@ -61,8 +61,26 @@ def _mask(pair: Pair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]
     return np.packbits(covers(known, np.full(len(known), cell)))
 
 
+def journalist_risk(
+    pair: Pair, population: Table | None = None, weights: str | None = None
+) -> FloatArray | None:
+    """The risk of each released class for who does not know who is in the release.
+
+    1/F where a population table counts the F people of the class; with a sample's weights alone
+    its expectation (`sizes.expected_risk`).
+    """
+    found = pair.people_in(pair.classes)
+    if population is not None:
+        return np.asarray(1.0 / np.maximum(population_sizes(pair, population), found))
+    if weights is None:
+        return None
+    return sizes.expected_risk(found, np.maximum(weighted_sizes(pair, weights), found))
+
+
 def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     """People each class stands for: the summed sampling weights of its records.
+
+    A person of several records in a class counts once, by the mean of their weights.
 
     Raises
     ------
@@ -76,11 +94,15 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
         raise InputError(f"neither table has the column of sampling weights {weights!r}")
     column = table.column(weights, kind="numeric")
     rows = pair.released_rows if table is pair.released else pair.rows
-    w = column.numbers[rows]
+    w, labels = column.numbers[rows], pair.classes.labels
     bad = int((~(w >= 1) | ~np.isfinite(w)).sum())
     if bad:
         raise InputError(
             f"{bad} sampling weights in {weights!r} are missing, infinite or below 1",
             hint="a weight says how many people a record stands for",
         )
-    return np.bincount(pair.classes.labels, w, pair.classes.n_groups).astype(np.float64, copy=False)
+    if pair.persons is not None:
+        held = group([labels, pair.persons.codes])
+        w = np.bincount(held.labels, w, held.n_groups) / held.sizes
+        labels = labels[held.first]
+    return np.bincount(labels, w, pair.classes.n_groups).astype(np.float64, copy=False)

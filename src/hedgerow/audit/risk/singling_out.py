@@ -10,8 +10,7 @@ import numpy.typing as npt
 from ...classes import IntArray
 from ..intervals import Rate, attack_record, wilson
 from ..pairing import Pair, by_name
-from ..released_values import ReleasedColumn
-from .attacks import as_unchanged
+from ..released_values import ReleasedColumn, unchanged
 
 BoolArray = npt.NDArray[np.bool_]
 DESCRIPTIONS = 300
@@ -39,7 +38,7 @@ def singling_out(pair: Pair, *, random_state: int = 0) -> list[dict[str, Any]]:
     results = {}
     for name, released in (
         ("release", quasi),
-        ("original", as_unchanged(quasi)),
+        ("original", tuple(unchanged(column.original) for column in quasi)),
     ):
         found = _from_rows(released, mine, DESCRIPTIONS, np.random.default_rng(random_state))
         results[name] = [_fits(quasi, p, mine, theirs) for p in found]
