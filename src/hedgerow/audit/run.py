@@ -88,7 +88,7 @@ def audit(
     key : str, optional
         A column of both tables that numbers the rows.
     attacks : bool
-        Run the regression, linking and singling-out attacks.
+        Run the regression, linking, singling-out and downcoding attacks.
     learning : bool
         Compare learning from the release with learning from the original.
     inference : bool, optional
@@ -334,6 +334,7 @@ def _attacks(
     tell: Tell,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     from .risk.attacks import regression_attacks
+    from .risk.downcoding import downcoding
     from .risk.influence import influence
     from .risk.linkage import linking_attacks
     from .risk.singling_out import singling_out
@@ -353,6 +354,7 @@ def _attacks(
     found += linking_attacks(pair, people=people, progress=tell)
     tell("singling out")
     found += singling_out(pair, random_state=random_state)
+    found += downcoding(pair, people=people, progress=tell)
     tell("which columns give people away")
     return found, influence(pair)
 
