@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.pairing import align
+from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.risk.downcoding import downcoding
+from hedgerow.audit.subject import of_release
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.schema import Schema
 
@@ -33,7 +34,11 @@ def copying(share, n=3_000, seed=1):
     city = rng.choice(CITIES, n)
     copied = rng.random(n) < share
     return pd.DataFrame(
-        {"city": city, "dialect": np.where(copied, city, rng.choice(CITIES, n)), "pay": rng.random(n)}
+        {
+            "city": city,
+            "dialect": np.where(copied, city, rng.choice(CITIES, n)),
+            "pay": rng.random(n),
+        }
     )
 
 
@@ -52,9 +57,9 @@ def test_columns_that_say_the_same_tell_every_hidden_cell():
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 def test_a_dependence_by_chance_is_found_as_far_as_it_goes(share):
     people = copying(share)
-    found = attacked(
-        people, hidden(people, "city", 0.4), schema_of("city", "dialect"), most=3_000
-    )["dependence"]
+    found = attacked(people, hidden(people, "city", 0.4), schema_of("city", "dialect"), most=3_000)[
+        "dependence"
+    ]
     truth = share + (1 - share) / len(CITIES)
     low, high = found["interval"]
     assert low <= truth <= high
@@ -63,9 +68,7 @@ def test_a_dependence_by_chance_is_found_as_far_as_it_goes(share):
 
 def test_cells_hidden_by_chance_among_independent_columns_tell_nothing():
     people = copying(0.0)
-    found = attacked(
-        people, hidden(people, "city", 0.4), schema_of("city", "dialect"), most=3_000
-    )
+    found = attacked(people, hidden(people, "city", 0.4), schema_of("city", "dialect"), most=3_000)
     for attack in found.values():
         low, high = attack["interval"]
         assert low <= attack["control"] <= high
@@ -85,9 +88,6 @@ def test_a_minimal_suppression_excludes_the_values_of_its_large_groups():
 
 
 def attacked_release(people, release, schema):
-    from hedgerow.audit.pairing import pair_up
-    from hedgerow.audit.subject import of_release
-
     return {a["learner"]: a for a in downcoding(pair_up(people, of_release(release, schema)))}
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import FloatArray, Groups, IntArray, group
+from ...classes import FloatArray, Groups, IntArray
 from ..intervals import Rate, attack_record, wilson
-from ..pairing import Pair, evenly
+from ..pairing import Pair, by_name, evenly
 from ..released_values import ReleasedColumn
-from .finer import FEW, STEPS, Finer, nested, together
+from .finer import FEW, Finer, nested, together
 from .learners import quiet
 
 LEARNT_FROM = 20_000
@@ -65,7 +65,7 @@ def downcoding(pair: Pair, *, people: int = 500, progress: Any = None) -> list[d
     ----------
     A. Cohen (2022), Attacks on Deidentification's Defenses. USENIX Security.
     """
-    known = sorted(pair.released_quasi, key=lambda c: c.name)
+    known = by_name(pair.released_quasi)
     columns = [Finer.of(column) for column in known]
     asked = evenly(pair.canonical, people)
     targets = [
@@ -75,7 +75,7 @@ def downcoding(pair: Pair, *, people: int = 500, progress: Any = None) -> list[d
         return []
     if progress:
         progress("downcoding: what the release tells of coarsened cells")
-    classes = group([c.codes for c in known], pair.n_rows)
+    classes = pair.classes
     labels, place = np.unique(classes.labels[asked], return_inverse=True)
     with quiet():
         rule = _Rule(known, columns, classes)
@@ -210,7 +210,7 @@ class _Dependence:
         public: Sequence[FloatArray],
     ) -> None:
         self.columns, self.public, self.classes = columns, public, classes
-        sensitive = sorted(pair.released_sensitive, key=lambda c: c.name)
+        sensitive = by_name(pair.released_sensitive)
         self.evidence = [
             *(Finer.of(column, FEW) for column in known),
             *(Finer.plain(column) for column in sensitive),
@@ -283,7 +283,10 @@ def _record(
         column = columns[j]
         coarse = column.coarse[column.codes[asked]]
         touched |= coarse
-        cells, own = column.codes[asked][coarse], column.step[known[j].original.codes[asked]][coarse]
+        cells, own = (
+            column.codes[asked][coarse],
+            column.step[known[j].original.codes[asked]][coarse],
+        )
         found = _compared(column, cells, own, named[coarse], public[j], known[j])
         n, sums, total = int(coarse.sum()), sums + found, total + int(coarse.sum())
         shares = found / n
@@ -323,7 +326,7 @@ def _compared(
     source: ReleasedColumn,
 ) -> FloatArray:
     """How many are right: the names, the control, the two public guesses, a draw."""
-    true = np.bincount(column.step, source.original.counts(), column.n_steps)
+    true = np.bincount(column.step, source.whole.counts(), column.n_steps)
     shown, place = np.unique(cells, return_inverse=True)
     held = column.held[shown].toarray()
     drawn = held * true
