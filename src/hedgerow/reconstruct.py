@@ -23,6 +23,7 @@ from .notation import number
 from .plan import Plan, Randomize, Randomized
 from .release.folder import released_table
 from .table import Table, bins_of, read
+from .table.spelling import as_spelled
 
 Floats = NDArray[np.float64]
 Estimator = Literal["em", "projection", "inversion"]
@@ -95,6 +96,8 @@ def reconstruct(
     1.0
     """
     table, public = _inputs(release, parameters)
+    known = {c.name: list(map(str, c.categories)) for c in public.columns}
+    table = as_spelled(table, {c.name: c.kind for c in public.columns}, known)
     randomized = {c.name: c for c in public.columns}
     roles = [c.name for c in public.columns]
     wanted = (

@@ -148,7 +148,7 @@ def frontier(
         )
     if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):
         raise ParameterError("a frontier needs at least one sensitive column to disclose")
-    table = read(people)
+    table = read(people, schema=schema)
     # reading the original as its own release checks the schema and encodes every column once
     align(table, table, schema)
     refuse_repeated(table, schema)

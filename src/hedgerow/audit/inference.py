@@ -198,7 +198,7 @@ def inference(
         raise ParameterError("there is no sensitive column to infer", hint="name one in the schema")
     if method is None and release is None:
         raise ParameterError("give a method or a release")
-    table = read(people)
+    table = read(people, schema=schema)
     if folds > table.n_rows:
         raise ParameterError(f"folds must be at most the number of rows, not {folds}")
     if release is None:

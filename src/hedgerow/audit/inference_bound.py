@@ -88,7 +88,7 @@ def protect_within(
         raise ParameterError(
             "max_inference needs a sensitive column", hint="name what an intruder wants to know"
         )
-    table, tell = read(people), telling(progress)
+    table, tell = read(people, schema=schema), telling(progress)
     tried: list[tuple[float, str]] = []
     for n, rung in enumerate(_ladder(method)):
         try:

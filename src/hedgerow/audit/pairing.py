@@ -146,7 +146,7 @@ def align(
     allow_outside: bool = False,
 ) -> Pair:
     """`pair_up` of two tables whose rows are known to stand in one order, unless a key says."""
-    before, after = read(original), read(released)
+    before, after = (read(each, schema=schema) for each in (original, released))
     same = key is None and before.n_rows == after.n_rows
     rows = RowMap(np.arange(after.n_rows), "") if same else None
     return pair_up(before, Subject(after, schema, rows=rows), key=key, allow_outside=allow_outside)
@@ -180,7 +180,7 @@ def pair_up(
     SchemaError
         A column is missing.
     """
-    before, after, schema = read(original), subject.table, subject.schema
+    before, after, schema = read(original, schema=subject.schema), subject.table, subject.schema
     if not schema.quasi:
         raise SchemaError(
             "no quasi-identifiers were named",

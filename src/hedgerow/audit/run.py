@@ -17,7 +17,7 @@ from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..release.cautions import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
-from ..table import Column, Table, read
+from ..table import Column, read
 from .histograms import histograms
 from .inference import infer, refitting
 from .pairing import Pair, pair_up
@@ -149,8 +149,8 @@ def audit(
     what = subject(released, schema, plan)
     pair = pair_up(original, what, key=key, allow_outside=allow_outside)
     k = what.k if k is None else k
-    if population is not None and not isinstance(population, Table):
-        population = read(population)
+    if population is not None:
+        population = read(population, schema=pair.schema)
     journalist = journalist_risk(pair, population, weights)
     unprotected = None
     if population is None and weights in pair.original.names:
@@ -341,7 +341,7 @@ def _attacks(
 
     others = None
     if control is not None:
-        others = control if isinstance(control, Table) else read(control)
+        others = read(control, schema=pair.schema)
         pair.schema.check(others.names)
     found = regression_attacks(
         pair,

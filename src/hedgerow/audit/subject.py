@@ -156,6 +156,8 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
             )
         schema = roles(plan)
     altered = plan is not None and plan.recoding.yardstick == "linkage"
+    table = read(table, schema=schema)
+    second = None if second is None else read(second, schema=schema)
     return Subject(table, schema, plan, second, rows, verified=altered)
 
 

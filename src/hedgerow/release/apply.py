@@ -11,6 +11,7 @@ from ..key import Key
 from ..plan import Plan
 from ..progress import caution
 from ..table import Table, read
+from ..table.spelling import as_spelled
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def apply_plan(
     UserWarning
         Cells fall outside the plan's cells, or columns are unknown to the plan.
     """
-    table = read(people)
+    table = as_spelled(read(people), {column.name: column.kind for column in plan.columns})
     check_columns(plan, table)
     made = transform(plan, table, key=key)
     known = {column.name for column in plan.columns} - set(plan.left_out)

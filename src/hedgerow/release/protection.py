@@ -101,7 +101,7 @@ def protect(
         )
     step, secret = telling(progress), Secret.of(pseudonym_key)
     step("reading")
-    table = read(people)
+    table = read(people, schema=schema)
     schema.check(table.names)
     schema.check_quasi()
     if schema.rest == "release":

@@ -439,7 +439,7 @@ class Release:
             return None
         file = folder / self._second_name
         write_table(made, file, like=self.original, escape=escape)
-        return read(file, unescape_formulas=escape)
+        return read(file, unescape_formulas=escape, schema=self.schema)
 
 
 def check_to_json(check: Check) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import InputError
+from ..schema import Schema
 from .csvfile import read_csv
 from .dialect import FileFormat
 from .escape import unescape
 from .frames import ArrowSource, source_of
 from .jsonlines import read_json_lines
+from .spelling import as_declared
 from .table import Table, check_names
 
 SUFFIXES = {
@@ -29,6 +31,7 @@ def read(
     *,
     prefix: str = "x",
     unescape_formulas: bool = False,
+    schema: Schema | None = None,
 ) -> Table:
     """Read a table of people.
 
@@ -42,6 +45,9 @@ def read(
     unescape_formulas : bool
         Take away the apostrophe that `write_table` puts before cells which a spreadsheet
         would run (CSV only).
+    schema : Schema, optional
+        What it declares categorical stands as text where a CSV file spells numbers in more
+        than one way (``250.1`` and ``250.10`` are two codes).
 
     Returns
     -------
@@ -64,6 +70,10 @@ def read(
     >>> read(pa.table({"age": [39, 50], "job": ["nurse", "cook"]}))
     Table(2 rows, 2 columns)
     """
+    if schema is not None:
+        return as_declared(
+            read(source, prefix=prefix, unescape_formulas=unescape_formulas), schema
+        )
     if isinstance(source, Table):
         return source
     if not isinstance(source, (str, Path)):

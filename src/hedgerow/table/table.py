@@ -53,6 +53,8 @@ class Table:
         self._source: Source = source or ArrowSource(arrow)
         self.arrow: pa.Table = self._source.arrow
         self._columns: dict[tuple[Any, ...], Column] = {}
+        self.spelled: dict[tuple[Any, ...], Table] = {}
+        """What `spelling.as_spelled` made of it."""
         check_names(self.names)
         if self.arrow.num_rows == 0:
             raise InputError("the table has no rows", hint="give a table with at least one record")
@@ -223,6 +225,12 @@ class Table:
         source.categories = {n: c for n, c in self._source.categories.items() if n in stayed}
         made = Table(source.arrow, source, self.layout)
         made._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
+        return made
+
+    def reread(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
+        """The table of the same file with some columns read in another way."""
+        made = self.replaced(columns)
+        made.path = self.path
         return made
 
     def restore(

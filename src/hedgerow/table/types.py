@@ -16,7 +16,7 @@ _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
 _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
 _COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
-_MARKERS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".")
+MARKERS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Text that means missing in a column whose other values are all numbers or dates."""
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 
@@ -35,7 +35,7 @@ def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray,
     """
     index, entries = _distinct(texts)
     bare = pc.utf8_trim_whitespace(entries)
-    marker = pc.is_in(bare, value_set=pa.array(_MARKERS))
+    marker = pc.is_in(bare, value_set=pa.array(MARKERS))
     kept = bare.filter(pc.invert(marker))
     if kept.null_count == len(kept):
         # Nothing at all is a missing column; markers alone are what the text says.

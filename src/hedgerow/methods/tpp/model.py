@@ -18,6 +18,7 @@ from ...files import read_text
 from ...notation import MISSING
 from ...plan.codec import check_version, parsed
 from ...table import Table, read
+from ...table.spelling import as_spelled
 from .builder import BuiltTree
 from .columns import PredictedColumn, Predictor
 from .settings import from_json
@@ -177,6 +178,7 @@ def verify_model(
     data = load_model(model)
     table = release if isinstance(release, Table) else read(release, unescape_formulas=True)
     try:
+        table = _as_spelled(table, data)
         names = [p["name"] for p in data["predictors"]]
         missing = [n for n in names if n not in table.names]
         if missing:
@@ -189,6 +191,14 @@ def verify_model(
         if isinstance(error, HedgerowError):
             raise
         raise PlanError(f"the model is damaged: {type(error).__name__} in its records") from None
+
+
+def _as_spelled(table: Table, data: Mapping[str, Any]) -> Table:
+    """The release with the texts of the model's categories."""
+    known = {p["name"]: p["labels"] for p in data["predictors"] if p["kind"] == "categorical"}
+    if "classes" in data["response"]:
+        known[data["response"]["name"]] = data["response"]["classes"]
+    return as_spelled(table, dict.fromkeys(known, "categorical"), known)
 
 
 class _Found:

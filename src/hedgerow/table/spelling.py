@@ -1,0 +1,106 @@
+"""Columns of a CSV file that look like numbers and are declared categories: read as they are spelled.
+
+`250.1` and `250.10` are one number and two codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError
+from ..schema import Schema
+from .csvfile import read_texts
+from .dialect import Dialect
+from .encode import as_text, indexed, kind_of
+from .table import Table
+from .types import MARKERS, typed
+
+_CATEGORIES = ("categorical", "ordinal")
+
+
+def as_declared(table: Table, schema: Schema) -> Table:
+    """`as_spelled`, with the kinds, category orders and hierarchies of a schema."""
+    known: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
+    known |= schema.categories
+    return as_spelled(table, {**dict.fromkeys(known, "categorical"), **schema.kinds}, known)
+
+
+def as_spelled(
+    table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]] | None = None
+) -> Table:
+    """A table whose declared categories are the texts of its CSV file.
+
+    A column stays as it was read where its numbers are spelled in their one way, so that nothing
+    is lost, or where more of its known categories are found so.
+
+    Parameters
+    ----------
+    table : Table
+        Any; only what came from a CSV file may change.
+    kinds : mapping of str to str
+        Declared kinds.
+    known : mapping of str to collection of str, optional
+        Categories by column, as they are declared or as a hierarchy has them.
+
+    Raises
+    ------
+    InputError
+        The file changed since it was read.
+    """
+    if table.path is None or table.suffix != ".csv":
+        return table
+    asked: dict[str, Collection[str] | None] = {}
+    for name in table.names:
+        texts = (known or {}).get(name)
+        number = kind_of(table.arrow.schema.field(name).type) == "numeric"
+        read = number or (texts and table.kind(name) in ("date", "boolean"))
+        if read and kinds.get(name) in _CATEGORIES:
+            asked[name] = texts
+    key = tuple((n, None if texts is None else frozenset(texts)) for n, texts in asked.items())
+    if not asked:
+        return table
+    if key not in table.spelled:
+        table.spelled[key] = _read_again(table, asked)
+    return table.spelled[key]
+
+
+def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Table:
+    assert table.path is not None
+    places = [table.names.index(name) for name in asked]
+    found = {}
+    for name, texts in zip(asked, read_texts(table.path, places), strict=True):
+        column, dialect = table.arrow.column(name), table.layout.dialect
+        if not typed(texts, dialect.delimiter)[0].equals(column):
+            raise InputError(f"{table.path.name} changed while it was read", hint="read it again")
+        spelled = _spelled(texts, column, dialect, asked[name])
+        if spelled is not None:
+            found[name] = spelled
+    return table.reread(found) if found else table
+
+
+def _spelled(
+    texts: pa.ChunkedArray,
+    column: pa.ChunkedArray,
+    dialect: Dialect,
+    known: Collection[str] | None,
+) -> pa.ChunkedArray | None:
+    """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
+    bare = pc.utf8_trim_whitespace(texts)
+    bare = pc.if_else(pc.is_in(bare, value_set=pa.array(MARKERS)), pa.scalar(None, bare.type), bare)
+    index, entries = indexed(bare)
+    first = np.zeros(len(entries) + 1, np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row
+    shown = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
+    points = pc.replace_substring(entries, ",", ".") if dialect.decimal == "," else entries
+    number = kind_of(column.type) == "numeric"
+    if number and points.equals(shown.cast(points.type)):
+        return None
+    if known is not None:
+        own, other = (sum(text in known for text in each.to_pylist()) for each in (entries, shown))
+        if own < other or (own == other and not number):
+            return None
+    return bare
