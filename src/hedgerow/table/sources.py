@@ -71,9 +71,7 @@ def read(
     Table(2 rows, 2 columns)
     """
     if schema is not None:
-        return as_declared(
-            read(source, prefix=prefix, unescape_formulas=unescape_formulas), schema
-        )
+        return as_declared(read(source, prefix=prefix, unescape_formulas=unescape_formulas), schema)
     if isinstance(source, Table):
         return source
     if not isinstance(source, (str, Path)):
