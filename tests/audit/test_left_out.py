@@ -40,6 +40,23 @@ def test_figures_of_the_original_are_those_of_the_whole_original(people):
     assert found.risk["original"] == alone.risk["original"]
 
 
+def test_attacks_on_the_original_are_on_the_whole_original():
+    """Everybody in the release is unique there, and has three like them among those who were left out."""
+    one = pd.DataFrame({"age": range(20, 60), "pay": np.arange(40) * 100.0})
+    people = pd.concat([one, *[one.assign(pay=0.0)] * 3], ignore_index=True).assign(id=range(160))
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"])
+    options = {"key": "id", "learning": False, "learners": ["nearest"], "inference": False}
+    found = hr.audit(people, people.head(40), schema, **options).attacks
+    linking = [a for a in found if a["attack"] == "linking"]
+    assert [(a["success"], a["original"]) for a in linking] == [(1.0, 0.25)] * 2
+    regression = next(a for a in found if a["attack"] == "regression")
+    assert regression["success"] == 1.0
+    assert regression["original"] < 0.7
+    single = next(a for a in found if a["attack"] == "singling out")
+    assert single["success"] > 0.9
+    assert single["original"] == 0.0
+
+
 def test_lost_rows_are_lost_in_every_loss(people):
     pair = align(people, people.head(64), SCHEMA, key="id")
     lost = 152 / 216

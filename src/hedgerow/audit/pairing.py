@@ -92,11 +92,6 @@ class Pair:
         return self.groups if self.groups is not None else self.classes
 
     @cached_property
-    def original_classes(self) -> Groups:
-        """The classes of the original quasi-identifiers."""
-        return group([c.codes for c in by_name(self.quasi)], self.n_rows)
-
-    @cached_property
     def targets(self) -> dict[str, Target]:
         """How each sensitive column is attacked."""
         return {column.name: Target.of(column, self.schema) for column in self.sensitive}

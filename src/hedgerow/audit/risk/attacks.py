@@ -21,7 +21,7 @@ from ...table import Column, Table
 from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import Rate, attack_record, bootstrap, wilson
 from ..pairing import Pair, by_name, evenly
-from ..released_values import ReleasedColumn, unchanged
+from ..released_values import ReleasedColumn
 from ..tolerances import Target
 from .learners import LEARNERS, Guesses, Lesson
 
@@ -67,8 +67,8 @@ def regression_attacks(
     """
     # by name: no result depends on the order in which columns are declared
     quasi = tuple(by_name(pair.released_quasi))
-    plain = tuple(unchanged(column.original) for column in quasi)
-    attack = _Attack(pair, quasi, plain, control, learners, people, random_state)
+    before = tuple(by_name(pair.unchanged.released_quasi))
+    attack = _Attack(pair, quasi, before, control, learners, people, random_state)
     return [row for j in range(len(pair.sensitive)) for row in attack.on(j, progress)]
 
 
@@ -107,14 +107,7 @@ class _Attack:
         release = lesson(rows)
         folds = range(FOLDS if self.control is None else 0)
         apart = [lesson(np.flatnonzero(usable & (fold != f))) for f in folds]
-        before = Lesson.of(
-            self.unchanged,
-            pair.original_classes,
-            rows,
-            _shown(own, own, aim),
-            aim.is_number,
-            picked,
-        )
+        before = self._before(j, aim, pair.rows[picked])
         public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
         base = _baselines(public, released_values, y, aim)
         out = []
@@ -128,6 +121,16 @@ class _Attack:
             row = _row(own, aim, learner, members, held, original, base, self.random_state)
             out.append(row | {"trained": made.trained, "classes": pair.classes.n_groups})
         return out
+
+    def _before(self, j: int, aim: Target, asked: IntArray) -> Lesson:
+        """What the whole original teaches, with the rows that were left out."""
+        whole = self.pair.unchanged
+        own = whole.sensitive[j]
+        usable = np.ones(whole.n_rows, np.bool_)
+        if aim.is_number:
+            usable = np.isfinite(_truth(own, aim))
+        rows, target = np.flatnonzero(usable), _shown(own, own, aim)
+        return Lesson.of(self.unchanged, whole.classes, rows, target, aim.is_number, asked)
 
     def _held(
         self,

@@ -43,8 +43,8 @@ def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> l
     n = pair.n_rows
     picked = evenly(pair.canonical, people)
     own = groups.labels[picked].astype(np.int64)
-    before = group([e.original.codes for e in chosen], n)
-    unprotected = 1.0 / before.sizes[before.labels[picked]]
+    before = group([e.whole.codes for e in chosen], pair.original.n_rows)
+    unprotected = 1.0 / before.sizes[before.labels[pair.rows[picked]]]
     if progress:
         progress("linking attack: distance and probability")
     people_known = known_rows(chosen, picked)

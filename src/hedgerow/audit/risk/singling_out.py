@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...classes import IntArray
 from ..intervals import Rate, attack_record, wilson
 from ..pairing import Pair, by_name
-from ..released_values import ReleasedColumn, unchanged
+from ..released_values import ReleasedColumn
 
 BoolArray = npt.NDArray[np.bool_]
 DESCRIPTIONS = 300
@@ -33,14 +33,11 @@ def singling_out(pair: Pair, *, random_state: int = 0) -> list[dict[str, Any]]:
     M. Giomi et al. (2023), A unified framework for quantifying privacy risk in
     synthetic data (Anonymeter); Article 29 Working Party, Opinion 05/2014.
     """
-    mine, theirs = pair.canonical[::2], pair.canonical[1::2]
-    quasi = tuple(by_name(pair.released_quasi))
     results = {}
-    for name, released in (
-        ("release", quasi),
-        ("original", tuple(unchanged(column.original) for column in quasi)),
-    ):
-        found = _from_rows(released, mine, DESCRIPTIONS, np.random.default_rng(random_state))
+    for name, side in (("original", pair.unchanged), ("release", pair)):
+        mine, theirs = side.canonical[::2], side.canonical[1::2]
+        quasi = tuple(by_name(side.released_quasi))
+        found = _from_rows(quasi, mine, DESCRIPTIONS, np.random.default_rng(random_state))
         results[name] = [_fits(quasi, p, mine, theirs) for p in found]
     drawn = _at_random(quasi, DESCRIPTIONS, np.random.default_rng(random_state + 1))
     base = [_fits(quasi, p, mine, theirs) for p in drawn]
