@@ -14,7 +14,7 @@ from scipy.stats import binom
 from ..classes import IntArray, group
 from ..errors import InputError, SchemaError
 from ..table import Column, Table
-from .released_values import ReleasedColumn, duplicates
+from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
 
 LEVEL = 1e-6
@@ -143,7 +143,8 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
     left, right = before.column(key, kind="categorical"), after.column(key, kind="categorical")
     for where, column in (("original", left), ("released", right)):
         gone = int((column.codes == column.n_values).sum())
-        twice = duplicates(column.codes[column.codes != column.n_values])
+        counts = column.counts()[: column.n_values]
+        twice = int(counts[counts > 1].sum())
         if gone or twice:
             raise InputError(
                 f"the key column {key!r} of the {where} table is no key: {gone} rows "

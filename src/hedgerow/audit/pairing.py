@@ -16,8 +16,9 @@ from ..schema import Schema
 from ..table import Column, Table, read
 from .joined import join
 from .matching import find_rows
-from .released_values import ReleasedColumn, read_released, taken, unchanged
-from .subject import Subject
+from .reading import Read, read_released
+from .released_values import ReleasedColumn, taken, unchanged
+from .subject import Subject, UnreadCells
 from .tolerances import Target
 
 Named = TypeVar("Named", Column, ReleasedColumn)
@@ -167,6 +168,8 @@ def pair_up(
 
     Raises
     ------
+    UnreadCells
+        The release holds cells that nothing explains.
     Unpaired
         Nothing tells which rows belong together.
     InputError
@@ -188,21 +191,24 @@ def pair_up(
             "the released table lacks " + ", ".join(map(repr, lost)),
             hint="its columns are: " + ", ".join(after.names),
         )
-    read_cells, faults = [], []
-    for name in schema.quasi:
-        column, strange = _released_column(before.declared_column(schema, name), subject)
-        read_cells.append(column)
-        if strange:
-            faults.append(f"{column.name!r} ({strange} rows)")
+    cells = [_released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
+    unread = {made.column.name: made.told(made.unread) for made in cells if made.unread}
+    if unread:
+        raise UnreadCells(unread)
+    faults = [
+        f"{made.column.name!r} ({sum(made.told(made.outside).values())} rows)"
+        for made in cells
+        if made.outside
+    ]
     if faults:
         raise InputError(
             "the release holds values that no original value could have given: "
             + ", ".join(faults),
             hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
-    found = find_rows(before, subject, read_cells, key)
+    found = find_rows(before, subject, [made.column for made in cells], key)
     rows, released_rows = found.rows, found.released_rows
-    released = [column.paired(rows, released_rows) for column in read_cells]
+    released = [made.column.paired(rows, released_rows) for made in cells]
     quasi = [column.original for column in released]
     sensitive = [taken(before.declared_column(schema, n), rows) for n in schema.sensitive]
     groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
@@ -243,45 +249,44 @@ def evenly(rows: IntArray, most: int) -> IntArray:
     return rows[np.unique(picked)]
 
 
-def _released_column(original: Column, subject: Subject) -> tuple[ReleasedColumn, int]:
-    """A released quasi-identifier as it stands, and how many rows hold cells nothing explains."""
+def _released_column(original: Column, subject: Subject) -> Read:
+    """The cells of a released quasi-identifier, row by row of the released table."""
     after = subject.table
-    number = original.is_number and after.kind(original.name) in ("numeric", "date")
-    if number:
+    if original.is_number and after.kind(original.name) == original.kind:
         found = after.column(original.name, unit=original.unit or None)
         labels: Any = [float(v) for v in found.values]
     else:
         found = after.column(original.name, kind="categorical")
         labels = found.values
-    column, bad = read_released(
+    return read_released(
         original,
         found.codes,
         labels,
         subject.schema.hierarchies.get(original.name),
         subject.meanings.get(original.name, ()),
     )
-    return column, int(column.counts[bad].sum()) if len(bad) else 0
 
 
 def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
     try:
         found = after.like(column)
     except SchemaError:
-        if column.is_number and (guessed := _middles(column, after)) is not None:
-            return taken(guessed, rows)
-        raise InputError(
-            f"the released sensitive column {column.name!r} cannot be read as "
-            f"{column.kind}, the kind of the original"
-        ) from None
+        if not column.is_number:
+            raise InputError(
+                f"the released sensitive column {column.name!r} cannot be read as "
+                f"{column.kind}, the kind of the original"
+            ) from None
+        found = _middles(column, after)
     return taken(found, rows)
 
 
-def _middles(own: Column, after: Table) -> Column | None:
+def _middles(own: Column, after: Table) -> Column:
     """A sensitive number that was released as ranges, each read at its middle."""
     found = after.column(own.name, kind="categorical")
-    column, bad = read_released(own, found.codes, found.values)
-    if len(bad) or not (column.general or column.n_cells):
-        return None
+    made = read_released(own, found.codes, found.values)
+    if made.unread or made.outside:
+        raise UnreadCells({own.name: made.told((*made.unread, *made.outside))})
+    column = made.column
     values, place = np.unique(column.middle, return_inverse=True)
     place = np.where(column.missing & ~np.isfinite(column.lo), len(values), place.reshape(-1))
     codes = place[found.codes]

@@ -27,6 +27,32 @@ class Unpaired(InputError):
     """Nothing tells which rows of an original and a released table belong together."""
 
 
+class UnreadCells(InputError):
+    """Released cells say nothing that the original column could explain.
+
+    Parameters
+    ----------
+    cells : mapping of str to mapping of str to int
+        By column the released cells, which are public, and the rows that show them.
+    """
+
+    def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
+        super().__init__(
+            "released cells cannot be read: " + "; ".join(map(_shown, cells, cells.values())),
+            hint="give the hierarchy (--schema) or the plan (--plan) that they come from, or check "
+            "the kinds of the columns",
+        )
+        self.cells = cells
+
+
+def _shown(name: str, cells: Mapping[str, int], most: int = 3) -> str:
+    """The most frequent of some cells with their rows."""
+    told = sorted(cells.items(), key=lambda pair: (-pair[1], pair[0]))
+    named = [f"{cell!r} ({rows:,} rows)" for cell, rows in told[:most]]
+    rest = [f"{len(told) - most:,} others"] if len(told) > most else []
+    return f"{', '.join([*named, *rest])} of {name!r}"
+
+
 @dataclass(frozen=True)
 class Subject:
     """A released table, and what a release or its plan tells beyond the table.

@@ -302,6 +302,9 @@ def _from_pandas(column: Any) -> pa.ChunkedArray:
     """A pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
     if isinstance(column.dtype, sys.modules["pandas"].SparseDtype):
         column = column.sparse.to_dense()
+    kind = getattr(getattr(column.dtype, "categories", None), "dtype", None)
+    if isinstance(kind, sys.modules["pandas"].IntervalDtype):  # Arrow forgets which end is open
+        column = column.cat.rename_categories(str)
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -1,0 +1,246 @@
+"""What released cells of other tools say by themselves: ranges, masks, sets, suppression.
+
+Every reader takes the text of one cell and answers with what it says, or with None. Ends are
+exact: an end that does not belong to a range stands as the double next to it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from math import ceil, floor, inf, isfinite, nextafter
+
+from ..notation import parse_range
+
+Ends = tuple[float, float]
+"""The lowest and the highest number of a range, both included; infinite where open."""
+
+SUPPRESSED = frozenset(
+    ("* ? - . any all none null (null) na n/a <na> nan nat suppressed").split()  # noqa: SIM905
+)
+"""What stands where a cell was emptied, in small letters."""
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_END = rf"{_NUMBER}|[+-]?(?:inf|Inf|INF|infinity|∞)"
+_BRACKETS = re.compile(rf"^([\[(\]])\s*({_END})?\s*[,;]\s*({_END})?\s*([\])\[])$")
+_BETWEEN = re.compile(rf"^\[?\s*({_NUMBER})\s*(?:-|–|—|~|\.\.+|:|\bto\b)\s*({_NUMBER})\s*\]?$")
+_BEYOND = re.compile(rf"^(>=|<=|>|<|≥|≤|=>|=<)\s*({_NUMBER})$")
+_ABOVE = re.compile(rf"^({_NUMBER})\s*\+$")
+_MASK = re.compile(r"^([+-]?\d+)([*#xX]+)$")
+_SET = re.compile(r"^\{(.*)\}$", re.DOTALL)
+_QUOTED = re.compile(r"^(['\"])(.*)\1$", re.DOTALL)
+_SPAN = re.compile(r"^\{(.+)\.\.(.+)\}$", re.DOTALL)
+_PAIR = re.compile(r"^\[\s*(.+?)\s*[,;]\s*(.+?)\s*\]$", re.DOTALL)
+_DATES = re.compile(r"^([\[(\]])\s*([^,;\[\]()]+)?\s*[,;]\s*([^,;\[\]()]+)?\s*([\])\[])$")
+_YEARS = re.compile(r"^(\d{4})\s*(?:-|–|/|\bto\b)\s*(\d{4})$")
+_BEYOND_DATE = re.compile(r"^(>=|<=|>|<)\s*(\d.*)$")
+_DECADE = re.compile(r"^(?=[\d*]{4}$)(\d{1,4})\**$")
+_MONTH = re.compile(r"^(\d{4})-(\d{2})$")
+_DAY = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$")
+_OPEN_LEFT, _OPEN_RIGHT = "(]", ")["
+
+
+def suppressed(text: str) -> bool:
+    """Whether a cell says nothing at all.
+
+    Examples
+    --------
+    >>> [suppressed(t) for t in ("*", "*****", "Any", "NULL", "NA", " ", "2*")]
+    [True, True, True, True, True, True, False]
+    """
+    bare = text.strip().lower()
+    return not bare.strip("*") or bare in SUPPRESSED
+
+
+def number_ends(text: str) -> Ends | None:
+    """The ends of a cell of numbers, where it says them.
+
+    Examples
+    --------
+    >>> number_ends("20-30"), number_ends("20 - 30"), number_ends("[20, 30]")
+    ((20.0, 30.0), (20.0, 30.0), (20.0, 30.0))
+    >>> whole(number_ends("[20, 30[")), whole(number_ends("]20, 30]")), whole(number_ends("2*"))
+    ((20.0, 29.0), (21.0, 30.0), (20.0, 29.0))
+    >>> whole(number_ends(">30")), whole(number_ends("<=20")), number_ends("[-inf, 30]")
+    ((31.0, inf), (-inf, 20.0), (-inf, 30.0))
+    """
+    text = text.strip()
+    for read in (parse_range, _brackets, _between, _beyond, _masked):
+        found = read(text)
+        if found is not None and found[0] <= found[1]:
+            return found
+    return None
+
+
+def whole(ends: Ends) -> Ends:
+    """The whole numbers between two ends; the same ends where there is none."""
+    low, high = (f(e) if isfinite(e) else e for f, e in zip((ceil, floor), ends, strict=True))
+    return (float(low), float(high)) if low <= high else ends
+
+
+def _brackets(text: str) -> Ends | None:
+    made = _BRACKETS.match(text)
+    if made is None or not (made[2] or made[3]):
+        return None
+    low, high = _end(made[2], -inf), _end(made[3], inf)
+    return (
+        nextafter(low, inf) if made[1] in _OPEN_LEFT and isfinite(low) else low,
+        nextafter(high, -inf) if made[4] in _OPEN_RIGHT and isfinite(high) else high,
+    )
+
+
+def _end(text: str | None, none: float) -> float:
+    return none if text is None else float(text.replace("∞", "inf"))
+
+
+def _between(text: str) -> Ends | None:
+    made = _BETWEEN.match(text)
+    return (float(made[1]), float(made[2])) if made else None
+
+
+def _beyond(text: str) -> Ends | None:
+    above = _ABOVE.match(text)
+    if above:
+        return float(above[1]), inf
+    made = _BEYOND.match(text)
+    if made is None:
+        return None
+    sign, at = made[1].replace("=>", ">=").replace("=<", "<="), float(made[2])
+    if sign[0] in ">≥":
+        return (nextafter(at, inf) if sign == ">" else at), inf
+    return -inf, (nextafter(at, -inf) if sign == "<" else at)
+
+
+def _masked(text: str) -> Ends | None:
+    made = _MASK.match(text)
+    if made is None:
+        return None
+    step = 10.0 ** len(made[2])
+    near, far = float(made[1]) * step, (abs(float(made[1])) + 1) * step
+    if made[1].startswith("-"):
+        return nextafter(-far, inf), near
+    return near, nextafter(far, -inf)
+
+
+def date_ends(text: str) -> tuple[int | None, int | None] | None:
+    """The ends of a cell of dates in microseconds since 1970, both included; None where open.
+
+    A year, a month and a day are periods: a range holds them wholly, or leaves them out.
+
+    Examples
+    --------
+    >>> day = 86_400_000_000
+    >>> [end // day for end in date_ends("1970-02")], [e // day for e in date_ends("[1970, 1971[")]
+    ([31, 58], [0, 364])
+    """
+    text = text.strip()
+    made = _DATES.match(text)
+    if made is not None and (made[2] or made[3]):
+        first, last = (_period(end) if end else (None, None) for end in (made[2], made[3]))
+        if (made[2] and first[0] is None) or (made[3] and last[0] is None):
+            return None
+        return (
+            first[1] if made[1] in _OPEN_LEFT else first[0],
+            _before(last[0] if made[4] in _OPEN_RIGHT else last[1]),
+        )
+    years, beyond = _YEARS.match(text), _BEYOND_DATE.match(text)
+    first, last = _period(years[1] if years else text), _period(years[2] if years else text)
+    if beyond is not None:
+        begin, end = _period(beyond[2])
+        if begin is None:
+            return None
+        if beyond[1][0] == ">":
+            return (end if beyond[1] == ">" else begin), None
+        return None, _before(begin if beyond[1] == "<" else end)
+    if first[0] is None or last[1] is None or first[0] >= last[1]:
+        return None
+    return first[0], _before(last[1])
+
+
+def _before(moment: int | None) -> int | None:
+    return None if moment is None else moment - 1
+
+
+def _period(text: str) -> tuple[int | None, int | None]:
+    """Where a year, decade, month, day or moment begins and where the next one does."""
+    text = text.strip()
+    year, month, day = _DECADE.match(text), _MONTH.match(text), _DAY.match(text)
+    try:
+        if year:
+            stars = text.count("*")
+            first = int(year[1]) * 10**stars
+            return _since_1970(dt.datetime(first, 1, 1)), _since_1970(
+                dt.datetime(first + 10**stars, 1, 1)
+            )
+        if month:
+            first, at = int(month[1]), int(month[2])
+            after = dt.datetime(first + at // 12, at % 12 + 1, 1)
+            return _since_1970(dt.datetime(first, at, 1)), _since_1970(after)
+        if day:
+            text = f"{day[3]}-{int(day[2]):02d}-{int(day[1]):02d}"
+        begin = dt.datetime.fromisoformat(text)
+        length = dt.timedelta(days=1) if len(text) == 10 else dt.timedelta(microseconds=1)
+        return _since_1970(begin), _since_1970(begin + length)
+    except (ValueError, OverflowError):
+        return None, None
+
+
+def _since_1970(moment: dt.datetime) -> int:
+    zone = dt.UTC
+    since = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
+    return (since - dt.datetime(1970, 1, 1, tzinfo=zone)) // dt.timedelta(microseconds=1)
+
+
+def masked_like(text: str) -> Callable[[str], bool] | None:
+    """Whether a value fits a cell whose signs were replaced by stars; a star is one sign.
+
+    Examples
+    --------
+    >>> fits = masked_like("537**")
+    >>> [fits(t) for t in ("53715", "5371", "53815")]
+    [True, False, False]
+    """
+    if "*" not in text or suppressed(text):
+        return None
+    pattern = "".join("." if sign == "*" else re.escape(sign) for sign in text.strip())
+    return lambda value: re.fullmatch(pattern, value, re.DOTALL) is not None
+
+
+def begins_like(text: str) -> str | None:
+    """What values begin with, where a cell ends in one star for any number of signs.
+
+    Examples
+    --------
+    >>> begins_like("New*"), begins_like("537**")
+    ('New', None)
+    """
+    bare = text.strip()
+    return bare[:-1] if bare.count("*") == 1 and bare.endswith("*") and len(bare) > 1 else None
+
+
+def members(text: str) -> list[str] | None:
+    """The values of a set, unquoted.
+
+    Examples
+    --------
+    >>> members("{20, 21}"), members("{'a','b'}"), members("a")
+    (['20', '21'], ['a', 'b'], None)
+    """
+    made = _SET.match(text.strip())
+    if made is None or _SPAN.match(text.strip()):
+        return None
+    parts = [part.strip() for part in made[1].split(",")]
+    return [quoted[2] if (quoted := _QUOTED.match(part)) else part for part in parts]
+
+
+def first_and_last(text: str) -> tuple[str, str] | None:
+    """The first and last value of a range in the order of a column.
+
+    Examples
+    --------
+    >>> first_and_last("{low..high}"), first_and_last("[low, high]")
+    (('low', 'high'), ('low', 'high'))
+    """
+    made = _SPAN.match(text.strip()) or _PAIR.match(text.strip())
+    return (made[1].strip(), made[2].strip()) if made else None
