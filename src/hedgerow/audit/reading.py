@@ -238,7 +238,7 @@ class _Reader:
         """The ends of a range of Hedgerow's, open ones at the extent of the original."""
         if self.original.kind != "date":
             found = parse_range(text)
-            return None if found is None else self._closed(self._tight(found))
+            return None if found is None else self._closed(found)
         dates = parse_dates(text)
         if dates is None:
             return None
