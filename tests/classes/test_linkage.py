@@ -14,68 +14,59 @@ from hedgerow.kernels.patterns import count_patterns, count_ties, near_patterns
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
-def test_patterns_and_links_of_all_pairs(seed: int, d: int) -> None:
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([1, 2]))
+def test_patterns_and_links_of_all_pairs(seed: int, d: int, bits: int) -> None:
     rng = np.random.default_rng(seed)
     people, records = rng.integers(0, 4, (6, d)).astype(float), rng.integers(0, 4, (5, d)) * 1.0
     sizes, own = rng.integers(1, 4, 5), rng.integers(0, 5, 6)
-    patterns = near_patterns(np.ascontiguousarray(records.T), people, 1.0)
+    within = np.array([2.0, 1.0, 0.0][: (1 << bits) - 1])
+    patterns = near_patterns(np.ascontiguousarray(records.T), people, within, bits)
     expected = [
-        [sum(1 << c for c in range(d) if abs(r[c] - q[c]) <= 1) for r in records] for q in people
+        [
+            sum(int((abs(r[c] - q[c]) <= within).sum()) << bits * c for c in range(d))
+            for r in records
+        ]
+        for q in people
     ]
     assert patterns.tolist() == expected
-    counts = np.zeros(1 << d, int)
+    counts = np.zeros(1 << bits * d, int)
     for i, j in itertools.product(range(6), range(5)):
         counts[expected[i][j]] += sizes[j]
-    assert count_patterns(patterns, sizes, d).tolist() == counts.tolist()
-    weights = np.round(rng.normal(size=2 << d), 0)
-    ties = count_ties(patterns, sizes, own, weights)
+    assert count_patterns(patterns, sizes, bits * d).tolist() == counts.tolist()
+    weights = np.round(rng.normal(size=2 << bits * d), 0)
+    ties = count_ties(patterns, sizes, own, weights, bits)
     for i, j in itertools.product(range(6), range(1, d + 1)):
-        score = [weights[(1 << j) + (p & ((1 << j) - 1))] for p in expected[i]]
+        size = 1 << bits * j
+        score = [weights[size + (p & (size - 1))] for p in expected[i]]
         mine = score[own[i]]
         alike = sum(int(n) for n, s in zip(sizes, score, strict=True) if s == mine)
         assert ties[i, j - 1] == (alike if mine == max(score) else 0)
     assert credit(ties).max() <= 1
 
 
-def plain_em(
-    counts: np.ndarray, d: int, m: np.ndarray, u: np.ndarray, p: float, steps: int, fixed: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Expectation and maximisation over the patterns; `fixed` holds u and p."""
-    bits = (np.arange(1 << d)[:, None] >> np.arange(d)) & 1
-    for _ in range(steps):
-        a = p * np.prod(np.where(bits, m, 1 - m), axis=1)
-        b = (1 - p) * np.prod(np.where(bits, u, 1 - u), axis=1)
-        g = counts * a / (a + b)
-        m = np.clip(g @ bits / g.sum(), 1e-6, 1 - 1e-6)
-        if not fixed:
-            u = np.clip((counts - g) @ bits / (counts.sum() - g.sum()), 1e-6, 1 - 1e-6)
-            p = g.sum() / counts.sum()
-    return m, u
-
-
-def test_agreement_is_estimated_by_em() -> None:
-    counts = np.random.default_rng(1).integers(1, 900, 8)
-    made = Agreement.estimated(counts, 3, 0.05, steps=7, change=0.0)
-    m, u = plain_em(counts, 3, np.full(3, 0.9), np.full(3, 0.1), 0.05, 7, fixed=False)
-    assert made.m == pytest.approx(m)
+@pytest.mark.parametrize("bits", [1, 2])
+def test_agreement_is_estimated_by_em(bits: int) -> None:
+    d, levels = 3, 1 << bits
+    counts = np.random.default_rng(1).integers(1, 900, 1 << bits * d)
+    made = Agreement.estimated(counts, d, 1 / 40, steps=7, change=0.0)
+    level = (np.arange(len(counts))[:, None] >> bits * np.arange(d)) & (levels - 1)
+    at = np.eye(levels)[level]  # patterns, columns, levels
+    u = np.einsum("p,pcl->cl", counts, at) / counts.sum()
+    m = np.full((d, levels), 0.1 / (levels - 1))
+    m[:, -1] = 0.9
+    for _ in range(7):
+        a, b = (np.einsum("pcl,cl->pc", at, x).prod(axis=1) for x in (m, u))
+        g = counts * (a / 40) / (a / 40 + b * 39 / 40)
+        m = np.clip(np.einsum("p,pcl->cl", g, at) / g.sum(), 1e-6, 1 - 1e-6)
     assert made.u == pytest.approx(u)
-
-
-def test_agreement_of_members_takes_what_is_known_as_given() -> None:
-    counts = np.random.default_rng(2).integers(1, 900, 4)
-    bits = (np.arange(4)[:, None] >> np.arange(2)) & 1
-    seen = counts @ bits / counts.sum()
-    made = Agreement.of_members(counts, np.array([False, False]), 40, steps=5)
-    m, _ = plain_em(counts, 2, np.full(2, 0.99), seen, 1 / 40, 5, fixed=True)
-    assert made.u == pytest.approx(seen)
     assert made.m == pytest.approx(m)
-    sure = Agreement.of_members(counts, np.array([True, False]), 40)
-    assert sure.m[0] == 0.999
+    sure = Agreement.estimated(counts, d, 1 / 40, np.array([True, False, False]))
+    assert sure.m[0, -1] == 0.999
 
 
 def test_weights_of_patterns() -> None:
-    agreement = Agreement(np.array([0.9, 0.2]), np.array([0.1, 0.4]))
+    m, u = np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([[0.9, 0.1], [0.6, 0.4]])
+    agreement = Agreement(m, u)
     plain = agreement.weights()
     assert plain[0] == pytest.approx(np.log2(0.1 / 0.9) + np.log2(0.8 / 0.6))
     assert plain[1] == pytest.approx(np.log2(9) + np.log2(0.8 / 0.6))
@@ -85,6 +76,9 @@ def test_weights_of_patterns() -> None:
         [np.log2(0.1 / 0.9), np.log2(9)] * 2
     )
     assert last_weights(agreement)[4:] == pytest.approx(agreement.weights(informative=True))
+    four = Agreement(np.array([[0.4, 0.1, 0.2, 0.3]]), np.array([[0.2, 0.4, 0.3, 0.1]]))
+    assert four.weights() == pytest.approx(np.log2([2, 1 / 4, 2 / 3, 3]))
+    assert four.weights(informative=True) == pytest.approx([0, 0, 0, np.log2(3)])
 
 
 def test_weights_grow_with_agreement() -> None:

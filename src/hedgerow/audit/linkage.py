@@ -6,12 +6,12 @@ methods for microdata"; Torra & Domingo-Ferrer (2003) for the two linkages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.linkage import MOST_COLUMNS, credit, prefix_weights
+from ..classes.linkage import MOST_COLUMNS, bits_of, credit, prefix_weights
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.neighbours import build, nearest_ties
 from ..kernels.patterns import count_patterns, count_ties, near_patterns
@@ -20,8 +20,9 @@ from ..table.numbers import standardise
 
 Floats = NDArray[np.float64]
 
-AGREE = 0.25
-"""Standardised values this near agree. Calibrated on the CASC Census file, not derived."""
+LEVELS = (0.2, 0.02, 1e-9)
+"""Standardised values this near agree: roughly, nearly, wholly. Chosen on the CASC files; of more
+than 10 columns, whose patterns would be too many, roughly is all that is told apart."""
 
 _BLOCK = 1 << 17
 """Pairs whose patterns are at hand at once."""
@@ -86,18 +87,21 @@ def probabilistic_linkage(
     masked: Floats,
     known: int | None = None,
     rows: NDArray[np.int64] | None = None,
+    levels: Sequence[float] = LEVELS,
 ) -> Floats:
     """Per cent of masked records linked to their own original by Fellegi and Sunter's weights.
 
-    Two values agree when they differ by at most `AGREE` after standardising. The
-    probabilities of agreement among pairs that belong together (m) and among
-    others (u) are estimated by EM on the counts of the agreement patterns, so
-    that pairs are counted and never stored.
+    Two values agree wholly, nearly, roughly or not, by how far they differ after standardising
+    (`LEVELS`). How often pairs that belong together reach each level (m) is estimated by EM
+    on the counts of the agreement patterns, so that pairs are counted and never stored; how often
+    others do (u) is seen on all pairs, and every record has one original.
 
     Parameters
     ----------
     original, masked, known, rows
         As for `distance_linkage`; at most 20 known attributes.
+    levels : sequence of float
+        Three distances within which values agree, or one.
 
     Returns
     -------
@@ -107,19 +111,20 @@ def probabilistic_linkage(
     known = _known(original.shape[1], known)
     if known > MOST_COLUMNS:
         raise UnsupportedError(
-            f"probabilistic linkage on {known} attributes needs 2**{known} patterns",
+            f"probabilistic linkage on {known} attributes needs 2**{known} patterns or more",
             hint=f"set known to at most {MOST_COLUMNS}",
         )
     z = np.ascontiguousarray(standardise(original)[:, :known].T)
     target = standardise(masked)[:, :known]
     rows = np.arange(len(target)) if rows is None else rows
     target = np.ascontiguousarray(target[rows])
-    once = np.ones(z.shape[1], np.int64)
+    once, bits = np.ones(z.shape[1], np.int64), min(bits_of(known), len(levels))
+    within = np.array(levels[: (1 << bits) - 1])
 
     def counted(part: slice) -> NDArray[np.int64]:
-        counts = np.zeros(1 << known, np.int64)
-        for _, patterns in _blocks(z, target, part):
-            counts += count_patterns(patterns, once, known)
+        counts = np.zeros(1 << (bits * known), np.int64)
+        for _, patterns in _blocks(z, target, part, within):
+            counts += count_patterns(patterns, once, bits * known)
         return counts
 
     pairs = z.shape[1] * len(rows)
@@ -130,8 +135,8 @@ def probabilistic_linkage(
     def linked(part: slice) -> Floats:
         return np.concatenate(
             [
-                credit(count_ties(patterns, once, own[block], weights))
-                for block, patterns in _blocks(z, target, part)
+                credit(count_ties(patterns, once, own[block], weights, bits))
+                for block, patterns in _blocks(z, target, part, within)
             ]
         )
 
@@ -139,13 +144,13 @@ def probabilistic_linkage(
 
 
 def _blocks(
-    originals: Floats, masked: Floats, part: slice
+    originals: Floats, masked: Floats, part: slice, within: Floats
 ) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
     """The agreement patterns of some masked records with all originals, a few at a time."""
-    step = max(1, _BLOCK // originals.shape[1])
+    step, bits = max(1, _BLOCK // originals.shape[1]), len(within).bit_length()
     for begin in range(part.start, part.stop, step):
         block = slice(begin, min(begin + step, part.stop))
-        yield block, near_patterns(originals, masked[block], AGREE)
+        yield block, near_patterns(originals, masked[block], within, bits)
 
 
 def _ties(

@@ -195,7 +195,7 @@ LINKAGE = (
     Measure(
         "pld",
         "probabilistic linkage disclosure (PLD)",
-        "the same by Fellegi and Sunter's weights of agreeing columns",
+        "the same by Fellegi and Sunter's weights of how nearly columns agree",
         high=100,
     ),
     Measure(

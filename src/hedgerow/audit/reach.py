@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..classes import FloatArray, IntArray
+from ..classes.linkage import bits_of
 from ..kernels.cells import agreeing, summed
 from .design_matrix import Known
+from .linkage import LEVELS
 from .released_values import ReleasedColumn
 
 NEAR = 1e-6
@@ -42,8 +44,11 @@ class Reach:
             self._codes[j] = column.codes[rows]
         self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
         self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
-        # rounding is forgiven, but never so much that two of the original values agree
-        self._within = np.array([_rounding(column) for column in released])
+        self._bits = bits_of(len(released))
+        # who links by many columns asks of each whether it agrees wholly
+        self._within = np.array(
+            [_levels(column)[-((1 << self._bits) - 1) :] for column in released]
+        )
 
     def sums(self, people: Known, person: int) -> FloatArray:
         """How far one of the people is from each row, summed over the columns."""
@@ -52,9 +57,12 @@ class Reach:
         return out
 
     def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
-        """Bit j: the person agrees with the row in column j; at most 32 columns."""
-        out = np.empty(self._codes.shape[1], np.uint32)
-        agreeing(self._codes, self._starts, self._away(people, person), self._within, out)
+        """How far the person agrees with each row, `bits_of` a column: wholly, nearly, roughly.
+
+        Numbers agree nearly within 0.02, roughly within 0.2 standard deviations of the original.
+        """
+        out, away = np.empty(self._codes.shape[1], np.uint32), self._away(people, person)
+        agreeing(self._codes, self._starts, away, self._within, self._bits, out)
         return out
 
     def _away(self, people: Known, person: int) -> FloatArray:
@@ -103,8 +111,18 @@ class _Sets:
         return out
 
 
-def _rounding(column: ReleasedColumn) -> float:
-    if not column.is_number or column.original.n_values < 2 or not column.span:
-        return NEAR
-    gaps = np.diff(column.original.values)
-    return min(NEAR, float(gaps[gaps > 0].min(initial=np.inf)) / column.span / 4)
+def _levels(column: ReleasedColumn) -> list[float]:
+    """Distances within which cells agree roughly, nearly, wholly.
+
+    Rounding is forgiven, but never so much that two of the original values agree wholly.
+    """
+    whole = NEAR
+    values = column.original.values
+    if not column.is_number or len(values) < 2 or not column.span:
+        return [whole] * 3
+    gaps = np.diff(values)
+    whole = min(NEAR, float(gaps[gaps > 0].min(initial=np.inf)) / column.span / 4)
+    counts = column.original.counts()[:-1]
+    mean = counts @ values / counts.sum()
+    deviation = np.sqrt(counts @ (values - mean) ** 2 / counts.sum()) / column.span
+    return [max(level * float(deviation), whole) for level in LEVELS[:2]] + [whole]

@@ -6,6 +6,7 @@ methods for microdata". The measures judge any masked file, whoever made it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..errors import InputError, ParameterError
 from ..release import Release
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
-from .linkage import distance_linkage, interval_disclosure, probabilistic_linkage
+from .linkage import LEVELS, distance_linkage, interval_disclosure, probabilistic_linkage
 from .subject import plan_of, subject
 
 Floats = NDArray[np.float64]
@@ -230,8 +231,9 @@ def score_arrays(
     known: int | None = None,
     records: int | None = MOST_LINKED,
     random_state: int = 0,
+    levels: Sequence[float] = LEVELS,
 ) -> Scores:
-    """`score` of complete finite arrays of shape (n, a)."""
+    """`score` of complete finite arrays of shape (n, a); `levels` as for `probabilistic_linkage`."""
     rows = None
     n = len(original)
     if records is not None and records < 1:
@@ -239,7 +241,7 @@ def score_arrays(
     if records is not None and n > records:
         rows = np.sort(np.random.default_rng(random_state).choice(n, records, replace=False))
     distance = distance_linkage(original, masked, known, rows)
-    probabilistic = probabilistic_linkage(original, masked, known, rows)
+    probabilistic = probabilistic_linkage(original, masked, known, rows, levels)
     interval = interval_disclosure(original, masked)
     return Scores(
         tuple(names),

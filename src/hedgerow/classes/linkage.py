@@ -1,9 +1,10 @@
 """Record linkage: which of the records at hand is a person's own.
 
-By distance the nearest record is named, by probability the one whose agreeing
-columns weigh most (Fellegi & Sunter 1969), their probabilities estimated by EM on
-the counts of the agreement patterns (Jaro 1989), so that pairs are counted and
-never stored. Records that are linked equally well share the link.
+By distance the nearest record is named, by probability the one whose levels of
+agreement, column by column, weigh most (Fellegi & Sunter 1969), their probabilities
+estimated by EM on the counts of the patterns (Jaro 1989; levels: Winkler 1990), so
+that pairs are counted and never stored. Records that are linked equally well share
+the link.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .counts import FloatArray
 from .groups import IntArray
 
 MOST_COLUMNS = 20
-"""Columns whose agreement patterns can be counted."""
+"""Columns whose agreement patterns can be counted; up to half of these by levels."""
 _DIGITS = 9
 """Weights that differ by less are the same but for rounding."""
 
@@ -40,14 +41,19 @@ def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
     return np.divide(1.0, ties, out=np.zeros(np.shape(ties)), where=np.asarray(ties) > 0)
 
 
+def bits_of(columns: int) -> int:
+    """The bits that a column has of a pattern: two for four levels, of many columns one for two."""
+    return 2 if 2 * columns <= MOST_COLUMNS else 1
+
+
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How often each column agrees among pairs that belong together (m), and among others (u).
+    """How often each level is met among pairs that belong together (m), and among others (u).
 
     Parameters
     ----------
-    m, u : float arrays, shape (d,)
-        In (0, 1).
+    m, u : float arrays, shape (d, levels)
+        In (0, 1); level 0 is disagreement, the last one the nearest.
     """
 
     m: FloatArray
@@ -55,71 +61,67 @@ class Agreement:
 
     @classmethod
     def estimated(
-        cls, counts: IntArray, columns: int, start: float, steps: int = 1000, change: float = 1e-9
+        cls,
+        counts: IntArray,
+        columns: int,
+        belong: float,
+        sure: npt.NDArray[np.bool_] | None = None,
+        steps: int = 300,
+        change: float = 1e-7,
     ) -> Agreement:
-        """m, u and the share of pairs that belong together, from all pairs alone.
+        """m by EM, where everybody has one of the records and u is seen on all pairs.
 
         Parameters
         ----------
-        counts : int64 array, shape (2**columns,)
+        counts : int64 array, shape (2**bits,)
             Pairs by pattern.
         columns : int
-        start : float
-            First guess of the share of pairs that belong together.
+            The pattern's columns, d.
+        belong : float
+            The share of pairs that belong together: one of the records of each person.
+        sure : bool array, shape (d,), optional
+            Columns that agree by construction with the person's own record.
         steps : int
             Most rounds of EM.
         change : float
-            Stop when no probability moves by more.
+            Stop when no share moves by more.
         """
-        seen = np.flatnonzero(counts).astype(np.uint32)
-        m, u = np.full(columns, 0.9), np.full(columns, 0.1)
-        free = np.zeros(columns, np.bool_)
-        found = estimate(seen, counts[seen].astype(float), m, u, start, free, False, steps, change)
-        return cls(*found)
-
-    @classmethod
-    def of_members(
-        cls, counts: IntArray, sure: npt.NDArray[np.bool_], records: int, steps: int = 50
-    ) -> Agreement:
-        """m, where every person has exactly one of the records and u is seen on all pairs.
-
-        Parameters
-        ----------
-        counts : int64 array, shape (2**d,)
-            Pairs by pattern.
-        sure : bool array, shape (d,)
-            Columns that agree by construction with the person's own record.
-        records : int
-            How many records there are.
-        steps : int
-            Rounds of EM.
-        """
+        bits = (len(counts).bit_length() - 1) // columns
         seen = np.flatnonzero(counts).astype(np.uint32)
         weight = counts[seen].astype(float)
-        bits = (seen[:, None] >> np.arange(len(sure), dtype=np.uint32)) & 1
-        u = np.clip(weight @ bits / weight.sum(), 1e-6, 1 - 1e-6)
-        m = np.where(sure, 0.999, 0.99)
-        return cls(*estimate(seen, weight, m, u, 1.0 / records, sure, True, steps, 0.0))
+        levels = 1 << bits
+        u = np.empty((columns, levels))
+        for c in range(columns):
+            level = seen >> np.uint32(bits * c) & np.uint32(levels - 1)
+            u[c] = np.bincount(level, weight, levels) / weight.sum()
+        u = np.clip(u, 1e-9, 1 - 1e-9)
+        sure = np.zeros(columns, np.bool_) if sure is None else sure
+        near = np.where(sure, 0.999, 0.9)[:, None]
+        m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
+        m[:, -1:] = near
+        return cls(estimate(seen, weight, m, u, belong, sure, bits, steps, change), u)
 
     def weights(self, *, informative: bool = False) -> FloatArray:
-        """Weight of every pattern, shape (2**d,): log2 m/u where a column agrees, else of the rest.
+        """Weight of every pattern, shape (2**bits,): log2 m/u of the level of each column, summed.
 
         Parameters
         ----------
         informative : bool
-            A column that agrees less often among pairs that belong together than
-            among others weighs nothing.
+            Agreement never speaks against a pair, nor disagreement for it; what lies between
+            weighs no more than the one and no less than the other.
         """
-        yes, no = np.log2(self.m / self.u), np.log2((1 - self.m) / (1 - self.u))
+        by_level = np.log2(self.m / self.u)
         if informative:
-            yes, no = np.maximum(yes, 0.0), np.minimum(no, 0.0)
+            far, near = np.minimum(by_level[:, :1], 0.0), np.maximum(by_level[:, -1:], 0.0)
+            by_level = np.clip(by_level, far, near)
+            by_level[:, :1], by_level[:, -1:] = far, near
         made = np.zeros(1)
-        for agree, differ in zip(yes, no, strict=True):  # the upper half has the column's bit
-            made = np.concatenate([made + differ, made + agree])
+        for column in by_level:  # a later column has higher bits
+            made = np.add.outer(column, made).reshape(-1)
         return np.round(made, _DIGITS)
 
 
-def prefix_weights(counts: IntArray, columns: int, start: float) -> FloatArray:
+def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
     """`Agreement.weights` of the first 1, ..., d columns, as `count_ties` reads them.
 
     Examples
@@ -128,10 +130,12 @@ def prefix_weights(counts: IntArray, columns: int, start: float) -> FloatArray:
     >>> weights.shape, bool(weights[4 + 3] > weights[4 + 1])
     ((8,), True)
     """
-    made = np.zeros(2 << columns)
+    bits = (len(counts).bit_length() - 1) // columns
+    made = np.zeros(2 * len(counts))
     for j in range(1, columns + 1):
-        folded = counts.reshape(-1, 1 << j).sum(axis=0)
-        made[1 << j : 2 << j] = Agreement.estimated(folded, j, start).weights()
+        size = 1 << (bits * j)
+        folded = counts.reshape(-1, size).sum(axis=0)
+        made[size : 2 * size] = Agreement.estimated(folded, j, belong).weights()
     return made
 
 

@@ -37,21 +37,26 @@ def agreeing(
     starts: NDArray[np.int64],
     away: Floats,
     within: Floats,
+    bits: int,
     out: NDArray[np.uint32],
 ) -> None:
-    """Agreement patterns of a person with each row: bit c, where column c lies within its reach.
+    """Agreement patterns of a person with each row: the level of each column in bits of its own.
 
     Parameters
     ----------
     codes, starts, away
-        As for `summed`; at most 32 columns.
-    within : array, shape (q,)
-        The largest distance of each column that still agrees.
+        As for `summed`.
+    within : array, shape (q, levels - 1)
+        The level of a cell is the number of these distances that it lies within.
+    bits : int
+        Of a column; at most 32 in all.
     out : array of uint32, shape (n,)
     """
     out[:] = 0
     for c in range(codes.shape[0]):
-        begin, column, reach, bit = starts[c], codes[c], within[c], np.uint32(1 << c)
+        begin, column, reach, one = starts[c], codes[c], within[c], np.uint32(1 << (bits * c))
         for i in range(out.size):
-            if away[begin + column[i]] <= reach:
-                out[i] |= bit
+            distance = away[begin + column[i]]
+            for t in range(reach.size):
+                if distance <= reach[t]:
+                    out[i] += one

@@ -1,4 +1,7 @@
-"""Agreement patterns of all pairs of people and records: bit c says that column c agrees."""
+"""Agreement patterns of all pairs of people and records: for each column how near they are.
+
+A column holds the same few bits of every pattern: its level, 0 where the pair disagrees.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,20 @@ Patterns = NDArray[np.uint32]
 
 
 @checked
-def _near(records: Floats, row: Floats, within: float, out: Patterns) -> None:
-    """The patterns of one person with every record: columns that lie within reach."""
+def _near(records: Floats, row: Floats, within: Floats, bits: int, out: Patterns) -> None:
+    """The patterns of one person with every record."""
     out[:] = 0
     for c in range(row.size):
-        q, bit, column = row[c], np.uint32(1 << c), records[c]
+        q, one, column = row[c], np.uint32(1 << (bits * c)), records[c]
         for i in range(out.size):
-            if abs(column[i] - q) <= within:
-                out[i] |= bit
+            away = abs(column[i] - q)
+            for t in range(within.size):
+                if away <= within[t]:
+                    out[i] += one
 
 
 @checked
-def near_patterns(records: Floats, people: Floats, within: float) -> Patterns:
+def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) -> Patterns:
     """Patterns of people with records, by how near their numbers lie.
 
     Parameters
@@ -34,8 +39,10 @@ def near_patterns(records: Floats, people: Floats, within: float) -> Patterns:
     records : array, shape (d, n)
         One column a row.
     people : array, shape (m, d)
-    within : float
-        Largest difference that still agrees.
+    within : array, shape (levels - 1,)
+        The level of a pair is the number of these distances that it lies within.
+    bits : int
+        Of a column; they hold its levels.
 
     Returns
     -------
@@ -43,12 +50,12 @@ def near_patterns(records: Floats, people: Floats, within: float) -> Patterns:
     """
     made = np.empty((people.shape[0], records.shape[1]), np.uint32)
     for row in range(people.shape[0]):
-        _near(records, people[row], within, made[row])
+        _near(records, people[row], within, bits, made[row])
     return made
 
 
 @checked
-def count_patterns(patterns: Patterns, sizes: Ints, columns: int) -> Ints:
+def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
     """How many pairs show each pattern.
 
     Parameters
@@ -56,14 +63,14 @@ def count_patterns(patterns: Patterns, sizes: Ints, columns: int) -> Ints:
     patterns : array of uint32, shape (m, n)
     sizes : array of int, shape (n,)
         How many records each one stands for.
-    columns : int
-        Bits of a pattern, d.
+    bits : int
+        Of a pattern.
 
     Returns
     -------
-    array of int, shape (2**d,)
+    array of int, shape (2**bits,)
     """
-    counts = np.zeros(1 << columns, np.int64)
+    counts = np.zeros(1 << bits, np.int64)
     for row in range(patterns.shape[0]):
         for i in range(patterns.shape[1]):
             counts[patterns[row, i]] += sizes[i]
@@ -71,7 +78,7 @@ def count_patterns(patterns: Patterns, sizes: Ints, columns: int) -> Ints:
 
 
 @checked
-def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> Ints:
+def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats, bits: int) -> Ints:
     """How many records are linked as well as each person's own, for growing knowledge.
 
     Parameters
@@ -81,8 +88,10 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> I
         How many records each one stands for.
     own : array of int, shape (m,)
         Where each person's own record is.
-    weights : array, shape (2**(d + 1),)
-        Weight of pattern p over the first j columns, at ``2**j + p``.
+    weights : array, shape (2**(bits * d + 1),)
+        Weight of pattern p over the first j columns, at ``2**(bits * j) + p``.
+    bits : int
+        Of a column.
 
     Returns
     -------
@@ -90,11 +99,11 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> I
         For the first 1, ..., d columns; 0 where another record has more weight.
     """
     d = 0
-    while (2 << d) < weights.size:
+    while (2 << (bits * d)) < weights.size:
         d += 1
-    m = patterns.shape[0]
+    m, most = patterns.shape[0], min(1 << (bits * d), patterns.shape[1])
     found = np.zeros((m, d), np.int64)
-    count, seen = np.zeros(1 << d, np.int64), np.empty(1 << d, np.uint32)
+    count, seen = np.zeros(1 << (bits * d), np.int64), np.empty(most, np.uint32)
     for row in range(m):
         distinct = 0
         for i in range(patterns.shape[1]):
@@ -105,7 +114,7 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> I
             count[p] += sizes[i]
         mine = patterns[row, own[row]]
         for j in range(1, d + 1):
-            size = np.uint32(1 << j)
+            size = np.uint32(1 << (bits * j))
             low = np.uint32(size - 1)
             best, ties = weights[size + (mine & low)], 0
             for s in range(distinct):
@@ -123,69 +132,62 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats) -> I
 
 @checked
 def estimate(
-    bits: Patterns,
+    patterns: Patterns,
     counts: Floats,
     m: Floats,
     u: Floats,
     belong: float,
-    fixed_m: Any,
-    fixed_rest: bool,
+    fixed: Any,
+    bits: int,
     steps: int,
     change: float,
-) -> tuple[Floats, Floats]:
-    """Fellegi and Sunter's m and u by EM on pattern counts.
+) -> Floats:
+    """Fellegi and Sunter's m by EM on pattern counts: how often each level is met.
 
     Parameters
     ----------
-    bits : array of uint32, shape (patterns,)
+    patterns : array of uint32
         The patterns that occur.
-    counts : array, shape (patterns,)
+    counts : array, the same shape
         Pairs of each pattern.
-    m, u : arrays, shape (d,)
-        First guess of how often a column agrees among pairs that belong together,
-        and among the others.
+    m : array, shape (d, levels)
+        First guess of the levels' shares among pairs that belong together.
+    u : array, shape (d, levels)
+        Their shares among the others.
     belong : float
-        First guess of the share of pairs that belong together.
-    fixed_m : array of bool, shape (d,)
+        The share of pairs that belong together.
+    fixed : array of bool, shape (d,)
         Columns whose m is known.
-    fixed_rest : bool
-        Whether u and `belong` are known.
+    bits : int
+        Of a column.
     steps : int
         Most rounds.
     change : float
-        Stop when no probability moves by more.
+        Stop when no share moves by more.
     """
-    m, u = m.copy(), u.copy()
-    columns, total = m.size, counts.sum()
+    m = m.copy()
+    columns, levels = m.shape
+    mask = np.uint32((1 << bits) - 1)
     for _ in range(steps):
-        matched, agree_m, agree_u = 0.0, np.zeros(columns), np.zeros(columns)
-        for i in range(bits.size):
+        matched, met = 0.0, np.zeros((columns, levels))
+        for i in range(patterns.size):
             a, b = belong, 1.0 - belong
             for c in range(columns):
-                if bits[i] >> np.uint32(c) & np.uint32(1):
-                    a *= m[c]
-                    b *= u[c]
-                else:
-                    a *= 1.0 - m[c]
-                    b *= 1.0 - u[c]
+                level = (patterns[i] >> np.uint32(bits * c)) & mask
+                a *= m[c, level]
+                b *= u[c, level]
             mine = counts[i] * a / max(a + b, 1e-300)
             matched += mine
             for c in range(columns):
-                if bits[i] >> np.uint32(c) & np.uint32(1):
-                    agree_m[c] += mine
-                    agree_u[c] += counts[i] - mine
+                met[c, (patterns[i] >> np.uint32(bits * c)) & mask] += mine
         moved = 0.0
         for c in range(columns):
-            if not fixed_m[c]:
-                new = min(max(agree_m[c] / max(matched, 1e-300), 1e-6), 1.0 - 1e-6)
-                moved = max(moved, abs(new - m[c]))
-                m[c] = new
-            if not fixed_rest:
-                new = min(max(agree_u[c] / max(total - matched, 1e-300), 1e-6), 1.0 - 1e-6)
-                moved = max(moved, abs(new - u[c]))
-                u[c] = new
-        if not fixed_rest:
-            belong = matched / total
+            if fixed[c]:
+                continue
+            for level in range(levels):
+                new = min(max(met[c, level] / max(matched, 1e-300), 1e-6), 1.0 - 1e-6)
+                moved = max(moved, abs(new - m[c, level]))
+                m[c, level] = new
         if moved < change:
             break
-    return m, u
+    return m

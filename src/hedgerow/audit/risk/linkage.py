@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, IntArray, group
-from ...classes.linkage import MOST_COLUMNS, Agreement, credit, last_weights
+from ...classes.linkage import MOST_COLUMNS, Agreement, bits_of, credit, last_weights
 from ...kernels.patterns import count_patterns, count_ties
 from ..design_matrix import Known, known_rows
 from ..intervals import attack_record, wilson
@@ -78,26 +78,28 @@ def _linked(
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
     """Each person's chance to be named by distance and by probability, and whether others fit.
 
-    A column agrees when the released cell may stand for the person's value; the
+    A column agrees wholly when the released cell may stand for the person's value; the
     own record is named among all that are linked as well. Others fit when a record
-    that is not the person's agrees in every column.
+    that is not the person's agrees wholly in every column.
     """
-    q = len(released)
-    full, n = np.uint32((1 << q) - 1), len(people)
+    q, n, bits = len(released), len(people), bits_of(len(released))
+    full = np.uint32((1 << (bits * q)) - 1)
     reach = Reach(released, rows)
     nearest, fits = np.zeros(n), np.zeros(n, np.bool_)
-    counts = np.zeros(1 << q, np.int64)
+    counts = np.zeros(1 << (bits * q), np.int64)
     for i in range(n):
         away, agree = reach.sums(people, i), reach.patterns(people, i)
         best = away <= bound(away.min())
         nearest[i] = 1.0 / (best @ sizes) if best[own[i]] else 0.0
-        counts += count_patterns(agree[None], sizes, q)
+        counts += count_patterns(agree[None], sizes, bits * q)
         fits[i] = (agree == full) @ sizes > (agree[own[i]] == full)
     # ranges and sets hold the true value by construction; plain columns may be perturbed
     sure = np.array([column.general and not column.stands_in for column in released])
-    weights = last_weights(Agreement.of_members(counts, sure, int(sizes.sum())))
+    belong = 1.0 / int(sizes.sum())
+    weights = last_weights(Agreement.estimated(counts, q, belong, sure))
     likeliest = np.zeros(n)
     for i in range(n):
-        agree = reach.patterns(people, i)
-        likeliest[i] = credit(count_ties(agree[None], sizes, own[i : i + 1], weights)[0, -1:])[0]
+        agree = reach.patterns(people, i)[None]
+        ties = count_ties(agree, sizes, own[i : i + 1], weights, bits)
+        likeliest[i] = credit(ties[0, -1:])[0]
     return nearest, likeliest, fits
