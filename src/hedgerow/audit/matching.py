@@ -21,8 +21,8 @@ LEVEL = 1e-6
 """Chance that rows in a random order pass the test of the order."""
 UNSURE = 0.01
 """Share of the rows that may have several originals before whole rows count as no match."""
-_MOST_ALIKE = 500
-"""Rows with equal unchanged cells that are told apart by what their other cells cover."""
+_MOST_TRIED = 20_000_000
+"""Pairs of rows with equal unchanged cells that are told apart by what other cells cover."""
 
 HINT = (
     "give the Release itself or its folder, the plan (plan=, --plan), or a column with a different "
@@ -217,8 +217,9 @@ def _matched(
 ) -> tuple[IntArray | None, int]:
     """The original row of each released one with the same label, and how many had a choice.
 
-    None where too many had. A choice that no figure can tell is none: of originals that are alike
-    in the other columns, or for released rows that are alike and as many as the originals.
+    None where too many had. Among originals with the same label the cells of those columns choose
+    that cover every row without a choice. A choice that no figure can tell is none: of originals
+    that are alike in the other columns, or for released rows that are alike and as many as they.
     """
     before, after = labels[:n], labels[n:]
     own = group([codes for codes, _ in others], n).labels
@@ -231,15 +232,21 @@ def _matched(
     known = np.empty(len(after), np.int64)
     known[right] = left[first[after[right]] + np.arange(len(after)) - begin[after[right]]]
     same = _one_value(before, own, width) | (_one_value(after, shown, width) & (held == kept))
-    open_ = np.flatnonzero((held > 1) & (kept > 0) & ~same)
-    unsure = int(kept[open_].sum())
-    if unsure > UNSURE * len(after) or held[open_].max(initial=0) > _MOST_ALIKE:
-        return None, unsure
-    for label in open_:
+    unclear = np.flatnonzero((held > 1) & (kept > 0) & ~same)
+    if held[unclear] @ kept[unclear] > _MOST_TRIED:
+        return None, int(kept[unclear].sum())
+    sure = (held[after] == 1).nonzero()[0]
+    telling = [c for c in quasi if c.covers(c.original.codes[known[sure]], c.codes[sure]).all()]
+    unsure = 0
+    for label in unclear:
         candidates = left[first[label] : first[label + 1]]
         rows = right[begin[label] : begin[label + 1]]
-        known[rows] = candidates[_fitting(quasi, rows, candidates)]
-    return known, unsure
+        misfit = _misfit(telling, rows, candidates)
+        for row in misfit:
+            fitting = own[candidates[row == row.min()]]
+            unsure += bool((fitting != fitting[0]).any())
+        known[rows] = candidates[linear_sum_assignment(misfit)[1]]
+    return (known if unsure <= UNSURE * len(after) else None), unsure
 
 
 def _starts(labels: IntArray, width: int) -> IntArray:
@@ -255,13 +262,15 @@ def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDA
     return low >= high
 
 
-def _fitting(quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray) -> IntArray:
-    """For each released row one of the candidates, so that as many cells as can be cover theirs."""
+def _misfit(
+    quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray
+) -> npt.NDArray[np.int64]:
+    """How many cells of each released row miss the value of each candidate."""
     i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
-    missed = np.zeros(len(i))
+    missed = np.zeros(len(i), np.int64)
     for column in quasi:
         missed += ~column.covers(column.original.codes[j], column.codes[i])
-    return np.asarray(linear_sum_assignment(missed.reshape(len(rows), len(candidates)))[1])
+    return missed.reshape(len(rows), len(candidates))
 
 
 def _covered(quasi: Sequence[ReleasedColumn], known: IntArray) -> bool:

@@ -18,7 +18,7 @@ from .joined import join
 from .matching import find_rows
 from .reading import Read, read_released
 from .released_values import ReleasedColumn, taken, unchanged
-from .subject import Subject, UnreadCells
+from .subject import Subject, UnreadCells, named_cells
 from .tolerances import Target
 
 Named = TypeVar("Named", Column, ReleasedColumn)
@@ -195,15 +195,10 @@ def pair_up(
     unread = {made.column.name: made.told(made.unread) for made in cells if made.unread}
     if unread:
         raise UnreadCells(unread)
-    faults = [
-        f"{made.column.name!r} ({sum(made.told(made.outside).values())} rows)"
-        for made in cells
-        if made.outside
-    ]
-    if faults:
+    outside = {made.column.name: made.told(made.outside) for made in cells if made.outside}
+    if outside:
         raise InputError(
-            "the release holds values that no original value could have given: "
-            + ", ".join(faults),
+            f"the release holds values that no original value could have given: {named_cells(outside)}",
             hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
     found = find_rows(before, subject, [made.column for made in cells], key)

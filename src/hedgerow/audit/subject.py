@@ -38,19 +38,28 @@ class UnreadCells(InputError):
 
     def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
         super().__init__(
-            "released cells cannot be read: " + "; ".join(map(_shown, cells, cells.values())),
+            f"released cells cannot be read: {named_cells(cells)}",
             hint="give the hierarchy (--schema) or the plan (--plan) that they come from, or check "
             "the kinds of the columns",
         )
         self.cells = cells
 
 
-def _shown(name: str, cells: Mapping[str, int], most: int = 3) -> str:
-    """The most frequent of some cells with their rows."""
-    told = sorted(cells.items(), key=lambda pair: (-pair[1], pair[0]))
-    named = [f"{cell!r} ({rows:,} rows)" for cell, rows in told[:most]]
-    rest = [f"{len(told) - most:,} others"] if len(told) > most else []
-    return f"{', '.join([*named, *rest])} of {name!r}"
+def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
+    """The most frequent of some cells by column, with their rows.
+
+    Examples
+    --------
+    >>> named_cells({"job": {"ward": 17, "kitchen": 1}})
+    "'ward' (17 rows), 'kitchen' (1 rows) of 'job'"
+    """
+    parts = []
+    for name, cells in columns.items():
+        told = sorted(cells.items(), key=lambda pair: (-pair[1], pair[0]))
+        named = [f"{cell!r} ({rows:,} rows)" for cell, rows in told[:most]]
+        rest = [f"{len(told) - most:,} others"] if len(told) > most else []
+        parts.append(f"{', '.join([*named, *rest])} of {name!r}")
+    return "; ".join(parts)
 
 
 @dataclass(frozen=True)
