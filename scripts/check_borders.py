@@ -67,7 +67,8 @@ LATE = {
     ("plan/records.py", "engines.sql"),  # Plan.to_sql
     ("release/protection.py", "audit.inference_bound"),  # protect(max_inference=...)
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
-    ("audit/points.py", "report.pictures"),  # Frontier.picture
+    ("audit/points.py", "report.frontier_picture"),  # Frontier.picture
+    ("audit/points.py", "report.text"),  # the text that print shows
     ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score
 }
 

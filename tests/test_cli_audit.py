@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -141,6 +142,58 @@ class TestFrontier:
         )
         points = json.loads(capsys.readouterr().out)["points"]
         assert {p["method"] for p in points} == {"mart", "mondrian"}
+
+    def test_methods_by_their_own_parameters_as_a_table(self, capsys):
+        roles = ["--quasi", "age", "--sensitive", "pay"]
+        wanted = ["--method", "mart,noise,rank-swapping", "--random-state", "1"]
+        tried = ["-k", "5,500", "--max-disclosure", "0.7", "--scale", "0.2,0.4"]
+        command = ["frontier", "people.csv", *roles, *wanted, *tried, "--csv", "points.csv"]
+        assert run(command) == 0
+        out = capsys.readouterr().out
+        text = Path("points.csv").read_text()
+        lines = text.splitlines()
+        assert len(lines) == 1 + 2 + 2 + 3
+        assert lines[0].startswith("method,asked_k,asked_max_disclosure,asked_scale,")
+        assert [line for line in lines if line.startswith("noise,,,0.2")]
+        assert "not possible: mart k=500, max_disclosure=0.7: k is 500" in out
+        assert "k is 500" in lines[-1]
+        assert "inferred" not in out  # what was not measured takes no room
+        assert run(command) == 0  # one of ours is written anew
+        assert Path("points.csv").read_text() == text
+        assert run([*command[:-1], "people.csv"]) == 2
+
+    def test_an_interrupted_search_leaves_nothing(self, monkeypatch, capsys):
+        before = {p.name for p in Path().iterdir()}
+
+        def interrupted(*_args, **_given):
+            raise KeyboardInterrupt
+
+        tried = importlib.import_module("hedgerow.audit.tried")
+        monkeypatch.setattr(tried, "infer", interrupted)
+        assert (
+            run(
+                [
+                    "frontier",
+                    "people.csv",
+                    *ROLES,
+                    "-k",
+                    "5",
+                    "--disclosure",
+                    "advantage",
+                    "--picture",
+                    "p.svg",
+                    "--csv",
+                    "p.csv",
+                    "--target-k",
+                    "5",
+                    "--out",
+                    "best",
+                ]
+            )
+            == 130
+        )
+        assert {p.name for p in Path().iterdir()} == before
+        assert "nothing was written" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("arguments", "says"),

@@ -89,7 +89,7 @@ def test_whoever_listens_can_stop_it(people, schema):
 
 
 def test_methods_that_alter_values_are_judged_by_linkage(people, schema):
-    methods = [hr.MART(), hr.PRAM(random_state=1), hr.RandomizedResponse(l=1.5)]
+    methods = [hr.MART(), hr.PRAM(stay=0.7, random_state=1), hr.RandomizedResponse(l=1.5)]
     roles = schema.replace(quasi=["job", "sex"], sensitive=["ill"])
     found = hr.frontier(people, roles, methods=methods, k=[5], max_disclosure=[0.5])
     mart, pram, rr = found.points
@@ -117,7 +117,7 @@ def test_equal_releases_are_measured_alike_and_draws_apart(people):
 
 def test_anatomy_tells_what_its_buckets_tell(people, schema):
     roles = schema.replace(sensitive=["job"], quasi=["age", "sex"])
-    (p,) = hr.frontier(people, roles, hr.Anatomy(l=3)).points
+    (p,) = hr.frontier(people, roles, hr.Anatomy(), settings={"l": [3]}).points
     assert p.k < 5  # the quasi-identifiers stand as they were
     assert 0 < p.worst < 1  # and no bucket tells a value for certain
 

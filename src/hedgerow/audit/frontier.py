@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
-import numpy as np
-
 from ..arguments import (
+    LIST,
     METHOD,
     NONE,
     NUMBER,
@@ -23,23 +21,18 @@ from ..arguments import (
     takes,
     whole,
 )
-from ..classes import Classes
-from ..classes.disclosure import Disclosed, of_column
-from ..errors import InfeasibleError, ParameterError
-from ..guarantees import SLACK
-from ..methods.masking import fingerprint
+from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError
+from ..methods.ladder import TRIED
 from ..progress import Progress, carried, telling
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
+from ..table.order import content_order
 from ..table.profile import refuse_repeated
-from .inference import infer, refitting
 from .inference_bound import InferenceBound
-from .pairing import Pair, align, pair_up
+from .pairing import align
 from .points import Frontier, Point, mark_dominated
-from .risk.linkage import linking_attacks
-from .subject import of_fitted
-from .utility.loss import certainty_penalty
-from .utility.queries import range_queries
+from .settings import CAP, Setting, by_name, settings_of
+from .tried import Trial
 
 DISCLOSURES = {
     "worst": "disclosure of the most exposed group (left is safer)",
@@ -56,11 +49,8 @@ _ONCE = {"mean_groups": "mean_over_groups", "mean_records": "mean_over_records"}
 UTILITIES = {
     "certainty": "certainty kept (1 - NCP)",
     "queries": "1 - median error of counting queries",
-    "learning": "what a learner on the release explains (R squared or accuracy)",
+    "learning": "what learners explain of people left out (R squared, or of the Brier score)",
 }
-LOOKED_UP = 500
-"""People whose record is looked for on the linkage axis."""
-
 
 _METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping of names to them")
 
@@ -70,6 +60,7 @@ _METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping
     methods=_METHODS,
     k=NUMBERS,
     max_disclosure=many(NUMBER | NONE, "a list of numbers"),
+    settings=named(LIST, "a mapping of parameters to lists of values") | NONE,
     utility=TEXT,
     disclosure=TEXT,
     random_state=whole(0),
@@ -81,8 +72,9 @@ def frontier(
     schema: Schema,
     methods: Any = None,
     *,
-    k: Iterable[int] = (5, 10, 20, 50),
-    max_disclosure: Iterable[float | None] = (0.2, 0.4, 0.6),
+    k: Iterable[int] = TRIED["k"],  # type: ignore[assignment]
+    max_disclosure: Iterable[float | None] = TRIED[CAP],
+    settings: Mapping[str, Iterable[Any]] | None = None,
     utility: str = "certainty",
     disclosure: str | None = None,
     max_inference: float | None = None,
@@ -94,7 +86,9 @@ def frontier(
 
     The table is read and encoded once; settings that a method does not have are
     not varied for it, settings that give the same groups are measured once, and
-    two threads share the work.
+    two threads share the work. A setting that no release of the table keeps, and a
+    method that refuses the table, are told with the reason. The same table gives the
+    same points in any order of its rows.
 
     Parameters
     ----------
@@ -103,11 +97,19 @@ def frontier(
     schema : Schema
         Its roles; at least one sensitive column, but for the linkage axis.
     methods : Method, sequence of Method or mapping of str to Method, optional
-        What protects; `MART` by default.
+        What protects; `MART` by default. All stand on the same axes.
     k, max_disclosure : iterables
         The settings to try, every combination.
+    settings : mapping of str to iterable, optional
+        Values of further parameters to try, such as ``{"scale": [0.1, 0.5]}``. How strongly a
+        method masks (``l``, ``scale``, ``proportion``, ``stay``, ``top_share``) is varied
+        unasked where it stands at its default.
     utility : {"certainty", "queries", "learning"}
-        The utility axis; "learning" fits linear learners for every release.
+        The utility axis. "learning": people are dealt into three parts, each left out of a
+        release once, and the best of the named learners (`hedgerow.inference`) is asked about
+        those left out: R squared, for categories the same of the Brier score, averaged over
+        the sensitive columns. It also releases every setting without its cap, and warns
+        where a cap takes more than half of that away.
     disclosure : {"worst", "mean_over_groups", "mean_over_records", "linkage", "inferred", "advantage"}, \
             optional
         The disclosure axis; the table has them all. By default "worst", and "linkage" as
@@ -117,7 +119,8 @@ def frontier(
         Leave out settings from whose release named learners infer more, of all members or the
         worst tenth; measured, as by `hedgerow.protect`.
     random_state : int
-        For queries and folds.
+        For queries, folds, and the draws of methods that have neither a key nor a random state;
+        their release is drawn anew, from a secret key.
     threads : int
         Releases made at the same time.
     progress : callable, optional
@@ -137,10 +140,14 @@ def frontier(
     >>> found.best(target_disclosure=0.3).parameters["max_disclosure"]
     0.3
     """
-    chosen = _named(methods)
+    chosen = by_name(methods)
+    altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
     altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
-    _check(utility, disclosure, threads)
+    check_one_of("utility", utility, UTILITIES)
+    check_one_of("disclosure", disclosure, DISCLOSURES)
+    if threads < 1:
+        raise ParameterError(f"threads must be at least 1, not {threads}")
     if altered and disclosure not in ANY_METHOD:
         raise ParameterError(
             f"{', '.join(altered)} alters values, so groups of equal cells say nothing",
@@ -152,57 +159,41 @@ def frontier(
     # reading the original as its own release checks the schema and encodes every column once
     align(table, table, schema)
     refuse_repeated(table, schema)
-    settings = [
-        (name, parameters)
-        for name in chosen
-        for parameters in _grid(chosen[name], list(k), list(max_disclosure))
-    ]
-    if not settings:
-        raise ParameterError("no settings to try: give at least one k or max_disclosure")
+    tried = settings_of(chosen, {"k": k, CAP: max_disclosure} | dict(settings or {}))
     if max_inference is not None:
         InferenceBound(max_inference)  # a wrong bound is told before the work
-    learners = {"advantage": 3, "inferred": 0}.get(disclosure, None if max_inference is None else 0)
-    axes = _Axes(utility, disclosure == "linkage", random_state, learners)
-    tell = telling(progress)
-    tell("trying settings", 0.0)
-    done: list[int] = []
-    measured: dict[Any, dict[str, Any]] = {}
-    stop: list[BaseException] = []
-
-    def one(setting: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-        if stop:
-            return {}
-        name, parameters = setting
-        try:
-            made = _figures(
-                table, schema, chosen[name].copy().set_params(**parameters), measured, axes
+    # a cap is held against the same setting without it; nothing else is asked of that one
+    uncapped = [s.uncapped() for s in tried] if utility == "learning" else []
+    every = list(dict.fromkeys([*tried, *(s for s in uncapped if s is not None)]))
+    trial = Trial(*_in_order(table, schema), utility, disclosure, max_inference, random_state)
+    found = dict(zip(every, _results(every, chosen, trial, threads, progress), strict=True))
+    wrong = [e for e in found.values() if isinstance(e, HedgerowError)]
+    odd = next((e for e in wrong if not isinstance(e, InfeasibleError)), None)
+    if odd is not None and len(wrong) == len(found):
+        raise odd  # nothing can be shown, and not because of what was asked of the release
+    points, lost = [], []
+    for setting in tried:
+        made, free = found[setting], setting.uncapped()
+        without = found.get(free) if free is not None else None
+        reason = made.message if isinstance(made, HedgerowError) else trial.refusal(made)
+        if reason is None:
+            assert isinstance(made, dict)
+            points.append(
+                Point(
+                    setting.method,
+                    setting.parameters,
+                    **made,
+                    disclosure=made[disclosure],
+                    uncapped=without["utility"] if isinstance(without, dict) else None,
+                )
             )
-            made = _within(made, max_inference, disclosure)
-        except InfeasibleError as error:
-            made = {"reason": error.message}
-        done.append(1)
-        try:
-            tell("trying settings", len(done) / len(settings))
-        except BaseException as error:  # whoever listens stops the work
-            stop.append(error)
-            raise
-        return made
-
-    with ThreadPoolExecutor(threads) as pool:
-        results = list(pool.map(carried(one), settings))
-    points = [
-        Point(name, parameters, **figures, disclosure=figures[disclosure])
-        for (name, parameters), figures in zip(settings, results, strict=True)
-        if "reason" not in figures
-    ]
-    lost = tuple(
-        {"method": name, "parameters": parameters, "reason": figures["reason"]}
-        for (name, parameters), figures in zip(settings, results, strict=True)
-        if "reason" in figures
-    )
+        else:
+            lost.append(
+                {"method": setting.method, "parameters": setting.parameters, "reason": reason}
+            )
     return Frontier(
         mark_dominated(points),
-        lost,
+        tuple(lost),
         UTILITIES[utility],
         DISCLOSURES[disclosure],
         table,
@@ -212,137 +203,57 @@ def frontier(
     )
 
 
-def _within(
-    figures: dict[str, Any], max_inference: float | None, disclosure: str
-) -> dict[str, Any]:
-    """The figures, or why the setting is none to choose."""
-    reached = figures["inferred"]
-    if max_inference is not None and reached > max_inference + SLACK:
-        return {"reason": f"learners infer {reached:.3f}, more than {max_inference:g}"}
-    if figures[disclosure] is None:
-        return {"reason": f"the {disclosure} cannot be measured: a refit on fewer people fails"}
-    return figures
+def _in_order(table: Table, schema: Schema) -> tuple[Table, Schema]:
+    """The rows in an order that their content gives, so that sums come out the same in any."""
+    declared = {n: table.declared(n) for n in table.names if table.declared(n)}
+    rows = table.arrow.take(content_order(table.arrow))
+    return Table(rows), schema.replace(categories=declared | dict(schema.categories))
 
 
-def _check(utility: str, disclosure: str, threads: int) -> None:
-    check_one_of("utility", utility, UTILITIES)
-    check_one_of("disclosure", disclosure, DISCLOSURES)
-    if threads < 1:
-        raise ParameterError(f"threads must be at least 1, not {threads}")
+def _results(
+    every: Sequence[Setting],
+    methods: Mapping[str, Any],
+    trial: Trial,
+    threads: int,
+    progress: Progress | None,
+) -> list[dict[str, Any] | HedgerowError]:
+    """The figures of every setting, or why there are none; stopped as soon as anybody asks."""
+    tell = telling(progress)
+    tell("trying settings", 0.0)
+    done: list[Setting] = []
+    stop = threading.Event()
+    why: list[BaseException] = []
 
+    def going_on(step: str = "", share: float | None = None) -> None:
+        if stop.is_set():
+            raise Cancelled("stopped")
 
-def _named(methods: Any) -> dict[str, Any]:
-    """The methods by name; `MART` when none is given."""
-    if methods is None:
-        from ..methods.mart import MART
+    def one(setting: Setting) -> dict[str, Any] | HedgerowError:
+        going_on()
+        method = methods[setting.method].copy().set_params(**setting.parameters)
+        if method.draws and method.key is None and method.random_state is None:
+            method.set_params(random_state=trial.random_state)  # figures that come out again
+        made: dict[str, Any] | HedgerowError
+        try:
+            made = trial.figures(method, going_on)
+        except Cancelled:
+            raise
+        except HedgerowError as error:
+            made = error
+        done.append(setting)
+        try:
+            tell(f"trying settings: {setting}", len(done) / len(every))
+        except BaseException as error:  # whoever listens stops the work
+            why.append(error)
+            stop.set()
+            raise
+        return made
 
-        methods = MART()
-    if isinstance(methods, Mapping):
-        return dict(methods)
-    out: dict[str, Any] = {}
-    for entry in methods if isinstance(methods, (list, tuple)) else [methods]:
-        name = entry.title
-        if name in out:
-            raise ParameterError(
-                f"the method {name} is given twice", hint="give a mapping of names to methods"
-            )
-        out[name] = entry
-    return out
-
-
-def _grid(method: Any, k: list[int], max_disclosure: list[float | None]) -> list[dict[str, Any]]:
-    """The settings of one method; parameters that it does not have are left out."""
-    own = method.get_params(deep=False)
-    axes = {
-        name: values
-        for name, values in (("k", k), ("max_disclosure", max_disclosure))
-        if name in own and values
-    }
-    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-
-
-@dataclass(frozen=True)
-class _Axes:
-    """What is measured of every release."""
-
-    utility: str
-    linkage: bool
-    random_state: int
-    folds: int | None
-    """For the learners; 0 asks about members alone, None trains none."""
-
-
-def _figures(
-    table: Table, schema: Schema, method: Any, measured: dict[Any, dict[str, Any]], axes: _Axes
-) -> dict[str, Any]:
-    """Fit, recode and measure one setting; equal releases are measured once."""
-    made = of_fitted(method.fit_table(table, schema), table, schema)
-    changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
-    key = (made.yardstick, fingerprint(made.table, [name for name in changed if name]))
-    if key not in measured:
-        pair = pair_up(table, made)
-        measured[key] = _measured(pair, axes) | _inferred(pair, method, schema, axes)
-    return measured[key]
-
-
-def _measured(pair: Pair, axes: _Axes) -> dict[str, Any]:
-    ncp = float(np.mean(list(certainty_penalty(pair).values())))
-    altered = pair.yardstick == "linkage"
-    linked = None
-    if altered or axes.linkage:
-        linked = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
-    told = None if altered else _told(pair)
-    return {
-        "k": None if altered else int(pair.people_in(pair.classes).min()),
-        "classes": None if altered else pair.classes.n_groups,
-        "worst": told.worst if told else None,
-        "mean_over_groups": told.mean_over_groups if told else None,
-        "mean_over_records": told.mean_over_records if told else None,
-        "linkage": linked,
-        "ncp": ncp,
-        "utility": _utility(pair, ncp, axes),
-    }
-
-
-def _inferred(pair: Pair, method: Any, schema: Schema, axes: _Axes) -> dict[str, Any]:
-    """What named learners infer, and the member advantage, where they are asked for."""
-    if axes.folds is None:
-        return {"inferred": None, "advantage": None}
-    refit = refitting(method, schema) if axes.folds else None
-    found = infer(pair, refit, folds=axes.folds, random_state=axes.random_state)
-    advantage = found.advantage
-    return {
-        "inferred": found.reached,
-        "advantage": None if advantage is None else max(advantage, 0.0),
-    }
-
-
-def _told(pair: Pair) -> Disclosed | None:
-    """The disclosure of the sensitive columns together."""
-    groups = Classes.of(pair.told, pair.released_sensitive)
-    return Disclosed.over_columns(
-        Disclosed.of(of_column(column), groups.sizes) for column in groups.sensitive.values()
-    )
-
-
-def _utility(pair: Pair, ncp: float, axes: _Axes) -> float:
-    if axes.utility == "certainty":
-        return 1 - ncp
-    if axes.utility == "queries":
-        return 1 - float(range_queries(pair, random_state=axes.random_state)["median"])
-    from sklearn.linear_model import LinearRegression
-    from sklearn.tree import DecisionTreeClassifier
-
-    from .utility.models import learning
-
-    rows = learning(
-        pair,
-        random_state=axes.random_state,
-        estimators={
-            "linear": LinearRegression(),
-            "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=axes.random_state),
-        },
-    )
-    return float(
-        np.mean([row["release"].get("r2", row["release"].get("accuracy")) or 0.0 for row in rows])
-    )
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return list(pool.map(carried(one), every))
+    except Cancelled as error:
+        raise (why or [error])[0] from None
+    finally:  # also on Ctrl-C: what has begun ends at its next step, nothing else begins
+        stop.set()
+        pool.shutdown(cancel_futures=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,18 @@ from typing import Any
 from ..arguments import NUMBER, PATH, one_of, takes
 from ..errors import InfeasibleError
 from ..files import write_private
+from ..notation import plain
 from ..release import protect
 from ..schema import Schema
 from ..table import Table
+from .settings import in_words
 
 SAME = 1e-3
 """Disclosures that differ by less count as equal."""
+COLLAPSED = 0.5
+"""A cap that leaves a smaller part of what learners explain without it is warned of."""
+WORTH = 0.02
+"""Where learners explain less without a cap, there is nothing for it to take away."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,18 @@ class Point:
     inferred, advantage : float or None
         The most that named learners explain of any sensitive column, of all members or the
         worst tenth, and the largest member advantage; measured where they were asked for.
+    explained, most_explained : float or None
+        The part of the public loss that the groups explain, averaged over the sensitive
+        columns (R squared of numbers, of categories the same of the Brier score), and the most
+        that any partition explains under the same cap (`hedgerow.classes.explained`).
+    loss, least_loss : float or None
+        Of microaggregation, the part of the sum of squares that is lost within groups, and one
+        that no grouping with the same k goes below (`hedgerow.methods.least_loss`).
+    of_optimum : float or None
+        explained / most_explained, or least_loss / loss: at least this part of the best
+        possible is reached.
+    uncapped : float or None
+        The utility of the same setting without its cap; measured on the axis "learning".
     """
 
     method: str
@@ -65,6 +85,23 @@ class Point:
     dominated: bool = False
     inferred: float | None = None
     advantage: float | None = None
+    explained: float | None = None
+    most_explained: float | None = None
+    loss: float | None = None
+    least_loss: float | None = None
+    of_optimum: float | None = None
+    uncapped: float | None = None
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the cap takes away more than half of what learners explain without it."""
+        free = self.uncapped
+        return free is not None and free >= WORTH and self.utility < COLLAPSED * free
+
+    @property
+    def setting(self) -> str:
+        """The method and what was asked of it."""
+        return f"{self.method} {in_words(self.parameters)}".rstrip()
 
 
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
@@ -100,43 +137,79 @@ class Frontier:
     methods: Mapping[str, Any]
     max_inference: float | None = None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Caps under which learning collapses."""
+        return tuple(
+            f"learning collapses under the cap of {p.setting}: learners explain {p.utility:.3f} "
+            f"of people left out, and {p.uncapped:.3f} without it"
+            for p in self.points
+            if p.collapsed
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "hedgerow_frontier": 1,
-            "utility": self.utility,
-            "disclosure": self.disclosure,
-            "points": [asdict(p) for p in self.points],
-            "infeasible": list(self.infeasible),
-        }
+        made: dict[str, Any] = plain(
+            {
+                "hedgerow_frontier": 1,
+                "utility": self.utility,
+                "disclosure": self.disclosure,
+                "points": [asdict(p) | {"collapsed": p.collapsed} for p in self.points],
+                "infeasible": self.infeasible,
+                "warnings": self.warnings,
+            },
+            other=repr,
+        )
+        return made
 
     def to_json(self) -> str:
         """The points as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def to_table(self) -> Any:
-        """The points as a pyarrow table, one column a parameter and figure."""
+        """The settings as a pyarrow table: points, then what is not possible, with its reason."""
         import pyarrow as pa
 
-        names = list(dict.fromkeys(n for p in self.points for n in p.parameters))
-        columns: dict[str, list[Any]] = {"method": [p.method for p in self.points]}
-        for name in names:
-            columns[f"asked_{name}"] = [p.parameters.get(name) for p in self.points]
-        for name in FIGURES:
-            columns[name] = [getattr(p, name) for p in self.points]
-        return pa.table(columns)
+        return pa.Table.from_pylist(self._rows())
+
+    def to_csv(self) -> str:
+        """The same as CSV text."""
+        text = io.StringIO()
+        rows = self._rows()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        shown = (*FIGURES, "collapsed")
+        given = [(p.method, p.parameters, p, None) for p in self.points]
+        lost = [(f["method"], f["parameters"], None, f["reason"]) for f in self.infeasible]
+        every = [*given, *lost]
+        names = list(dict.fromkeys(n for _, asked, _, _ in every for n in asked))
+        return [
+            {"method": method}
+            | {f"asked_{n}": plain(asked.get(n), other=repr) for n in names}
+            | {n: None if point is None else getattr(point, n) for n in shown}
+            | {"reason": reason}
+            for method, asked, point, reason in every
+        ]
 
     def picture(self) -> str:
-        """The points as SVG, dominated ones hollow."""
-        from ..report.pictures import frontier_picture
+        """The settings as SVG: labelled points, dominated ones faint; light and dark."""
+        from ..report.frontier_picture import frontier_picture
 
-        points = [asdict(p) for p in self.points]
-        return frontier_picture(points, self.utility, self.disclosure).svg
+        return frontier_picture(self.to_dict()).svg
 
     @takes(path=PATH)
     def save_picture(self, path: str | Path) -> None:
         """Write the picture."""
         write_private(path, self.picture())
+
+    @takes(path=PATH)
+    def save_csv(self, path: str | Path) -> None:
+        """Write the table as CSV."""
+        write_private(path, self.to_csv())
 
     @takes(target_disclosure=NUMBER, target_k=NUMBER, target_utility=NUMBER)
     def best(
@@ -201,26 +274,25 @@ class Frontier:
         return self.methods[point.method].copy().set_params(**point.parameters)
 
     def __str__(self) -> str:
-        head = (
-            f"{'method':22}{'asked':26}{'k':>6}{'groups':>9}{'worst':>8}{'mean':>8}{'records':>9}"
-            f"{'linked':>8}{'utility':>9}"
-        )
-        learnt = any(p.inferred is not None for p in self.points)
-        lines = [head + (f"{'inferred':>10}{'advantage':>11}" if learnt else "")]
-        for p in self.points:
-            asked = ", ".join(f"{n}={v}" for n, v in p.parameters.items())
-            lines.append(
-                f"{p.method:22}{asked:26}{_whole(p.k):>6}{_whole(p.classes):>9}"
-                f"{_share(p.worst):>8}{_share(p.mean_over_groups):>8}{_share(p.mean_over_records):>9}"
-                f"{_share(p.linkage):>8}{p.utility:>9.3f}"
-                + (f"{_share(p.inferred):>10}{_share(p.advantage):>11}" if learnt else "")
-                + ("  dominated" if p.dominated else "")
-            )
+        """The settings as lines, without the figures that none of them has."""
+        from ..report.text import aligned
+
+        given = [[words(p) for words in _SHOWN.values()] for p in self.points]
+        kept = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in given)]
+        head = tuple(list(_SHOWN)[i] for i in kept)
+        marks = [_marks(p) for p in self.points]
+        rows = [(*(row[i] for i in kept), m) for row, m in zip(given, marks, strict=True)]
+        lines = aligned(rows, (*head, "")) if rows else []
         lines += [
-            f"not possible: {f['method']} {dict(f['parameters'])}: {f['reason']}"
+            f"not possible: {f['method']} {in_words(f['parameters'])}: {f['reason']}"
             for f in self.infeasible
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+
+def _marks(point: Point) -> str:
+    said = ["dominated"] if point.dominated else []
+    return ", ".join([*said, "learning collapses"] if point.collapsed else said)
 
 
 def _whole(value: int | None) -> str:
@@ -229,6 +301,25 @@ def _whole(value: int | None) -> str:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+_SHOWN: Mapping[str, Callable[[Point], str]] = {
+    "method": lambda p: p.method,
+    "asked": lambda p: in_words(p.parameters),
+    "k": lambda p: _whole(p.k),
+    "groups": lambda p: _whole(p.classes),
+    "worst": lambda p: _share(p.worst),
+    "mean": lambda p: _share(p.mean_over_groups),
+    "records": lambda p: _share(p.mean_over_records),
+    "linked": lambda p: _share(p.linkage),
+    "inferred": lambda p: _share(p.inferred),
+    "advantage": lambda p: _share(p.advantage),
+    "loss": lambda p: _share(p.loss),
+    "of optimum": lambda p: "-" if p.of_optimum is None else f">= {p.of_optimum:.2f}",
+    "utility": lambda p: _share(p.utility),
+    "uncapped": lambda p: _share(p.uncapped),
+}
+"""The columns of the text, and what stands in them."""
 
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -76,6 +76,10 @@ class Score(Protocol):
     """One proper score of a column."""
 
     name: str
+    weight: Floats
+    """The public loss of a record of each value, not below the floor."""
+    spread: float
+    """The public loss of all records together, without a floor, in the same unit."""
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
@@ -229,6 +233,11 @@ class Scores:
         return {score.name: told.disclosure for score, _, told in self._told}
 
     @property
+    def leading(self) -> tuple[Score, Counts, Told] | None:
+        """The score that looks at the values themselves: squared, ranked or Brier."""
+        return next((t for t in self._told if t[0].name in ("squared", "ranked", "brier")), None)
+
+    @property
     def worst(self) -> Floats:
         """The largest disclosure of every class by any score: the column's disclosure."""
         return np.max([np.zeros(self.counts.n_groups), *self.by_score.values()], axis=0)
@@ -315,6 +324,7 @@ class Shares:
         self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
         self._public = np.array(self.counts) / self.n
         self._square = square / self.n**2
+        self.spread = self.n * (1 - self._square)
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
@@ -361,6 +371,7 @@ class Ranked:
         self.loss = [max(4 * self.n * loss, floor) for loss in losses]
         self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
         self._public = np.array(self.below) / self.n
+        self.spread = self.n * total(self._public * (1 - self._public))
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
@@ -408,7 +419,8 @@ class Squared:
         self.apart = deviations(values, counts)
         self._off = 2 * _EPS  # their own rounding, in the same unit
         square = self.apart * self.apart
-        self._floor = total(square * counts) / self.n / 4
+        self.spread = total(square * counts)
+        self._floor = self.spread / self.n / 4
         self.weight = np.maximum(square, self._floor)
 
     def told(self, counts: Counts) -> Told:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -40,7 +41,7 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 @contextmanager
 def working(text: str) -> Iterator[Progress]:
-    """What is being done and the time gone by, with a bar where the share that is done is known.
+    """What is being done and the time gone by; a bar and the time left where a share is known.
 
     On a terminal only; elsewhere nothing is shown.
     """
@@ -51,15 +52,46 @@ def working(text: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=None)
+        task = bar.add_task(text, total=None, left="")
+        began, reached = time.monotonic(), 0.0
 
         def tell(step: str, fraction: float | None) -> None:
-            total = None if fraction is None else 1.0
-            bar.update(task, description=step, completed=fraction or 0.0, total=total)
+            nonlocal began, reached
+            share = fraction or 0.0
+            if share < reached:  # something else has begun
+                began = time.monotonic()
+            reached = share
+            bar.update(
+                task,
+                description=step,
+                completed=share,
+                total=None if fraction is None else 1.0,
+                left=time_left(time.monotonic() - began, share),
+            )
 
         yield tell
+
+
+def time_left(seconds: float, share: float) -> str:
+    """What is left of work of which a share took so long, in a few words.
+
+    Examples
+    --------
+    >>> time_left(20.0, 0.25), time_left(300.0, 0.5), time_left(3.0, 0.0)
+    ('about 60 s left', 'about 5 min left', '')
+    """
+    if not 0 < share < 1:
+        return ""
+    left = seconds * (1 - share) / share
+    return f"about {left:.0f} s left" if left < 90 else f"about {left / 60:.0f} min left"
 
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:

@@ -7,19 +7,46 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from ..methods.ladder import TRIED
 from ..session import methods
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
-from .outputs import PICTURE, new_file
+from .outputs import PICTURE, POINTS, new_file
 from .schema import SCHEMA, TABLES, schema_of
+
+
+def _listed(name: str) -> str:
+    return ",".join(map(str, TRIED[name]))
+
+
+VARIED = tuple(name for name in TRIED if name not in ("k", "max_disclosure"))
+"""Parameters that decide how strongly a method masks: several values of each may be tried."""
 
 OWN = (
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
     Option("method", list, f"One or more of {', '.join(methods.METHODS)}. Default: mart."),
-    Option("k", list, "Values of k to try. Default: 5,10,20,50.", ("-k",)),
-    Option("max_disclosure", list, "Values to try, each in (0, 1]. Default: 0.2,0.4,0.6."),
-    Option("utility", str, "The utility axis: certainty, queries or learning. Default: certainty."),
+    Option("k", list, f"Values of k to try. Default: {_listed('k')}.", ("-k",)),
+    Option(
+        "max_disclosure",
+        list,
+        f"Values to try, each in (0, 1]. Default: {_listed('max_disclosure')}.",
+    ),
+    *(
+        Option(
+            name,
+            list,
+            f"Values to try, for methods that have it. Default: {_listed(name)}.",
+            ("-l",) if name == "l" else (),
+        )
+        for name in VARIED
+    ),
+    Option(
+        "utility",
+        str,
+        "The utility axis: certainty, queries, or learning, which asks learners about people left "
+        "out. Default: certainty.",
+    ),
     Option(
         "disclosure",
         str,
@@ -31,7 +58,11 @@ OWN = (
         float,
         "Leave out settings from which named learners infer more, in (0, 1); measured.",
     ),
-    Option("random_state", int, "Deals queries and folds. Default: 0."),
+    Option(
+        "random_state",
+        int,
+        "Deals queries, folds and what is tried; a release draws anew. Default: 0.",
+    ),
     Option(
         "target_disclosure", float, "Pick the most useful release with at most this disclosure."
     ),
@@ -42,6 +73,7 @@ OWN = (
         "Pick the release with the least disclosure and at least this utility.",
     ),
     Option("picture", str, "Write the picture to this SVG file."),
+    Option("csv", str, "Write every setting and its figures to this CSV file."),
     Option("out", str, "Write the picked release to this folder; it must not exist."),
     Option("json", bool, "Print the points as JSON."),
 )
@@ -74,11 +106,12 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
         check_target(Path(options["out"]), False)
     if options.get("picture"):
         new_file(options["picture"], mark=PICTURE, inputs=(path, config))
+    if options.get("csv"):
+        new_file(options["csv"], mark=POINTS, inputs=(path, config))
     schema = schema_of(options, config)
     axes: dict[str, Any] = {n: options[n] for n in AXES if n in options}
-    axes["k"] = _numbers(options.get("k", ["5", "10", "20", "50"]), int, "k")
-    limits = options.get("max_disclosure", ["0.2", "0.4", "0.6"])
-    axes["max_disclosure"] = _numbers(limits, float, "max-disclosure")
+    axes |= {n: _numbers(options[n], n) for n in ("k", "max_disclosure") if n in options}
+    axes["settings"] = {n: _numbers(options[n], n) for n in VARIED if n in options}
     chosen = {name: _make(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
     from ..session.steps import Session
 
@@ -89,13 +122,15 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
     for text in session.cautions:
         warn(text)
     best = found.best(**targets) if targets else None
-    if options.get("picture"):
-        found.save_picture(options["picture"])
     if best is not None and options.get("out"):
         with working("writing and verifying") as progress:
             session.take(best)
             session.protect(progress=progress)
             session.write(options["out"], progress=progress)
+    if options.get("picture"):
+        found.save_picture(options["picture"])
+    if options.get("csv"):
+        found.save_csv(options["csv"])
     if options.get("json"):
         as_json(found.to_dict() | {"best": asdict(best) if best is not None else None})
         return
@@ -111,15 +146,17 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
         say(f"written    {options['out']}")
 
 
-def _numbers(texts: list[str], kind: type[int] | type[float], name: str) -> list[Any]:
+def _numbers(texts: list[str], name: str) -> list[float]:
+    """Whole numbers as such, so that they suit whatever counts."""
     try:
-        return [kind(text) for text in texts]
+        return [int(text) if text.isdigit() else float(text) for text in texts]
     except ValueError:
-        raise ParameterError(f"--{name} reads numbers joined by commas") from None
+        flag = name.replace("_", "-")
+        raise ParameterError(f"--{flag} reads numbers joined by commas") from None
 
 
 def _make(name: str, options: dict[str, Any]) -> Any:
-    """A method with those of the given options that it has."""
+    """A method with those of the given options that it has; what is varied is set later."""
     plain = methods.make(name, {})
     own = plain.get_params()
     return methods.make(

@@ -21,6 +21,7 @@ KEEP_ORDER = Option(
 
 
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
+POINTS = b",mean_over_groups,mean_over_records,linkage,ncp,"
 """How files of ours begin that are written anew without being asked."""
 _HEAD = 4096
 

@@ -130,6 +130,13 @@ class Method(Estimator):
         """Files beside the released table."""
         return Files()
 
+    def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
+        """What the release of the fitted table loses, and the least that any with its k loses.
+
+        Shares of the public sum of squares; None where no such bound is known.
+        """
+        return None
+
     def second_table(self) -> pa.Table | None:
         """The table without which the released one cannot be read; None where one says all."""
         return None

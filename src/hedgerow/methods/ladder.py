@@ -11,6 +11,17 @@ RUNGS = 5
 """How often a method is tightened before a search gives up."""
 CAPS = (0.4, 0.3, 0.2, 0.1, 0.05)
 
+TRIED: Mapping[str, tuple[float, ...]] = {
+    "k": (5, 10, 20, 50),
+    "max_disclosure": (0.2, 0.4, 0.6),
+    "l": (2, 3, 5),
+    "scale": (0.1, 0.3, 1.0),
+    "proportion": (0.05, 0.15, 0.4),
+    "stay": (0.8, 0.6, 0.3),
+    "top_share": (0.01, 0.05, 0.1),
+}
+"""The values that a frontier tries of each parameter, unless told which."""
+
 _TELLS_LESS: Mapping[str, Callable[[Any, int], Any]] = {
     "k": lambda k, rung: int(k) * 2**rung,
     "max_disclosure": lambda cap, rung: min(cap if cap is not None else 1.0, CAPS[rung - 1]),

@@ -19,6 +19,7 @@ from ..schema import Schema
 from ..table import Table
 from ..table.numbers import numeric_matrix, standardise
 from .checks import check_people
+from .least_loss import least_loss
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
 Floats = NDArray[np.float64]
@@ -133,6 +134,17 @@ class Microaggregation(Masking):
         released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
         facts = self._facts(values, groups)
         return Masked(released, columns, facts, (KAnonymity(k, schema.person),))
+
+    def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
+        """The loss of its groups, and what none of at least k records goes below; of numbers."""
+        lost = self.facts_.get("loss_percent")
+        kinds = ("numeric", "date")
+        figures = [n for n in schema.quasi if table.declared_kind(schema, n) in kinds]
+        if lost is None or not figures:
+            return None
+        points = standardise(self._complete(table, schema, figures))
+        total = float((points**2).sum())
+        return lost / 100, least_loss(points, int(self.k)) / total if total else 0.0
 
     def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
         values = numeric_matrix(table, names, schema.kinds)

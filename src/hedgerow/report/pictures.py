@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
-_STYLE = {
+STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
@@ -59,7 +59,7 @@ def _figure(
     from matplotlib.figure import Figure
 
     canvas = _Canvas()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
         yield figure, axes, canvas
@@ -293,39 +293,6 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
         canvas.svg,
         f"Share of the disclosure by quasi-identifier; most comes from "
         f"{top['column']} ({top['release']['tree']:.0%} in the release).",
-    )
-
-
-def frontier_picture(points: Sequence[Mapping[str, Any]], utility: str, disclosure: str) -> Picture:
-    """Disclosure against utility, one mark a release, dominated ones hollow."""
-    methods = list(dict.fromkeys(p["method"] for p in points))
-    marks = "os^Dvp*X"
-    with _figure(6.4, 4.0) as (_, axes, canvas):
-        for m, method in enumerate(methods):
-            for hollow in (False, True):
-                chosen = [p for p in points if p["method"] == method and p["dominated"] == hollow]
-                axes.scatter(
-                    [p["disclosure"] for p in chosen],
-                    [p["utility"] for p in chosen],
-                    s=34,
-                    marker=marks[m % len(marks)],
-                    facecolor="none" if hollow else f"C{m}",
-                    edgecolor=f"C{m}",
-                    label=method if not hollow else None,
-                )
-        front = sorted((p["disclosure"], p["utility"]) for p in points if not p["dominated"])
-        axes.plot(
-            [d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0
-        )
-        axes.set_xlabel(disclosure)
-        axes.set_ylabel(utility)
-        _percent_axis(axes.xaxis)
-        axes.legend(title="hollow: dominated")
-    n = sum(not p["dominated"] for p in points)
-    return Picture(
-        canvas.svg,
-        f"{len(points)} releases by disclosure and utility; {n} of them are "
-        "not dominated by another.",
     )
 
 
