@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +29,19 @@ SCHEMA = hr.Schema(quasi=QUASI, sensitive=[SENSITIVE])
 K = 10
 
 
-def released(people: pa.Table, method: Any) -> tuple[list[tuple[Any, ...]], list[Any], Any]:
-    """Every released record's cells, its sensitive value, and whose it is."""
-    release = hr.protect(people, SCHEMA, method)
-    rows = release.table.to_pylist()
-    cells = [tuple(row[name] for name in QUASI) for row in rows]
-    return cells, [row[SENSITIVE] for row in rows], release.rows
+def released(people: pa.Table, method: Any) -> Counter[tuple[Any, Any]]:
+    """Every released record's cells with its sensitive value, and how often they occur."""
+    rows = hr.protect(people, SCHEMA, method).table.to_pylist()
+    return Counter((tuple(row[name] for name in QUASI), row[SENSITIVE]) for row in rows)
 
 
 def differencing(people: pa.Table, chosen: Any) -> tuple[float, float]:
     """Of people who were added: how often the value is told, and how often other groups change."""
     told = moved = 0
-    whole = Counter(zip(*released(people, hr.MART(k=K))[:2], strict=True))
+    whole = released(people, hr.MART(k=K))
     for person in chosen:
         others = people.filter(pa.array(np.arange(people.num_rows) != person))
-        without = Counter(zip(*released(others, hr.MART(k=K))[:2], strict=True))
+        without = released(others, hr.MART(k=K))
         values = Counter(v for _, v in whole.elements())
         values.subtract(v for _, v in without.elements())
         left = [v for v, n in values.items() if n > 0]
@@ -54,18 +52,10 @@ def differencing(people: pa.Table, chosen: Any) -> tuple[float, float]:
 
 def intersection(people: pa.Table, one: Any, other: Any) -> tuple[float, float, float]:
     """Shares of people with fewer than k records left, and with one value left; the mean left."""
-    values = people[SENSITIVE].to_pylist()
-    place: list[dict[int, Counter[Any]]] = []
-    for method in (one, other):
-        cells, sensitive, rows = released(people, method)
-        groups: dict[Any, Counter[Any]] = defaultdict(Counter)
-        for cell, value in zip(cells, sensitive, strict=True):
-            groups[cell][value] += 1
-        place.append({int(r): groups[cell] for r, cell in zip(rows, cells, strict=True)})
-    left = [place[0][i] & place[1][i] for i in range(len(values))]
-    n = np.array([sum(c.values()) for c in left])
-    kinds = np.array([len(c) for c in left])
-    return float((n < K).mean()), float((kinds == 1).mean()), float(n.mean())
+    first, second = (hr.protect(people, SCHEMA, method) for method in (one, other))
+    found = hr.audit(people, first, others=[second], k=K, attacks=False, learning=False)
+    left = found.risk["composition"]["columns"][SENSITIVE]["together"]
+    return left["fewer_than_k"], left["certain"], left["records"]
 
 
 def main() -> None:

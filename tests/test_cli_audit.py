@@ -50,6 +50,19 @@ class TestAudit:
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
         assert json.loads(Path("a.json").read_text())["hedgerow_audit"] == 1
 
+    def test_other_releases_are_told_together(self, capsys):
+        grouped(people_of(400), ["age", "sex"], ["ill"], 5).to_csv("theirs.csv", index=False)
+        also = ["--also", "theirs.csv", "--also", "release.csv"]
+        assert run(["audit", "people.csv", "release.csv", *ROLES, *QUICK, *also]) == 0
+        out = capsys.readouterr().out
+        assert "'pay', by" in out
+        assert "other release 2" in out
+        Path("a.toml").write_text('also = ["theirs.csv"]\njson = true\n')
+        named = ["audit", "people.csv", "release.csv", *ROLES, *QUICK, "--config", "a.toml"]
+        assert run(named) == 0
+        told = json.loads(capsys.readouterr().out)["risk"]["composition"]
+        assert told["releases"] == 2
+
     def test_json_and_config(self, capsys):
         Path("a.toml").write_text(
             'original = "people.csv"\nreleased = "release.csv"\nquasi = ["age", "job", "sex"]\n'

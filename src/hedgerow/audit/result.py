@@ -20,9 +20,11 @@ VERSION = 1
 DIGITS = 10
 """Significant digits of what is told; sums in another row order differ in their last bits."""
 
+MEMBERSHIP = "membership: whether somebody is in the table at all"
+COMPOSITION = "what several releases of the same people give away together"
 NOT_MEASURED = (
-    "membership: whether somebody is in the table at all",
-    "what several releases of the same people give away together",
+    MEMBERSHIP,
+    COMPOSITION,
     "what columns without a role give away",
     "intruders who know more than the quasi-identifiers named here",
 )
@@ -42,7 +44,8 @@ class Audit:
     risk : mapping
         ``original`` and ``release``: classes, re-identification, sensitive
         columns; ``influence`` of the quasi-identifiers; ``inference``: what learners
-        infer about members and strangers, None where it was not measured.
+        infer about members and strangers, and ``composition``: what is left together with
+        other releases; None where they were not measured.
     attacks : sequence of mapping
         Every attack with baselines, control, intervals and the same on the original.
     utility : mapping
@@ -69,12 +72,17 @@ class Audit:
             "attacks": self.attacks,
             "utility": self.utility,
             "pictures": self.pictures,
-            "not_measured": NOT_MEASURED,
+            "not_measured": self._not_measured(),
             "measures": {name: m.to_dict() for name, m in MEASURES.items()},
             "parameters": self.parameters,
             "versions": self.versions,
         }
         return {"hedgerow_audit": VERSION, **plain(told, digits=DIGITS)}
+
+    def _not_measured(self) -> list[str]:
+        """What this audit leaves open."""
+        done = {COMPOSITION} if self.risk.get("composition") else set()
+        return [line for line in NOT_MEASURED if line not in done]
 
     def to_json(self) -> str:
         """The audit as JSON text; infinite numbers stand as null."""

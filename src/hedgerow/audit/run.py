@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import NAMES, NUMBER, PROGRESS, TEXT, takes, whole
+from ..arguments import LIST, NAMES, NUMBER, PROGRESS, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import ParameterError
 from ..plan import Plan
@@ -24,6 +24,7 @@ from .pairing import Pair, pair_up
 from .result import Audit
 from .risk import numeric
 from .risk.altered import linkage_summary
+from .risk.composition import composition, other_releases
 from .risk.learners import LEARNERS, check_learners
 from .risk.population import journalist_risk
 from .risk.sensitive import sensitive_summary
@@ -37,6 +38,7 @@ from .utility.queries import query_summary
     schema=SCHEMA,
     k=whole(),
     threshold=NUMBER,
+    others=LIST,
     people=whole(),
     learners=NAMES,
     random_state=whole(0),
@@ -55,6 +57,7 @@ def audit(
     learning: bool = True,
     inference: bool | None = None,
     control: Any = None,
+    others: Sequence[Any] = (),
     population: Any = None,
     weights: str | None = None,
     k: int | None = None,
@@ -97,6 +100,8 @@ def audit(
     control : frame or path, optional
         People who are not in the original, for the attacks' control; without it
         the same people with their own rows withheld.
+    others : sequence of Release, release folders, paths or frames
+        Further releases of the same people, or of some of them: what all of them tell together.
     population : frame or path, optional
         The population that the original was drawn from (journalist risk).
     weights : str, optional
@@ -172,6 +177,12 @@ def audit(
     found: list[dict[str, Any]] = []
     if attacks:
         found, risk["influence"] = _attacks(pair, control, people, learners, random_state, tell)
+    risk["composition"] = None
+    if others:
+        tell("what the releases tell together")
+        told = other_releases(pair, others, key)
+        risk["composition"], more = composition(pair, told, k=k)
+        found += more
     risk["inference"] = None
     if (attacks if inference is None else inference) and pair.sensitive:
         risk["inference"] = infer(
@@ -215,6 +226,7 @@ def audit(
             "random_state": random_state,
             "k": k,
             "control": "withheld rows" if control is None else "other people",
+            "others": len(others),
             "population": population is not None,
             "weights": weights,
             "allow_outside": allow_outside,

@@ -46,6 +46,11 @@ OPTIONS = (
     Option("original", str, "The table before, in place of the argument (for TOML files)."),
     Option("released", str, "The table after, in place of the argument (for TOML files)."),
     *PASSED,
+    Option(
+        "also",
+        list,
+        "Another release of the same people, or its folder: what both tell together; repeatable.",
+    ),
     Option("max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."),
     Option("plan", str, "The plan.json of the release; a release folder has it."),
     Option("report", str, "Write the report to this HTML file."),
@@ -85,7 +90,9 @@ def audit(
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
         raise ParameterError("--audience is steward or recipient")
-    inputs = original, released, config, *map(options.get, ("plan", "control", "population"))
+    also = options.get("also", [])
+    named = map(options.get, ("plan", "control", "population"))
+    inputs = original, released, config, *named, *also
     targets = [
         new_file(options[name], mark=mark, inputs=inputs)
         for name, mark in (("report", REPORT), ("save", NUMBERS))
@@ -103,6 +110,7 @@ def audit(
             released,
             schema if schema.quasi else None,
             plan=plan,
+            others=also,
             progress=progress,
             **{each.name: options[each.name] for each in PASSED if each.name in options},
         )

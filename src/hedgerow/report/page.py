@@ -9,7 +9,17 @@ from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
-from .text import THREE, figure, percent, risk_rows, score_rows, three_numbers, words
+from .text import (
+    THREE,
+    TOGETHER,
+    figure,
+    percent,
+    risk_rows,
+    score_rows,
+    three_numbers,
+    together_rows,
+    words,
+)
 
 AUDIENCES = ("steward", "recipient")
 
@@ -87,6 +97,9 @@ def _context(
         "three": three_numbers(risk, not altered) if steward else [],
         "three_titles": THREE,
         "inference": risk["inference"] if steward else None,
+        "together": together_rows(risk.get("composition")) if steward else [],
+        "together_titles": TOGETHER,
+        "composition": risk.get("composition"),
         "linkage": risk.get("linkage"),
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
         "measures": list(audit["measures"].values()),

@@ -61,6 +61,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     ]
     lines += _linkage(audit) if table["yardstick"] == "linkage" else _classes(audit)
     lines += _disclosed(audit["risk"], table["yardstick"] == "classes")
+    lines += [*_together(audit["risk"].get("composition"))]
     lines += [*_attacks(audit["attacks"]), *_utility(audit["utility"])]
     lines += ["", *(f"Note: {note}" for note in table["notes"])]
     return "\n".join(lines).rstrip()
@@ -231,6 +232,48 @@ def _inferred(found: Mapping[str, Any], name: str) -> tuple[str, str]:
         f"{own:.3f}, {worst:.3f}, {column['strangers']['explained']:.3f}",
         f"{column['advantage']['explained']:.3f} [{low:.3f}, {high:.3f}]",
     )
+
+
+def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
+    """What several releases leave of people who are in them, beside each alone."""
+    for name, rows in together_rows(composition):
+        yield ""
+        yield from aligned(rows, (f"{name!r}, by", *TOGETHER))
+    if composition and not composition["columns"]:
+        yield from ("", "No two of the releases share a person and a sensitive column.")
+
+
+TOGETHER = (
+    "records left",
+    "fewer than k",
+    "values left",
+    "value certain",
+    "disclosure: worst, mean",
+)
+"""What is told of releases together."""
+
+
+def together_rows(
+    composition: Mapping[str, Any] | None,
+) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Per sensitive column each release and all of them, with the `TOGETHER` as text."""
+    out = []
+    for name, column in (composition or {"columns": {}})["columns"].items():
+        rows: list[tuple[str, ...]] = []
+        for found in (*column["alone"], column["together"]):
+            told = found["disclosure"]
+            rows.append(
+                (
+                    found.get("release", "all of them together"),
+                    figure(found["records"]),
+                    percent(found["fewer_than_k"]),
+                    figure(found["values"]),
+                    percent(found["certain"]),
+                    f"{told['worst']:.3f}, {told['mean']:.3f}" if told else "-",
+                )
+            )
+        out.append((name, rows))
+    return out
 
 
 def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
