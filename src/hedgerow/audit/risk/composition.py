@@ -212,8 +212,9 @@ def _column(
             told.append(_People.of(left, public, truth))
     *singly, together = (_People.joined(told) for told in found)
     alone = [{"release": t.name, **p.summary(k)} for t, p in zip(releases, singly, strict=True)]
-    same = pair.original_classes.labels[asked]
-    distinct = Counts.of(pair.original_classes, column.codes, column.n_values + 1)
+    before = pair.unchanged.classes
+    same = before.labels[pair.rows[asked]]
+    distinct = Counts.of(before, public.codes, public.n_values + 1)
     attack = attack_record(
         "composition",
         learner="intersection",
