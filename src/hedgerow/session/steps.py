@@ -239,7 +239,8 @@ class Session:
             By default the chosen one.
         progress : callable, optional
         **axes
-            ``k``, ``max_disclosure``, ``utility``, ``disclosure``, ``max_inference``, ``random_state``, ``threads``.
+            ``k``, ``max_disclosure``, ``settings``, ``utility``, ``disclosure``, ``max_inference``,
+            ``random_state``, ``threads``.
         """
         from ..audit.frontier import frontier
 
