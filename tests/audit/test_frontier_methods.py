@@ -245,7 +245,7 @@ def test_picture_labels_and_faint_points() -> None:
     assert ">10, .2<" in picture
     assert ">10, .4<" in picture
     assert ">10, .5<" not in picture  # dominated: faint, and without a label
-    assert "opacity: 0.25" in picture
+    assert "opacity: 0.35" in picture
     assert "prefers-color-scheme: dark" in picture
     assert 'class="paper" fill="#ffffff"' in picture
     assert "stroke: #555555" not in picture

@@ -19,7 +19,7 @@ _NOTES = 4
 """Reasons why settings are not possible that are told; of more, how many there are."""
 _PLAIN = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
-_FAINT = 0.25
+_FAINT = 0.35
 _PAPER, _INK = "#ffffff", "#555555"
 _DARK = """<style>@media (prefers-color-scheme: dark) {
 .hedgerow-frontier text {fill: #e8ece9}
