@@ -30,6 +30,26 @@ def count_ones(context: Any, word: Any) -> Any:
     return types.int64(types.uint64), code
 
 
+@intrinsic
+def scatter_apart(context: Any, n: Any, part: Any, square: Any, cross: Any, whole: Any) -> Any:
+    """n^2 square - 2 n part cross + part^2 whole of 64-bit integers, exact to its last rounding."""
+    wide, double = ir.IntType(128), ir.DoubleType()
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        n, part, square, cross, whole = (builder.sext(a, wide) for a in arguments)
+        twice = builder.mul(builder.mul(n, part), builder.shl(cross, ir.Constant(wide, 1)))
+        both = builder.mul(builder.mul(n, n), square)
+        both = builder.add(both, builder.mul(builder.mul(part, part), whole))
+        both = builder.sub(both, twice)
+        word = ir.IntType(64)  # no processor turns 128 bits into a double at once
+        high = builder.trunc(builder.ashr(both, ir.Constant(wide, 64)), word)
+        low = builder.uitofp(builder.trunc(both, word), double)
+        high = builder.fmul(builder.sitofp(high, double), ir.Constant(double, 2.0**64))
+        return builder.fadd(high, low)
+
+    return types.float64(*[types.int64] * 5), code
+
+
 class _Lanes(types.Type):
     """Four 64-bit integers in one register."""
 

@@ -22,7 +22,7 @@ from ..table import Column, Table
 from ..trees.grow import Grown, grow
 from ..trees.responses import Responses
 from ..trees.split import LEAF
-from ..trees.statistics import Rules, StatisticsLayout
+from ..trees.statistics import COUNTED, Rules, StatisticsLayout
 from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import between_points, recode
@@ -125,7 +125,9 @@ class PartitionMethod(Method):
         scored = isinstance(cap, Disclosure)
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
         own = ("persons",) if persons is not None else ()
-        layout = StatisticsLayout.of(responses, gain, limit < 1, own, floored=scored)
+        layout = StatisticsLayout.of(
+            responses, gain, limit < 1, own, floored=scored, counted=COUNTED
+        )
         # a split exactly at the cap is not lost to rounding: `_kept` decides exactly
         rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)
         grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)

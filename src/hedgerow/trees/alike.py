@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from ..kernels.compiled import inner
 
@@ -57,24 +56,8 @@ class Alike(NamedTuple):
         )
 
 
-def list_entries(*given: Any) -> None:
-    """List what the codes of a column hold; nothing where likeness is not asked for."""
-    raise NotImplementedError
-
-
-@overload(list_entries)
-def _compiled_list_entries(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
-    def nothing(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
-        return None
-
-    def listed(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
-        _list_entries(hist, stride, present, begin, end, base, total, t, room)
-
-    return listed if len(room) else nothing
-
-
 @inner
-def _list_entries(hist, stride, present, begin, end, base, total, t, room):  # type: ignore[no-untyped-def]
+def list_alike(hist, stride, present, begin, end, base, c, total, t, room):  # type: ignore[no-untyped-def]
     """List what the codes of a column hold."""
     at = begin - begin
     size = room.weight.shape[0]
@@ -99,7 +82,9 @@ def _list_entries(hist, stride, present, begin, end, base, total, t, room):  # t
 
 
 @inner
-def walk_alike(hist, stride, rows, first, last, extra, base, alone, total, best, t, room):  # type: ignore[no-untyped-def]
+def walk_alike(  # type: ignore[no-untyped-def]
+    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, room
+):
     """The best of the left sides that rows of a histogram make, one after the other or alone.
 
     As `split._walk`; returns (gain, step), step 0 where nothing beats `best`.

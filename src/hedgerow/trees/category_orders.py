@@ -11,6 +11,8 @@ import numpy as np
 from ..kernels.compiled import inner
 
 AXIS_STEPS = 30
+EQUAL = 1e-9
+"""Scores and spreads on the axis that differ by no more are equal: rounding decides nothing."""
 
 
 @inner
@@ -47,7 +49,7 @@ def category_means(hist, stride, present, begin, m, total, t, means):  # type: i
 
 
 @inner
-def write_order(hist, stride, present, begin, m, sequence, n_channels, t, space):  # type: ignore[no-untyped-def]
+def write_order(hist, stride, present, begin, m, sequence, n_channels, total, t, space, room):  # type: ignore[no-untyped-def]
     """Write the categories' rows in the order of one response's means, or of their main axis."""
     key, order = space.key, space.order
     if sequence < n_channels:
@@ -55,9 +57,22 @@ def write_order(hist, stride, present, begin, m, sequence, n_channels, t, space)
             key[k] = space.means[k * n_channels + sequence]
     else:
         _principal_axis(hist, stride, present, begin, m, space.means, n_channels, t, key)
-    _sort_places(key, m, order)
+        level(key, m)
+    sort_places(key, m, order)
     for k in range(m):
         space.rows[k] = present[begin + order[0, k]]
+    return m
+
+
+@inner
+def level(key, m):  # type: ignore[no-untyped-def]
+    """Make scores equal that differ by rounding alone."""
+    most = 0.0
+    for k in range(m):
+        most = max(most, abs(key[k]))
+    if most > 0.0:
+        for k in range(m):
+            key[k] = np.rint(key[k] / (most * EQUAL))
 
 
 @inner
@@ -79,7 +94,7 @@ def _principal_axis(hist, stride, present, begin, m, means, d, t, key):  # type:
     widest = 0
     for a in range(d):
         axis[a] = 0.0
-        if scatter[a * d + a] > scatter[widest * d + widest]:
+        if scatter[a * d + a] > scatter[widest * d + widest] * (1.0 + EQUAL):
             widest = a
     axis[widest] = 1.0
     for _ in range(AXIS_STEPS):
@@ -102,7 +117,7 @@ def _principal_axis(hist, stride, present, begin, m, means, d, t, key):  # type:
 
 
 @inner
-def _sort_places(key, m, order):  # type: ignore[no-untyped-def]
+def sort_places(key, m, order):  # type: ignore[no-untyped-def]
     """Put the places of the m keys in ascending order, equal ones as they stand (merge sort)."""
     for i in range(m):
         order[0, i] = i

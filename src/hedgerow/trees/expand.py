@@ -17,6 +17,7 @@ import numpy as np
 
 from ..kernels.bits import borrowed
 from ..kernels.compiled import inner, kernel
+from .beside import list_node, work_of
 from .histogram import (
     aligned,
     clear,
@@ -166,14 +167,14 @@ def _write_split(node, top, size, branch, columns, space):  # type: ignore[no-un
     """Write down what a node asks, and its two children but for their rows."""
     nodes, stats, state = branch.nodes, branch.stats, branch.state
     column = space.found[0]
-    n_codes = columns[column, 0]
     if columns[column, 1]:
         for i in range(3):
             nodes[node, LAST_LEFT + i] = space.found[1 + i]
     else:
         at = state[CODES]
         nodes[node, SUBSET_AT] = at
-        for code in range(n_codes + 1):
+        for i in range(branch.listed[top, column], branch.listed[top, column + 1]):
+            code = branch.rows[top, i] - columns[column, 2]
             if space.subset[code]:
                 branch.codes[at] = code
                 at += 1
@@ -238,6 +239,8 @@ def expand(  # type: ignore[no-untyped-def]
         for judging in range(2 if n_cells > 0 else 1):
             state[SPENT] += (b - a) * p + 64
             space.judging[0], space.best[0], space.found[0] = judging, 0.0, LEAF
+            if asked:
+                list_node(a, b, space.beside)
             for k in range(1 if whole else (bundles.shape[0] - 1 if asked else 0)):
                 first, last = bundles[k], p if whole else bundles[k + 1]
                 if not counted:
@@ -251,6 +254,7 @@ def expand(  # type: ignore[no-untyped-def]
                     )
                 if asked:
                     choose(hist, stride, columns, rows, bounds, first, last, total, t, space)
+                    state[SPENT] += work_of(space.beside)
                 if judging:
                     for i in range(bounds[first], bounds[last]):
                         for j in range(rows[i] * n_cells, (rows[i] + 1) * n_cells):

@@ -6,7 +6,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from .expand import (
     expand,
 )
 from .histogram import Fields, Tally
+from .listed import Listed
 from .moments import Products, products
 from .responses import Responses
 from .rows import Rows
@@ -77,6 +78,8 @@ class Grown:
     subset_codes: Ints
     rows: npt.NDArray[np.unsignedinteger]
     products: Products
+    listed: npt.NDArray[np.uint16]
+    """The listed classes of `rows`, one column each."""
 
     @property
     def n_nodes(self) -> int:
@@ -103,6 +106,7 @@ class _Grower:
 
     rows: Rows
     layout: StatisticsLayout
+    rules: Rules
     terms: Terms
     fields: Fields
     places: Histograms
@@ -116,10 +120,17 @@ class _Grower:
         lanes = -(-int(self.layout.starts[0]) // 4) * 4 + 4 * self.layout.q
         return max(WORTH, int(places.n_rows * places.stride / lanes * PER_CODE))
 
+    def _listed(self, n: int) -> Any:
+        """Room for the classes that are listed in nodes of up to n rows; nothing where none are."""
+        if self.layout.listed is None:
+            return ()
+        widest = int(self.rows.predictors.n_codes.max(initial=0)) + 1
+        return Listed.of(self.rows, n, widest, self.layout, self.rules)
+
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> _Nodes:
         """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
         big = self.big
-        space = Space.of(self.places, self.layout)
+        space = Space.of(self.places, self.layout, self._listed(end - start))
         n_cells = space.cells.shape[1]
         grown = Branch.of(start, end, depth, stats, self.places, n_cells, big)
         tally = Tally.of(self.rows.format, self.layout)
@@ -174,6 +185,7 @@ def grow(
     grower = _Grower(
         rows,
         layout,
+        rules,
         Terms.of(rules, layout, n),
         Fields.of(rows.format, layout),
         Histograms.of(rows.predictors, layout),
@@ -183,7 +195,7 @@ def grow(
     multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
-        return in_preorder(*grower.branch(0, n, 0, root, 0), rows, multiplied)
+        return in_preorder(*grower.branch(0, n, 0, root, 0), rows, multiplied, layout.n_listed)
     top = grower.branch(0, n, 0, root, n // (8 * n_threads))
     open_nodes = np.flatnonzero(top.nodes[:, COLUMN] == OPEN)
     size = top.nodes[open_nodes, START] - top.nodes[open_nodes, END]
@@ -205,7 +217,7 @@ def grow(
         finally:
             grower.stop.set()  # an interrupt leaves no thread growing
     joined = _joined(top, dict(zip(by_size.tolist(), grown, strict=True)))
-    return in_preorder(*joined, rows, multiplied)
+    return in_preorder(*joined, rows, multiplied, layout.n_listed)
 
 
 def _joined(top: _Nodes, branches: dict[int, _Nodes]) -> _Nodes:
@@ -228,7 +240,9 @@ def _joined(top: _Nodes, branches: dict[int, _Nodes]) -> _Nodes:
     return _Nodes(np.concatenate(nodes), np.concatenate(stats), np.concatenate(codes))
 
 
-def in_preorder(nodes: Ints, stats: Ints, codes: Ints, rows: Rows, r: int) -> Grown:
+def in_preorder(
+    nodes: Ints, stats: Ints, codes: Ints, rows: Rows, r: int, n_listed: int = 0
+) -> Grown:
     """A tree from its nodes in any order (the columns of `expand`), renumbered in pre-order.
 
     Parameters
@@ -239,6 +253,8 @@ def in_preorder(nodes: Ints, stats: Ints, codes: Ints, rows: Rows, r: int) -> Gr
         Each in its leaf.
     r : int
         Numeric responses.
+    n_listed : int
+        Class columns that are listed.
     """
     nodes = np.asfortranarray(nodes)
     order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])
@@ -263,6 +279,7 @@ def in_preorder(nodes: Ints, stats: Ints, codes: Ints, rows: Rows, r: int) -> Gr
         codes,
         rows.numbers(),
         products(rows, r, start[leaf], end[leaf]),
+        rows.views.shorts[:, rows.format.classes[:n_listed]],
     )
 
 

@@ -56,7 +56,7 @@ class Fields(NamedTuple):
         return cls(
             form.codes,
             form.quantities,
-            form.classes,
+            form.classes[layout.n_listed :],
             layout.starts,
             layout.squares,
             r,

@@ -8,6 +8,7 @@ more diagonal entry. Branch sums run over the leaves below a node.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +70,59 @@ def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.in
     return np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
 
 
+class ClassSums(NamedTuple):
+    """Sums over the classes of a column, by node: of its counts c and of the root's C."""
+
+    n: Floats
+    square: Floats
+    """Of c^2."""
+    cross: Floats
+    """Of c C."""
+    apart: Floats
+    """Of c log (c N / (n C))."""
+    n_classes: int
+    """Classes that occur."""
+
+
+def class_sums(tree: Grown, layout: StatisticsLayout, j: int, known: bool = False) -> ClassSums:
+    """`ClassSums` of the j-th class column, of known classes alone if asked."""
+    if layout.listed is None:
+        a, b = int(layout.starts[j]), int(layout.starts[j + 1]) - known
+        table = tree.stats[:, a:b]
+        node, at = np.nonzero(table)
+        counts, whole = table[node, at].astype(float), table[0].astype(float)
+    else:
+        a, b = int(layout.listed.starts[j]), int(layout.listed.starts[j + 1]) - known
+        node, at, counts = _listed_counts(tree, j, b - a)
+        whole = np.bincount(at[node == 0], counts[node == 0], b - a)
+
+    def by_node(values: Floats) -> Floats:
+        return np.bincount(node, values, tree.n_nodes).astype(np.float64)
+
+    n = by_node(counts)
+    apart = counts * np.log(counts * whole.sum() / (n[node] * whole[at]))
+    square, cross = by_node(counts**2), by_node(counts * whole[at])
+    return ClassSums(n, square, cross, by_node(apart), int(np.count_nonzero(whole)))
+
+
+def _listed_counts(
+    tree: Grown, j: int, n_classes: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """Node, class and count of all that is not 0, node after node."""
+    nodes, classes, counts = list[Any](), list[Any](), list[Any]()
+    for depth in range(int(tree.depth.max()) + 1):  # nodes of one depth share no row
+        here = np.flatnonzero(tree.depth == depth)
+        size = tree.end[here] - tree.start[here]
+        rows = np.repeat(tree.start[here] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        code = tree.listed[rows, j].astype(np.int64)
+        keys = np.sort((np.repeat(here, size) * (n_classes + 1) + code)[code < n_classes])
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        nodes.append(keys[first] // (n_classes + 1))
+        classes.append(keys[first] % (n_classes + 1))
+        counts.append(np.diff(first, append=len(keys)).astype(float))
+    return tuple(np.concatenate(part) for part in (nodes, classes, counts))  # type: ignore[return-value]
+
+
 def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
     """All node measures of a tree."""
     n = tree.stats[:, layout.divisor].astype(float)
@@ -77,12 +131,12 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     scatter = scatters(tree, layout)
     gini = np.zeros((tree.n_nodes, q_classes))
     for j in range(q_classes):
-        counts = tree.stats[:, layout.starts[j] : layout.starts[j + 1]].astype(float)
-        gini[:, j] = n - (counts**2).sum(axis=1) / n
+        gini[:, j] = n - class_sums(tree, layout, j).square / n
     error = (
         np.einsum("tjj,j->t", scatter, layout.weight[:r] * unit**2) if r else np.zeros(tree.n_nodes)
     )
-    error = error + gini @ layout.weight[r : r + q_classes]
+    weight = layout.weight[r:] if layout.listed is None else layout.listed.weight
+    error = error + gini @ weight[:q_classes]
     digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
     digression = digression * np.prod(gini[0] - gini, axis=1)
     branch_error, branch_digression = _branch_sums(tree.column, tree.right, error, digression)
@@ -130,12 +184,11 @@ def explained(
             1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
         )
     for j, response in enumerate(responses.categorical):
-        a, b = int(layout.starts[j]), int(layout.starts[j]) + len(response.classes)
-        counts = tree.stats[:, a : b - (1 if response.n_missing else 0)].astype(float)
-        n = np.maximum(counts.sum(axis=1), 1)
-        share, public = counts / n[:, None], counts[0] / n[0]
-        outside = 1 - 2 * share @ public + public @ public
-        inside = np.maximum(1 - (share**2).sum(axis=1), 0)
+        sums = class_sums(tree, layout, j, known=response.n_missing > 0)
+        n = np.maximum(sums.n, 1)
+        public = sums.square[0] / n[0] ** 2
+        outside = 1 - 2 * sums.cross / (n * n[0]) + public
+        inside = np.maximum(1 - sums.square / n**2, 0)
         left = np.divide(inside, outside, out=np.ones(len(n)), where=outside > 1e-12)
         columns.append(1 - left)
     return np.stack(columns, axis=1) if columns else np.zeros((tree.n_nodes, 0))
@@ -171,11 +224,9 @@ def _p_values(
         else:
             statistic = np.full(tree.n_nodes, np.inf)
     for j in range(len(responses.categorical)):
-        counts = tree.stats[:, layout.starts[j] : layout.starts[j + 1]].astype(float)
-        expected = n[:, None] * counts[0] / n[0]
-        logs = np.log(np.divide(counts, expected, out=np.ones_like(counts), where=counts > 0))
-        statistic = statistic + 2 * (counts * logs).sum(axis=1)
-        freedom += max(int(np.count_nonzero(counts[0])) - 1, 0)
+        sums = class_sums(tree, layout, j)
+        statistic = statistic + 2 * sums.apart
+        freedom += max(sums.n_classes - 1, 0)
     statistic[0] = 0.0
     return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
 
@@ -373,6 +424,7 @@ def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[
         tree.subset_codes,
         tree.rows,
         tree.products.merged(first[ends], last[ends]),
+        tree.listed,
     ), kept
 
 

@@ -14,13 +14,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload
 
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
-from .alike import Alike, list_entries, walk_alike
-from .category_orders import category_means, write_order
+from .alike import Alike, walk_alike
+from .beside import (
+    admits_beside,
+    at_once,
+    bring,
+    by_room,
+    gain_beside,
+    left_is_larger,
+    list_column,
+    order_codes,
+    orders_beside,
+    take_back,
+)
+from .category_orders import category_means
 from .histogram import keep_counted
 from .rows import Predictors
 from .statistics import Terms, admissible, gain_of, keeps_silent
@@ -120,11 +131,11 @@ class Space(NamedTuple):
     """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
     """The same of a candidate's left and right side, and of the node."""
-    alike: Any
-    """`Alike` where likeness is asked for, else nothing."""
+    beside: Any
+    """`Alike` where likeness is asked for, `Listed` where classes are listed, else nothing."""
 
     @classmethod
-    def of(cls, histograms: Histograms, layout: Any) -> Space:
+    def of(cls, histograms: Histograms, layout: Any, listed: Any = ()) -> Space:
         """Room to search columns of these histograms."""
         n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
         widest = int(n_codes.max(initial=0)) + 1
@@ -135,7 +146,8 @@ class Space(NamedTuple):
             for j in range(layout.q if layout.orders < 0 else layout.orders)
             if layout.weight[layout.r + j] > 0
         )
-        axis = channels * (channels + 2) if many and channels > 1 and not layout.alone else 0
+        dense = many and channels > 1 and not layout.alone
+        axis = channels * (channels + 2) if dense else 0
         n_cells = int(layout.cells[-1])
         return cls(
             np.zeros(len(n_codes) + 1, np.int64),
@@ -151,7 +163,7 @@ class Space(NamedTuple):
             np.zeros(1, np.int64),
             np.zeros((histograms.n_rows, n_cells), np.int64),
             np.zeros((3, n_cells), np.int64),
-            Alike.of(widest, layout) if layout.alone else (),
+            Alike.of(widest, layout) if layout.alone else listed,
         )
 
 
@@ -197,7 +209,8 @@ def choose_split(
     if column == LEAF:
         return None
     categorical = not predictors.ordered[column]
-    codes = np.flatnonzero(space.subset[: predictors.n_codes[column] + 1]) if categorical else ()
+    occurs = counted[column][:, 0] > 0
+    codes = np.flatnonzero(space.subset[: len(occurs)] * occurs) if categorical else ()
     return Split(
         column,
         last,
@@ -238,8 +251,10 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             continue
         missing = columns[c, 2] + columns[c, 0]
         ordered = columns[c, 1] > 0
-        list_entries(hist, stride, present, begin, end, columns[c, 2], total, t, space.alike)
+        base, beside = columns[c, 2], space.beside
+        list_column(hist, stride, present, begin, end, base, c, total, t, beside)
         gray = not ordered and m <= EXHAUSTIVE and not t.alone
+        in_order = not ordered and not gray
         n_channels = zero = begin - begin
         extra = NOWHERE + zero
         sequences = zero + 1
@@ -247,9 +262,11 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
         if ordered and present[end - 1] == missing:
             last = end - 1
             sequences = zero + 2
-        elif not ordered and not gray:
+        elif in_order:
             n_channels = category_means(hist, stride, present, begin, m, total, t, space.means)
-            sequences = n_channels + (n_channels > 1 or t.alone)
+            sequences = n_channels + orders_beside(
+                hist, stride, present, begin, m, base, n_channels, total, t, beside
+            )
             rows, first, last = space.rows, zero, m
         for sequence in range(sequences):
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
@@ -257,33 +274,28 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             if alone:
                 for k in range(m):
                     space.rows[k] = present[begin + k]
-            elif n_channels > 0:
-                write_order(hist, stride, present, begin, m, sequence, n_channels, t, space)
+            elif in_order:
+                last = order_codes(
+                    hist, stride, present, begin, m, sequence, n_channels, total, t, space, beside
+                )
             gain, step = _best_of(
-                hist,
-                stride,
-                rows,
-                first,
-                last,
-                extra,
-                columns[c, 2],
-                gray,
-                alone,
-                total,
-                best[0],
-                t,
-                space,
-                space.alike,
-            )
+                hist, stride, rows, first, last, extra, base, gray, alone, total, best[0], t,
+                space, beside,
+            )  # fmt: skip
             if step == 0:
                 continue
             best[0] = gain
             found[0], found[1], found[2], found[3] = c, 0, 0, extra != NOWHERE
             untold, at = c, step
-            if alone or n_channels > 0:  # the next sequence will write over this one's order
+            if in_order or (gray and at_once(beside)):
+                # the next sequence, or column, will write over what this one is read by
                 for k in range(m):
-                    place = k if alone else space.order[0, k]
-                    space.goes_left[place] = k == step - 1 if alone else k < step
+                    space.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1 if gray else 0
+                if alone:
+                    space.goes_left[step - 1] = 1
+                elif in_order:
+                    for k in range(step):
+                        space.goes_left[space.order[0, k]] = 1
                 _take(hist, stride, present, begin, m, columns, c, total, t, space)
                 untold = NOWHERE
     if untold == NOWHERE:
@@ -304,7 +316,7 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
 def _take(hist, stride, present, begin, m, columns, c, total, t, space):  # type: ignore[no-untyped-def]
     """Make the codes that `goes_left` names the left side of the best split so far."""
     goes_left, chosen = space.goes_left, space.stats[BEST]
-    n_codes, ordered, base = columns[c, 0], columns[c, 1] > 0, columns[c, 2]
+    ordered, base = columns[c, 1] > 0, columns[c, 2]
     size = total.shape[0]
     for i in range(size):
         chosen[i] = 0
@@ -312,12 +324,15 @@ def _take(hist, stride, present, begin, m, columns, c, total, t, space):  # type
         if goes_left[k]:
             for i in range(size):
                 chosen[i] += hist[present[begin + k] * stride + i]
-    flip = not ordered and _left_is_larger(chosen, total, t)
+    flip = not ordered and (
+        _left_is_larger(chosen, total, t)
+        or left_is_larger(
+            present, begin, m, base, goes_left, total[t.divisor], chosen[t.divisor], t, space.beside
+        )
+    )
     if flip:
         for i in range(size):
             chosen[i] = total[i] - chosen[i]
-    for code in range(n_codes + 1):
-        space.subset[code] = 0
     for k in range(m):
         space.subset[present[begin + k] - base] = goes_left[k] != flip
 
@@ -338,34 +353,10 @@ def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
     return apart > 0.0
 
 
-def _best_of(*given: Any) -> Any:
-    """The best left side of a sequence; only what a layout asks for is compiled."""
-    raise NotImplementedError
-
-
-@overload(_best_of, jit_options={"error_model": "numpy"})
-def _compiled_best_of(  # type: ignore[no-untyped-def]
-    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, alike
-):
-    def likened(  # type: ignore[no-untyped-def]
-        hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, alike
-    ):
-        return walk_alike(
-            hist, stride, rows, first, last, extra, base, alone, total, best, t, alike
-        )
-
-    def walked(  # type: ignore[no-untyped-def]
-        hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, alike
-    ):
-        if t.plain.second > 0 and space.judging[0] == 0:
-            return _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, t.plain)
-        return _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space)
-
-    return likened if len(alike) else walked
-
-
 @inner
-def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space):  # type: ignore[no-untyped-def]
+def _walk(  # type: ignore[no-untyped-def]
+    hist, stride, rows, first, last, extra, base, gray, total, best, t, space, beside
+):
     """The best of the left sides that a sequence of rows of a histogram goes through.
 
     Step k brings row k to the left, or, in Gray code, moves one row to the other side, so
@@ -382,6 +373,9 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
     n_cells = space.cells.shape[1] if judging else 0
     for i in range(n_cells):
         space.sides[LEFT, i] = space.cells[extra, i] if extra != NOWHERE else 0
+    if extra != NOWHERE:
+        bring(extra - base, 1, t, beside)
+    n, walked = total[t.divisor], first
     for step in range(1, (1 << (m - 1)) if gray else m):
         row, sign = first + step - 1, 1
         if gray:
@@ -390,6 +384,8 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
         place = rows[row] * stride
         for i in range(size):
             left[i] += sign * hist[place + i]
+        bring(rows[row] - base, sign, t, beside)
+        walked = max(walked, row + 1)
         for i in range(n_cells):
             space.sides[LEFT, i] += sign * space.cells[rows[row], i]
         if left[t.persons] < t.min_leaf:
@@ -398,7 +394,7 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
             if gray:
                 continue
             break
-        gain = gain_of(left, total, t)
+        gain = gain_of(left, total, t) + gain_beside(n, left[t.divisor], t, beside)
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
                 right[i] = total[i] - left[i]
@@ -407,11 +403,13 @@ def _walk(hist, stride, rows, first, last, extra, gray, total, best, t, space): 
             if (
                 admissible(left, t)
                 and admissible(right, t)
+                and admits_beside(n, left[t.divisor], beside)
                 and (not judging or keeps_silent(space.sides[LEFT], t))
                 and (not judging or keeps_silent(space.sides[RIGHT], t))
             ):
                 best = gain
                 at = step
+    take_back(rows, first, walked, extra, base, beside)
     return best, at
 
 
@@ -479,3 +477,23 @@ def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q):  
 def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
     told, public = number_terms(n, total, square)
     return told > cap * public
+
+
+@inner
+def _walk_of_sums(  # type: ignore[no-untyped-def]
+    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, beside
+):
+    if t.plain.second > 0 and space.judging[0] == 0:
+        return _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, t.plain)
+    return _walk(hist, stride, rows, first, last, extra, base, gray, total, best, t, space, beside)
+
+
+@inner
+def _walk_of_classes(  # type: ignore[no-untyped-def]
+    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, beside
+):
+    return _walk(hist, stride, rows, first, last, extra, base, gray, total, best, t, space, beside)
+
+
+_best_of = by_room(_walk_of_sums, Alike=walk_alike, Listed=_walk_of_classes)
+"""The best of the left sides that a sequence goes through, as `_walk`."""

@@ -6,7 +6,8 @@ entry only where it differs from the records), then sum z and, where a cap on
 disclosure asks for it, sum z^2 of each numeric response, no record's below a floor.
 Then the counts of each class of each class column. Everything is a 64-bit integer,
 so sums are exact and do not depend on the order of the rows. Who reads the vector
-asks the layout.
+asks the layout. Categories of more than `COUNTED` classes stand apart from the vector:
+a node has at most as many of them as it has records, so they are listed (`listed.py`).
 
 Judged columns' cells are counted apart: no gain reads them, and few candidates need them.
 
@@ -36,6 +37,8 @@ Floats = npt.NDArray[np.float64]
 SSE, ENTROPY = 0, 1
 TABULATED = 1 << 20
 """Counts below this have their n log n in a table."""
+COUNTED = 32
+"""Categorical responses of more classes are listed, not counted class by class."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,48 @@ class Rules:
     gain: int = SSE
 
 
+class ClassBlocks(NamedTuple):
+    """Class columns side by side: where each stands, what it weighs, what the public knows."""
+
+    starts: Ints
+    """Offsets of the columns' classes, with the end of the last."""
+    weight: Floats
+    """Per column; 0 leaves it out of the gain."""
+    public: Floats
+    """Public share of every class among the known values, at the class's offset; missing is -1."""
+    loss: Floats
+    """What a record of every class adds to the public Brier loss, at the class's offset."""
+
+    @classmethod
+    def of(
+        cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool
+    ) -> ClassBlocks:
+        """Some of the class columns, from the entry `first` on."""
+        n = responses.n_rows
+        given = range(len(responses.classes))[columns]
+        sizes = [len(responses.classes[j].counts) for j in given]
+        starts = first + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        public, loss = np.zeros(int(starts[-1])), np.zeros(int(starts[-1]))
+        weight = np.zeros(len(given))
+        for at, j in enumerate(given):
+            seen = responses.classes[j].counts
+            known, a, b = max(n, 1), int(starts[at]), int(starts[at + 1])
+            if j < len(responses.categorical):
+                absent = responses.categorical[j].n_missing
+                known = max(n - absent, 1)
+                spread = n - (seen.astype(float) ** 2).sum() / max(n, 1)
+                weight[at] = 1.0 if gain == ENTROPY else 1.0 / max(spread, 1.0)
+            public[a:b] = seen / known
+            if j < len(responses.categorical) and absent:
+                public[b - 1] = -1.0
+            inside = slice(a, b - (public[b - 1] < 0))
+            square = float((public[inside] ** 2).sum())
+            loss[inside] = 1 - 2 * public[inside] + square
+            if floored:
+                loss[inside] = np.maximum(loss[inside], (1 - square) / 4)
+        return cls(starts, weight, public, loss)
+
+
 @dataclass(frozen=True)
 class StatisticsLayout:
     """Where things stand in the statistics vector, and the weights of the responses.
@@ -72,6 +117,7 @@ class StatisticsLayout:
 
     r: int
     q: int
+    """Class columns that are counted in the vector."""
     persons: int
     """Entry that k is asked of; the records' own unless rows are shares of persons."""
     divisor: int
@@ -99,6 +145,13 @@ class StatisticsLayout:
     """Whether a category is tried alone against the rest, in place of all subsets and the axis."""
     orders: int = -1
     """How many class columns order the categories of a split by their means; -1: all with a weight."""
+    listed: ClassBlocks | None = None
+    """The class columns that are listed; the first ones of the responses."""
+
+    @property
+    def n_listed(self) -> int:
+        """How many class columns are listed."""
+        return 0 if self.listed is None else len(self.listed.weight)
 
     @property
     def size(self) -> int:
@@ -124,6 +177,7 @@ class StatisticsLayout:
         squares: bool = True,
         own: Sequence[str] = (),
         floored: bool = False,
+        counted: int | None = None,
     ) -> StatisticsLayout:
         """The layout of a table's responses.
 
@@ -141,37 +195,26 @@ class StatisticsLayout:
             What differs from the number of records and has an entry of its own.
         floored : bool
             Whether a record's public loss counts for no less than a quarter of the average one.
+        counted : int, optional
+            The most classes that a categorical response may have for all of them to be counted
+            in the vector; else they are listed. No limit by default.
         """
         n, r, q = responses.n_rows, len(responses.numbers), len(responses.classes)
+        n_listed = len(responses.categorical)
+        if counted is None or all(len(c.counts) <= counted for c in responses.classes):
+            n_listed = 0
         apart = [name for name in ("persons", "divisor") if name in own]
         at = {name: 1 + i for i, name in enumerate(apart)}
         sums = 1 + len(apart)
-        counts = [column.counts for column in responses.classes]
         first = sums + r * (2 if squares else 1)
-        sizes = [len(c) for c in counts]
-        starts = first + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-        public, loss = np.zeros(int(starts[-1])), np.zeros(int(starts[-1]))
-        weight = np.zeros(r + q)
-        for j, seen in enumerate(counts):
-            known, a, b = max(n, 1), int(starts[j]), int(starts[j + 1])
-            if j < len(responses.categorical):
-                absent = responses.categorical[j].n_missing
-                known = max(n - absent, 1)
-                spread = n - (seen.astype(float) ** 2).sum() / max(n, 1)
-                weight[r + j] = 1.0 if gain == ENTROPY else 1.0 / max(spread, 1.0)
-            public[a:b] = seen / known
-            if j < len(responses.categorical) and absent:
-                public[b - 1] = -1.0
-            inside = slice(a, b - (public[b - 1] < 0))
-            square = float((public[inside] ** 2).sum())
-            loss[inside] = 1 - 2 * public[inside] + square
-            if floored:
-                loss[inside] = np.maximum(loss[inside], (1 - square) / 4)
+        told = ClassBlocks.of(responses, slice(n_listed, None), first, gain, floored)
+        listed = ClassBlocks.of(responses, slice(n_listed), 0, gain, floored) if n_listed else None
+        weight = np.concatenate([np.zeros(r), told.weight])
         for j, number in enumerate(responses.numbers):
             weight[j] = 1.0 / float(1 << UNIT_BITS) ** 2
             if responses.categorical:
                 weight[j] = 1.0 / max(scatter(number, n - responses.numeric[j].n_missing), 1.0)
-        missing = [int(starts[m]) if m >= 0 else 0 for m in responses.missing_of]
+        missing = [int(told.starts[m - n_listed]) if m >= 0 else 0 for m in responses.missing_of]
         shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
         floors = np.zeros(r, np.int64)
         for j, number in enumerate(responses.numbers if floored else ()):
@@ -179,19 +222,20 @@ class StatisticsLayout:
             floors[j] = int(scatter(number, known) / (4 * known)) >> shift
         return cls(
             r,
-            q,
+            q - n_listed,
             at.get("persons", 0),
             at.get("divisor", 0),
             sums,
             sums + r if squares and r else -1,
-            starts,
+            told.starts,
             np.array(missing, np.int64),
             weight,
-            public,
+            told.public,
             shift,
             floors,
-            loss,
+            told.loss,
             responses.judged,
+            listed=listed,
         )
 
 
@@ -223,7 +267,7 @@ def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
         if layout.squares >= 0:
             floor = int(layout.floors[j])
             stats[layout.squares + j] = number.total(partial(_squares, layout.shift, floor))
-    for j, column in enumerate(responses.classes):
+    for j, column in enumerate(responses.classes[layout.n_listed :]):
         stats[layout.starts[j] : layout.starts[j + 1]] = column.counts
     return stats
 
@@ -247,7 +291,8 @@ class Plain(NamedTuple):
     def of(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
         """The plain terms; `second` is 0 where they do not apply."""
         r = layout.r
-        if layout.q or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:
+        classes = layout.q + layout.n_listed
+        if classes or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:
             return cls(0, 0, 0, False, 1.0, 0.0, 0.0, 1.0, 1.0)
         return cls(
             rules.min_leaf,
@@ -297,6 +342,7 @@ class Terms(NamedTuple):
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
         """Bundle rules and layout for a table of n rows."""
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
+        r, w = layout.r, layout.n_listed
         return cls(
             Plain.of(rules, layout),
             rules.gain,
@@ -307,9 +353,9 @@ class Terms(NamedTuple):
             layout.squares,
             layout.shift,
             layout.r,
-            rules.cap,
-            rules.share,
-            rules.entropy,
+            np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
+            rules.share[w:],
+            rules.entropy[w:],
             layout.starts,
             layout.missing_at,
             layout.weight,
@@ -373,7 +419,7 @@ def keeps_silent(counts, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _xlogx(count, t):  # type: ignore[no-untyped-def]
+def xlogx(count, t):  # type: ignore[no-untyped-def]
     """count * log(count), 0 for 0."""
     if count < t.xlogx.shape[0]:
         return t.xlogx[count]
@@ -386,11 +432,17 @@ def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
     value = 0.0
     for j in range(t.weight.shape[0] - t.r):
         if t.weight[t.r + j] > 0.0:
-            here = _xlogx(n, t) - _xlogx(nl, t) - _xlogx(n - nl, t)
+            here = xlogx(n, t) - xlogx(nl, t) - xlogx(n - nl, t)
             for c in range(t.starts[j], t.starts[j + 1]):
-                here += _xlogx(left[c], t) + _xlogx(total[c] - left[c], t) - _xlogx(total[c], t)
+                here += xlogx(left[c], t) + xlogx(total[c] - left[c], t) - xlogx(total[c], t)
             value += t.weight[t.r + j] * here
-    return value
+    return above_rounding(value, n, t)
+
+
+@inner
+def above_rounding(value, n, t):  # type: ignore[no-untyped-def]
+    """A gain in entropy, or 0 where rounding may have made it: sums of n log n cancel in it."""
+    return value if value > 1e-12 * xlogx(n, t) else 0.0
 
 
 @inner

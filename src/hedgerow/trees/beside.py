@@ -1,0 +1,80 @@
+"""What stands beside the statistics vector: entries of likeness, listed classes, or nothing.
+
+A search calls these functions with its room (`Space.beside`) last; the room's type says which
+form of each is compiled, so that nothing is compiled that no layout asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from ..kernels.compiled import inner
+from . import listed, listed_orders
+from .alike import list_alike
+from .category_orders import write_order
+
+Form = Callable[..., Any]
+
+
+def by_room(nothing: Form, **others: Form) -> Form:
+    """A function whose form goes by the type of its last argument: (), `Alike` or `Listed`."""
+
+    def asked(*given: Any) -> Any:
+        raise NotImplementedError
+
+    @overload(asked, jit_options={"error_model": "numpy"})
+    def form(*given):  # type: ignore[no-untyped-def]
+        room = getattr(given[-1], "instance_class", None)
+        made = others.get(room.__name__, nothing) if room else nothing
+        return lambda *given: made(*given)
+
+    return asked
+
+
+@inner
+def _nothing(*given):  # type: ignore[no-untyped-def]
+    return 0
+
+
+@inner
+def _yes(*given):  # type: ignore[no-untyped-def]
+    return True
+
+
+@inner
+def _no(*given):  # type: ignore[no-untyped-def]
+    return False
+
+
+@inner
+def _axis_or_alone(hist, stride, present, begin, m, base, n_channels, total, t, room):  # type: ignore[no-untyped-def]
+    return n_channels > 1 or t.alone
+
+
+list_node = by_room(_nothing, Listed=listed.list_node)
+"""(a, b, room): list what the node of the records a..b holds."""
+list_column = by_room(_nothing, Alike=list_alike, Listed=listed.list_column)
+"""(hist, stride, present, begin, end, base, c, total, t, room): list what a column's codes hold."""
+orders_beside = by_room(_axis_or_alone, Listed=listed_orders.list_holders)
+"""(hist, stride, present, begin, m, base, n_channels, total, t, room): how many orders of the
+codes are tried after those by the means of the vector's responses."""
+order_codes = by_room(write_order, Listed=listed_orders.write_listed_order)
+"""(hist, stride, present, begin, m, sequence, n_channels, total, t, space, room): write an order
+of the codes; returns how many stand in it."""
+bring = by_room(_nothing, Listed=listed.bring)
+"""(code, sign, t, room): bring what a code holds to the left side, or back."""
+gain_beside = by_room(_nothing, Listed=listed.gain_of_listed)
+"""(n, nl, t, room): what the split gains beside the vector's responses."""
+admits_beside = by_room(_yes, Listed=listed.admits_listed)
+"""(n, nl, room): whether both sides are admitted."""
+take_back = by_room(_nothing, Listed=listed.take_back)
+"""(rows, first, last, extra, base, room): leave nothing of these rows on the left side."""
+left_is_larger = by_room(_no, Listed=listed.left_is_larger)
+"""(present, begin, m, base, goes_left, n, nl, t, room): whether the sides change places."""
+at_once = by_room(_no, Listed=_yes)
+"""(room): whether a split is written down before the next column is listed."""
+work_of = by_room(_nothing, Listed=listed.work_of)
+"""(room): steps since this was asked."""
