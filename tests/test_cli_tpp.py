@@ -77,7 +77,8 @@ def test_release_model_and_verification(folder, capsys):
     assert model["hedgerow_model"] == 1
     assert model["reached"]["k"] >= 5
     assert model["reached"]["l"] > 1.2
-    checks = {c["name"] for c in json.loads((out / "audit.json").read_text())["checks"]}
+    released = json.loads((out / "audit.json").read_text())["release"]
+    checks = {c["name"] for c in released["checks"]}
     assert "model rebuilt" in checks
     capsys.readouterr()
     assert run(["verify-model", str(out / "model.json"), str(out / "release.csv")]) == 0

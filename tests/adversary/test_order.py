@@ -124,7 +124,8 @@ def test_a_kept_order_is_named_wherever_the_release_is_told_of(tmp_path: Path) -
     words = "order of the table they come from"
     assert words in (told / "RECIPIENT.md").read_text()
     assert words not in (silent / "RECIPIENT.md").read_text()
-    assert json.loads((told / "audit.json").read_text())["parameters"]["keep_order"] is True
+    released = json.loads((told / "audit.json").read_text())["release"]
+    assert released["parameters"]["keep_order"] is True
     assert "keep_order" not in (silent / "audit.json").read_text()
     for folder, said in ((told, True), (silent, False)):
         assert ("which may tell who is who" in (folder / "report.html").read_text()) is said

@@ -12,7 +12,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.measures import MEASURES
-from hedgerow.audit.result import json_schema
 from hedgerow.errors import InputError, ParameterError, SchemaError
 
 from .conftest import people_of
@@ -44,11 +43,11 @@ def test_it_states_what_decides(found):
 
 def test_json_fits_the_published_schema(found):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
-    jsonschema.validate(json.loads(found.to_json()), json_schema())
+    jsonschema.validate(json.loads(found.to_json()), hr.audit.json_schema())
 
 
 def test_json_schema_names_every_part(found):
-    data, described = json.loads(found.to_json()), json_schema()
+    data, described = json.loads(found.to_json()), hr.audit.json_schema()
     assert set(described["required"]) == set(described["properties"]) == set(data)
     for part in ("risk", "utility", "table"):
         assert set(described["properties"][part]["required"]) == set(data[part])

@@ -49,7 +49,7 @@ def test_it_is_a_check_a_parameter_and_words(bounded, tmp_path):
     assert check.reached <= BOUND
     assert bounded.verify()[-1] == check
     bounded.write(tmp_path / "out")
-    told = json.loads((tmp_path / "out" / "audit.json").read_text())
+    told = json.loads((tmp_path / "out" / "audit.json").read_text())["release"]
     assert told["checks"][-1]["required"] == BOUND
     assert told["parameters"]["max_inference"] == BOUND
     assert hr.Plan.load(tmp_path / "out" / "plan.json").parameters["max_inference"] == BOUND
@@ -135,7 +135,7 @@ def test_the_command_line_and_its_configuration(people, tmp_path):
         ],
     )
     assert done.exit_code == 0, done.output
-    told = json.loads((tmp_path / "out" / "audit.json").read_text())
+    told = json.loads((tmp_path / "out" / "audit.json").read_text())["release"]
     assert told["checks"][-1]["name"] == "inference (measured)"
     assert told["checks"][-1]["reached"] <= 0.5
 

@@ -13,7 +13,6 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.joined import join
 from hedgerow.audit.pairing import align, pair_up
-from hedgerow.audit.result import json_schema
 from hedgerow.audit.subject import Subject
 from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError
@@ -158,7 +157,7 @@ def test_altered_records_are_judged_by_linkage():
     roles = hr.Schema(quasi=["age", "pay"], sensitive=["ill"])
     release = protect(hr.NoiseAddition(0.3, random_state=1), roles, people)
     found = hr.audit(people, release, **QUICK)
-    jsonschema.validate(json.loads(found.to_json()), json_schema())
+    jsonschema.validate(json.loads(found.to_json()), hr.Audit.json_schema())
     linked = found.risk["linkage"]
     assert found.table["yardstick"] == "linkage"
     assert 5 / 300 < linked["highest"] < 0.9  # by chance it is 1 in 300

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import warnings
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import hedgerow as hr
@@ -61,12 +63,23 @@ def test_a_release_with_its_report_that_python_gives_as_well(
     release = hr.protect("people.csv", schema, case.method(schema))
     release.write("python")
     assert Path("python/release.csv").read_bytes() == Path("out/release.csv").read_bytes()
+    for name, measured in (("python", False), ("out", True)):
+        told = json.loads(Path(name, "audit.json").read_text())
+        jsonschema.validate(told, hr.Audit.json_schema())
+        assert ("risk" in told) is measured
     plans = [hr.Plan.load(Path(folder, "plan.json")) for folder in ("python", "out")]
     assert plans[0].recoding == plans[1].recoding
     assert plans[0].promises == plans[1].promises
     assert run(words(case, "again", "--no-report")) == 0
     assert Path("again/release.csv").read_bytes() == Path("out/release.csv").read_bytes()
     assert read("out/release.csv").n_rows == 40
+
+
+def test_whatever_is_measured_follows_the_published_schema(case: Case) -> None:
+    people, schema = TABLES[case.table]()
+    release = hr.protect(people, schema, case.method(schema))
+    found = hr.audit(people, release, people=20, learners=["nearest", "tree"])
+    jsonschema.validate(json.loads(found.to_json()), hr.Audit.json_schema())
 
 
 def test_a_key_file_decides_what_is_drawn(case: Case, folder: Path, capsys: Any) -> None:

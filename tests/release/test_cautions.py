@@ -185,7 +185,7 @@ def test_terminal_report_json_session_and_python_say_the_same(
     seen = capsys.readouterr()
     assert seen.err.count(f"warning: {words}\n") == 1
     assert words in json.loads(seen.out)["cautions"]
-    assert words in json.loads(Path("out/audit.json").read_text())["cautions"]
+    assert words in json.loads(Path("out/audit.json").read_text())["release"]["cautions"]
     assert words in Path("out/report.html").read_text()
     assert words not in Path("out/RECIPIENT.md").read_text()
     session = hr.Session("people.csv")
@@ -236,6 +236,7 @@ def test_extremes_that_few_have_are_told_wherever_a_release_is(
     assert run([*asked, "--method", "mondrian", "--out", "out"]) == 0
     assert words in " ".join(capsys.readouterr().err.split())
     assert words in (here / "out/report.html").read_text()
-    assert json.loads((here / "out/audit.json").read_text())["extremes"]["age"]["cells"] == 2
+    released = json.loads((here / "out/audit.json").read_text())["release"]
+    assert released["extremes"]["age"]["cells"] == 2
     public = roles.replace(grid={"age": [20, 40, 60]})
     assert hr.protect(people, public, hr.Mondrian(3)).summary()["extremes"] == {}

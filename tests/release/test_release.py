@@ -216,7 +216,7 @@ def test_the_folder_is_private_and_says_what_was_verified(release: Any, tmp_path
     folder = release.write(tmp_path / "out")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(f.stat().st_mode) for f in folder.iterdir()} == {0o600}
-    audit = json.loads((folder / "audit.json").read_text())
+    audit = json.loads((folder / "audit.json").read_text())["release"]
     digest = hashlib.sha256((folder / "release.parquet").read_bytes()).hexdigest()
     assert audit["file"]["sha256"] == digest
     assert audit["rows"] == N
@@ -274,7 +274,7 @@ def test_an_existing_folder_is_replaced_only_when_forced_and_only_a_release(
         release.write(folder)
     assert (folder / "audit.json").read_text() == "old"
     release.write(folder, force=True)
-    assert json.loads((folder / "audit.json").read_text())["rows"] == N
+    assert json.loads((folder / "audit.json").read_text())["release"]["rows"] == N
     assert written(tmp_path) == ["out"]
     mine = tmp_path / "letters"
     mine.mkdir()

@@ -98,6 +98,12 @@ RISK = (
         high=None,
     ),
     Measure("alpha", "largest share of one value (alpha)", "max over groups and values of p"),
+    Measure(
+        "t",
+        "t-closeness",
+        "by the distance that fits the column: hierarchical where a hierarchy is given, ordered for "
+        "numbers, dates and orders, equal for categories",
+    ),
     Measure("t_equal", "t-closeness, equal distances", "max over groups of sum |p - P| / 2"),
     Measure(
         "t_ordered",

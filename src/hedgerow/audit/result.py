@@ -65,7 +65,7 @@ class Audit:
     versions: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The audit as plain JSON data (``audit/schema.json`` describes it)."""
+        """The audit as plain JSON data (`json_schema` describes it)."""
         told = {
             "table": self.table,
             "risk": self.risk,
@@ -163,14 +163,20 @@ class Audit:
                 )
         return lines
 
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The published JSON schema of `to_dict`, and of the ``audit.json`` of a release.
+
+        Examples
+        --------
+        >>> Audit.json_schema()["title"]
+        'Hedgerow audit'
+        """
+        text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
+        made: dict[str, Any] = json.loads(text)
+        return made
+
     def __str__(self) -> str:
         from ..report.text import summary
 
         return summary(self.to_dict())
-
-
-def json_schema() -> dict[str, Any]:
-    """The published JSON schema of `Audit.to_dict`."""
-    text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
-    made: dict[str, Any] = json.loads(text)
-    return made

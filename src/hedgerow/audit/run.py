@@ -75,6 +75,11 @@ def audit(
     randomized response ...) is judged by how well its records are linked with
     their originals, not by classes of equal cells.
 
+    No table of all pairs of people, rows or values is made: memory grows with the rows (about
+    1.5 KB each with ten quasi-identifiers), and learners are trained on 20,000 different rows of at
+    most 62 features a quasi-identifier. A million rows, one column of 80,000 values, take 2 GB with
+    everything (`benchmarks/audit.py --attacks`).
+
     Parameters
     ----------
     original : path, pandas, Polars or Arrow table, DuckDB relation
@@ -233,6 +238,10 @@ def audit(
         },
         versions=versions(),
     )
+
+
+# the function stands in front of its room, `hedgerow.audit`
+audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 
 def _check(k: int | None, threshold: float, people: int, learners: Sequence[str] | None) -> None:

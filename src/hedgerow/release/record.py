@@ -17,9 +17,13 @@ VERSION = 1
 
 
 def record(
-    plan: Plan, numbers: Mapping[str, Any], file: Path, pseudonyms: Sequence[str] = ()
+    plan: Plan,
+    numbers: Mapping[str, Any],
+    file: Path,
+    pseudonyms: Sequence[str] = (),
+    measured: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The data of audit.json.
+    """The data of audit.json: `hedgerow.Audit.json_schema` describes it.
 
     Parameters
     ----------
@@ -30,11 +34,13 @@ def record(
         The written table.
     pseudonyms : sequence of str
         Identifiers that were replaced.
+    measured : mapping, optional
+        `Audit.to_dict`; what was measured stands beside ``release``, which tells what was
+        promised and reached.
     """
     with open(file, "rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {
-        "hedgerow_audit": VERSION,
+    release = {
         "hedgerow": hedgerow.__version__,
         "libraries": {n: _version(n) for n in ("numpy", "pyarrow", "scikit-learn", "numba")},
         "parameters": dict(plan.parameters),
@@ -43,6 +49,7 @@ def record(
         "file": {"name": file.name, "sha256": digest, "bytes": file.stat().st_size},
         **numbers,
     }
+    return {"hedgerow_audit": VERSION, "release": release, **(measured or {})}
 
 
 def _version(name: str) -> str:

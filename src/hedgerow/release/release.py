@@ -395,9 +395,9 @@ class Release:
         require(checks, f"the written file {file.name}")
         files = self.method.release_files(self)
         extra = {**files.public, **files.private}
-        numbers = record(self.plan, self.summary(), file, self.pseudonyms)
+        told = None if measured is None else measured.to_dict()
+        numbers = record(self.plan, self.summary(), file, self.pseudonyms, told)
         if measured is not None:
-            numbers["measured"] = measured.to_dict()
             measured.report(
                 folder / REPORT,
                 plan=self.plan,
@@ -405,12 +405,12 @@ class Release:
                 cautions=self.cautions,
                 drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
             )
-        told = self.method.told(file.name)
+        reader = self.method.told(file.name)
         texts = {
             PLAN: dumps(self.plan),
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: recipient(
-                self.plan, self.summary(), file.name, told, self.pseudonyms, self._has_empty()
+                self.plan, self.summary(), file.name, reader, self.pseudonyms, self._has_empty()
             ),
         }
         if mapping:

@@ -140,7 +140,7 @@ def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str
     for title, key in (
         ("different values in a group, fewest", "distinct_l"),
         ("largest share of one value", "alpha"),
-        ("t-closeness", "t_equal"),
+        (f"t-closeness, {release['t_distance']} distances", "t"),
     ):
         yield f"  {title:42}{figure(before[key]):>12}{figure(release[key]):>12}"
     for tolerance, found in (release["matching"] or {}).items():

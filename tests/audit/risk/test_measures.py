@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+import hedgerow as hr
 from hedgerow.audit.risk import numeric
 from hedgerow.audit.tolerances import Tolerance
 from hedgerow.classes import Counts, group
@@ -71,3 +73,38 @@ def test_the_covariance_test_is_the_same_to_the_last_bit_in_any_row_order():
         order = rng.permutation(3000)
         again = numeric.covariance_test(group([labels[order]]), y[order])
         assert again.tolist() == first.tolist()
+
+
+def test_closeness_is_shown_in_the_distance_that_fits_the_column():
+    rng = np.random.default_rng(9)
+    people = pd.DataFrame(
+        {
+            "a": np.repeat(np.arange(20), 20),
+            "pay": rng.lognormal(7, 1, 400),
+            "flag": rng.integers(0, 2, 400),
+            "ill": rng.choice(["flu", "cold", "none"], 400),
+            "grade": pd.Categorical(
+                rng.choice(list("xyz"), 400), categories=list("zxy"), ordered=True
+            ),
+            "job": rng.choice(["nurse", "doctor", "cook"], 400),
+        }
+    )
+    paths = {"nurse": ["health"], "doctor": ["health"], "cook": ["other"]}
+    jobs = hr.Hierarchy({value: (value, *path, "*") for value, path in paths.items()})
+    schema = hr.Schema(
+        quasi=["a"],
+        sensitive=["pay", "flag", "ill", "grade", "job"],
+        hierarchies={"job": jobs},
+    )
+    found = hr.audit(people, people, schema, attacks=False, learning=False)
+    told = found.risk["release"]["sensitive"]
+    assert {name: column["t_distance"] for name, column in told.items()} == {
+        "pay": "ordered",
+        "flag": "equal",
+        "ill": "equal",
+        "grade": "ordered",
+        "job": "hierarchical",
+    }
+    for column in told.values():
+        assert column["t"] == column[f"t_{column['t_distance']}"]
+    assert "t-closeness, hierarchical distances" in str(found)

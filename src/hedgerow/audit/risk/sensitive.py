@@ -43,15 +43,32 @@ def sensitive_summary(
     matched = None
     if column.is_number:
         matched = matching(column.counts, column.by_code, target.tolerances)
+    diversity = diversity_summary(column, hierarchy)
     return {
         "kind": column.kind,
         "attacked_as": target.attacked_as,
-        **diversity_summary(column, hierarchy),
+        **diversity,
+        **fitting_closeness(column.kind, target, diversity),
         "matching": matched,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
         "disclosure": disclosure_summary(told, sizes, column.scores.by_score),
         "scatter": scatter(sizes, told),
     }
+
+
+def fitting_closeness(kind: str, target: Target, found: Mapping[str, Any]) -> dict[str, Any]:
+    """t-closeness by the distance that fits a column: which, and how much.
+
+    Hierarchical where a hierarchy is given; ordered for numbers, dates and orders; equal for
+    categories, and for numbers that are attacked as such.
+    """
+    if found["t_hierarchical"] is not None:
+        distance = "hierarchical"
+    elif kind == "ordinal" or target.is_number:
+        distance = "ordered"
+    else:
+        distance = "equal"
+    return {"t": found[f"t_{distance}"], "t_distance": distance}
 
 
 def diversity_summary(
