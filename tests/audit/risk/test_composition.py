@@ -10,7 +10,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.pairing import align
-from hedgerow.audit.result import json_schema
 from hedgerow.audit.risk.composition import Told, composition
 from hedgerow.errors import InputError
 from hedgerow.schema import Schema
@@ -141,7 +140,7 @@ def test_text_page_and_schema_tell_it(tmp_path):
     found = hr.audit(
         people, by(people, "x"), SCHEMA, others=[by(people, "y")], attacks=False, learning=False
     )
-    jsonschema.validate(json.loads(found.to_json()), json_schema())
+    jsonschema.validate(json.loads(found.to_json()), hr.Audit.json_schema())
     assert "all of them together" in str(found)
     assert not any("several releases" in line for line in found.to_dict()["not_measured"])
     found.report(tmp_path / "report.html")
