@@ -8,10 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
 
 from hedgerow.papers.hedge import ATTACKING, CAPS, CASES, HARD, JUDGED, averaged, measure
 

@@ -142,6 +142,42 @@ def test_columns_that_tell_nothing_are_screened_and_said() -> None:
     assert made(people(), alone, hr.Hedge(5)).method.screened_ == ()
 
 
+def _cell_size(frame: pd.DataFrame, sensitive: list[str], k: int = 5, **options: Any) -> int:
+    quasi = [c for c in frame if c not in (*sensitive, "person")]
+    unit = {"unit": "person"} if "person" in frame else {}
+    schema = hr.Schema(quasi=quasi, sensitive=sensitive, **unit)
+    method = hr.Hedge(k, max_disclosure=None, **options).fit_table(read(frame), schema)
+    size = np.bincount(method.tree_.leaf_of_rows()).min()
+    assert size >= method.cell_size_ or unit
+    return method.cell_size_
+
+
+def test_cells_are_larger_where_there_is_nothing_to_learn() -> None:
+    """Of chance cells of k people tell no more than larger ones; of a rule that many see they do."""
+    sizes = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        frame = people(600, seed).assign(pay=rng.lognormal(size=600), ill=rng.choice([*"xyz"], 600))
+        sizes.append(_cell_size(frame[["age", "job", "pay", "ill"]], ["pay", "ill"]))
+    assert np.mean(np.array(sizes) >= 20) > 0.7
+    assert max(sizes) <= 40
+    told = people().assign(pay=lambda t: 100 * t["age"] + 5_000 * (t["job"] == "smith"))
+    assert _cell_size(told[["age", "job", "pay"]], ["pay"]) == 5
+    assert _cell_size(frame[["age", "job", "pay", "ill"]], ["pay", "ill"], screen=False) == 5
+    assert _cell_size(frame[["age", "job"]], []) == 5
+
+
+def test_records_of_one_person_are_no_evidence_for_small_cells() -> None:
+    """Ten records of each of 300 people who have nothing in common: a group tells of its own."""
+    larger = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        once = pd.DataFrame({"person": np.arange(300), "age": rng.integers(18, 80, 300)})
+        once["pay"] = rng.lognormal(size=300)
+        larger += _cell_size(once.loc[once.index.repeat(10)], ["pay"]) > 5
+    assert larger >= 6
+
+
 def test_what_was_not_looked_at_is_not_screened() -> None:
     """Texts that hardly repeat: nearly all stand beyond the most frequent ones."""
     rng = np.random.default_rng(0)

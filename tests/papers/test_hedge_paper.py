@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit.subject import of_fitted
 from hedgerow.papers import hedge, hedge_figures
 from hedgerow.table import read
 
@@ -38,6 +41,28 @@ def test_a_learner_that_is_taught_on_the_table_itself_has_an_advantage_with_its_
     found = hedge.learnt(hedge.pair_up(members, hedge.of_release(open_)), others)
     strangers, own = found["nearest"]
     assert 0.2 < strangers < own < 1
+
+
+def test_larger_cells_give_less_away_where_there_is_nothing_to_learn():
+    given = []
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        drawn = {
+            "age": draw.integers(18, 80, 900),
+            "job": draw.choice([*"abcdef"], 900),
+            "pay": draw.lognormal(size=900),
+        }
+        schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
+        members, others = (read(pa.table(drawn).slice(at, 450)) for at in (0, 450))
+        for screen in (True, False):
+            made = hr.Hedge(max_disclosure=None, screen=screen).fit_table(members, schema)
+            pair = hedge.pair_up(members, of_fitted(made, members, schema))
+            found = hedge.learnt(pair, others)
+            given.append([own - strange for strange, own in found.values()])
+    less, more = np.mean(given[::2], axis=0), np.mean(given[1::2], axis=0)
+    for learner, a, b in zip(found, less, more, strict=True):
+        if learner in hedge.ATTACKING:
+            assert a < b / 2, learner
 
 
 def test_r2_below_zero_counts_nothing_in_the_means():

@@ -11,12 +11,14 @@ What the definition leaves open is settled here:
 - **Candidates.** Numbers and ordinals: cuts between consecutive distinct values of the node; where
   some are missing, each cut with the missing on the low side, then each with them on the high side.
   Categories: every cut of every order, one order for each indicator or number of Z (in schema order),
-  then for each number of X, then each present category against the rest. Equal means stand by code;
-  a category without a known value stands at the node's mean.
+  then for each number of X, then each present category against the rest. Equal means stand by code.
 - **Admission.** k people on each side and a gain above 0; nothing else stops a cell.
 - **Ties.** First column in schema order, then the first candidate as listed; a later one must gain
   more by a part in 10^9.
 - **Depth first**: the low side first; of categories, the side that holds the lowest present code.
+- **Sizes.** Cells of k, 2k, 4k and 8k people as far as two of them fit into the table; without
+  sensitive columns (or only constant ones) of k. Of equals the smaller. What chance tells is
+  measured on the cells of k.
 - **Joins.** The worst group is, of those that break a promise, the one of largest disclosure. A
   partner lowers the disclosure where the union's is less. Disclosures (as parts of the cap), losses
   and their ratios that agree to the tenth digit are equal, and the lowest number is taken.
@@ -39,6 +41,7 @@ from typing import Any
 from ..adversary import checker
 
 LG, LJ = 100, 10
+SIZES = (1, 2, 4, 8)
 WIDEST = 64
 TIE = Fraction(1, 10**9)
 
@@ -105,11 +108,9 @@ class Centred:
         n = sum(v is not None for v in rows)
         return Fraction(sum(s * s for s in self._sum(rows)), n * self.sst) if n else Fraction(0)
 
-    def means(self, members: Members) -> list[Fraction] | None:
-        """Of every entry; None where no member's value is known."""
-        rows = [self.rows[i] for i in members]
-        n = sum(v is not None for v in rows)
-        return [Fraction(s, n) for s in self._sum(rows)] if n else None
+    def means(self, members: Members) -> list[Fraction]:
+        """Of every entry; what is missing counts as the mean of the table, 0."""
+        return [Fraction(s, len(members)) for s in self._sum([self.rows[i] for i in members])]
 
 
 class Likeness:
@@ -160,10 +161,7 @@ def candidates(column: Column, members: Members, like: Likeness) -> Iterator[set
         return
     holders = {c: tuple(i for i in members if column.codes[i] == c) for c in present}
     for key in like.keys:
-        whole = key.means(members)
-        if whole is None:
-            continue
-        means = {c: key.means(holders[c]) or whole for c in present}
+        means = {c: key.means(holders[c]) for c in present}
         for entry in range(key.width):
             sequence = sorted(present, key=lambda c: means[c][entry])
             for cut in range(1, len(sequence)):
@@ -203,6 +201,19 @@ def cells(quasi: Sequence[Column], like: Likeness, k: int) -> list[Members]:
         return [members] if sides is None else leaves(sides[0]) + leaves(sides[1])
 
     return leaves(tuple(range(len(quasi[0].values))))
+
+
+def sizes(n: int, like: Likeness, k: int) -> list[int]:
+    """How many people cells are tried with."""
+    return [m * k for m in SIZES if m == 1 or (like.z and 2 * m * k <= n)]
+
+
+def beyond_chance(made: Sequence[Sequence[Members]], like: Likeness) -> list[Fraction]:
+    """What cells of every size, the smallest first, tell beyond twice what chance does."""
+    told = [sum((like(c, 0) for c in of), Fraction(0)) for of in made]
+    n = sum(map(len, made[0]))
+    chance = (1 - told[0]) / max(n - len(made[0]), 1)
+    return [t - 2 * chance * (len(of) - 1) for t, of in zip(told, made, strict=True)]
 
 
 # ------------------------------------------------------------------ joins
@@ -336,7 +347,7 @@ def hedge(
     cap: Fraction | None,
     promises: Sequence[Promise] = (),
 ) -> dict[tuple[Hashable, ...], Members]:
-    """The released cells of every group, and its members' row numbers."""
+    """The released cells of every group, and its members' row numbers; cells of k people."""
     like = Likeness(quasi, sensitive)
     groups = joined(cells(quasi, like, k), like, Told(sensitive), cap, promises)
     return told_alike(groups, quasi, k)

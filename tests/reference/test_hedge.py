@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,20 @@ from hedgerow.table import Table
 
 from ..adversary import checker
 from ..adversary.hedge_checker import random_table
-from .hedge import LG, Column, Likeness, Told, cells, hedge, joined, step, told_alike
+from .hedge import (
+    LG,
+    Column,
+    Likeness,
+    Members,
+    Told,
+    beyond_chance,
+    cells,
+    hedge,
+    joined,
+    sizes,
+    step,
+    told_alike,
+)
 
 X = Column("number", [0, 0, 1, 1, 10, 10, 11, 11])
 Y = Column("category", list("aabbabab"))
@@ -35,6 +50,20 @@ def test_a_table_of_eight_by_hand() -> None:
     assert joined(pairs, like, told, cap) == [(0, 1, 2, 3), (4, 5), (6, 7)]
     # sd 5.02, a quarter 1.26: step 1, and the mean of 0, 0, 1, 1 goes to the even 0
     assert hedge([X], [Y], k=2, cap=cap) == {(0,): (0, 1, 2, 3), (10,): (4, 5), (11,): (6, 7)}
+
+
+def test_the_size_of_cells_by_hand() -> None:
+    """Pairs tell half of Y: a a and b b all, a b nothing. Halves tell nothing."""
+
+    def beyond(y: str) -> list[Fraction]:
+        like = Likeness([X], [Column("category", list(y))])
+        assert sizes(8, like, 2) == [2, 4]
+        return beyond_chance([cells([X], like, k) for k in (2, 4)], like)
+
+    # a pair tells (1 - 1/2) / (8 - 4) by chance; the three beyond the first are to tell twice that
+    assert beyond("aabbabab") == [Fraction(1, 2) - 6 * Fraction(1, 8), -2 * Fraction(1, 8)]
+    assert beyond("aabbccdd") == [1, Fraction(1, 3)]
+    assert beyond("abababab") == [-6 * Fraction(1, 4), -2 * Fraction(1, 4)]
 
 
 def test_one_group_that_breaks_a_promise_is_an_error() -> None:
@@ -80,27 +109,64 @@ def test_every_group_keeps_k_and_the_cap(seed: int) -> None:
     assert len(capped) > 1
 
 
+def in_units(columns: list[Column], secrets: list[Column]) -> Likeness:
+    """Likeness of numbers in units of 2^-30 of their range; a missing one is the rounded mean."""
+
+    def filled(column: Column) -> Column:
+        if column.kind != "number":
+            return column
+        known = [Fraction(v) for v in column.values if v is not None]
+        low, unit = min(known), (max(known) - min(known)) / 2**30
+        units = [round((v - low) / unit) for v in known]
+        middle = math.floor(Fraction(sum(units), len(units)) + Fraction(1, 2))
+        told = iter(units)
+        return Column("number", [middle if v is None else next(told) for v in column.values])
+
+    made = Likeness([filled(c) for c in columns], [filled(c) for c in secrets])
+    made.flags = Likeness(columns, secrets).flags
+    return made
+
+
+def members(method: hr.Hedge) -> list[Members]:
+    """The rows of every cell."""
+    leaf = method.tree_.leaf_of_rows()
+    return [tuple(np.flatnonzero(leaf == c).tolist()) for c in range(leaf.max() + 1)]
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_the_package_makes_the_same_cells_and_joins(part: int) -> None:
     """Cells as sets, joins from the same numbering: a tie takes the lower number."""
     compared = alike = 0
-    for seed in range(100 * part, 100 * part + 60):
+    chosen: set[int] = set()
+    for seed in range(100 * part, 100 * part + 100):
         table, quasi, sensitive, (k, cap) = random_table(seed)
         if len(table["row"]) > 70:
             continue
         words = {"number": "numeric", "category": "categorical"}
         kinds = {n: words[kind] for n, kind in {**quasi, **sensitive}.items()}
         schema = hr.Schema(quasi=list(quasi), sensitive=list(sensitive), kinds=kinds)
-        method = hr.Hedge(k, max_disclosure=cap, screen=False)
+        method = hr.Hedge(k, max_disclosure=cap, screen=bool(seed % 2))
         method.fit_table(Table(pa.table(table)), schema)
-        leaf = method.tree_.leaf_of_rows()
-        ours = [tuple(np.flatnonzero(leaf == c).tolist()) for c in range(leaf.max() + 1)]
+        quasi = {n: kind for n, kind in quasi.items() if n not in method.screened_}
+        roles = schema.replace(quasi=list(quasi))
+        leaf, ours = method.tree_.leaf_of_rows(), members(method)
+
+        def own_cells(size: int, table: Any = table, roles: Any = roles) -> list[Members]:
+            made = hr.Hedge(size, max_disclosure=None, screen=False)
+            return members(made.fit_table(Table(pa.table(table)), roles))
+
         columns = [Column(kind, table[n]) for n, kind in quasi.items()]
         secrets = [Column(kind, table[n]) for n, kind in sensitive.items()]
-        like = Likeness(columns, secrets)
-        theirs = cells(columns, like, k)
+        like = in_units(columns, secrets)
+        tried = sizes(len(leaf), like, k) if method.screen else [k]
+        # what is equal but for the last digit may be split or not: the choice is of our own cells
+        beyond = [float(b) for b in beyond_chance([own_cells(size) for size in tried], like)]
+        assert method.cell_size_ in tried, seed
+        assert beyond[tried.index(method.cell_size_)] == pytest.approx(max(beyond), abs=1e-9), seed
+        chosen.add(method.cell_size_ // k)
+        theirs = cells(columns, like, method.cell_size_)
         alike += sorted(theirs) == sorted(ours)
-        # numbers in units of 2^-30 may decide what is equal but for the tenth digit
+        # doubles may decide what is equal but for the tenth digit
         explained = [sum(like(c, LG) for c in made) for made in (ours, theirs)]
         assert float(explained[0]) == pytest.approx(float(explained[1]), rel=1e-7), seed
         limit = None if cap is None else Fraction(repr(cap))
@@ -112,3 +178,4 @@ def test_the_package_makes_the_same_cells_and_joins(part: int) -> None:
         compared += 1
     assert compared > 10
     assert alike >= compared - 2
+    assert chosen == {1, 2, 4, 8}

@@ -16,11 +16,9 @@ from ..guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
 from ..plan import Partition, Plan, Recoded
 from ..schema import Schema
 from ..table import Column, Table
-from ..trees.grow import grow
 from ..trees.likeness import Likeness
 from ..trees.responses import check_sensitive
 from ..trees.split import LEAF
-from ..trees.statistics import SSE, Rules
 from ..trees.tree import Tree
 from .cells import public_step, rounded
 from .joining import joined
@@ -34,8 +32,9 @@ from .screening import telling
 class Hedge(PartitionMethod):
     """Groups of people who are alike in the quasi-identifiers, released as means and shares.
 
-    A tree under k alone gathers people who are alike, by the gain in what groups explain
-    of the sensitive columns and, a hundred times as much, of the quasi-identifiers. While a
+    A tree gathers people who are alike, by the gain in what groups explain of the sensitive
+    columns and, a hundred times as much, of the quasi-identifiers; its cells have k, 2k, 4k or 8k
+    people, whichever tell most of the sensitive columns beyond chance. While a
     group breaks a promise, the worst one is joined to the group that repairs it at the
     least loss (of more than 8,192 groups, among its neighbours). Numbers are released as the
     group's mean, rounded to a public step; categories as the group's shares. Learners hardly
@@ -62,11 +61,11 @@ class Hedge(PartitionMethod):
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
     screen : bool, default True
-        Whether quasi-identifiers that by themselves do not shift the mean or the shares of any
-        sensitive column by more than chance are released as ``*``: they would only keep people
-        apart who are alike in what matters, which costs learners and members. A column that tells
-        something only together with others, or of the spread, is hidden too. Where none tells
-        anything, all stay.
+        Whether what tells nothing of the sensitive columns is left out, which would cost learners
+        and members. Quasi-identifiers that by themselves do not shift the mean or the shares of
+        any of them by more than chance are released as ``*``; one that tells something only
+        together with others, or of the spread, is hidden too; where none tells anything, all stay.
+        And cells have up to 8k people. False keeps all columns, and cells of k people.
     max_bins : int, default 1024
         Numeric columns with more distinct values are cut at quantiles.
     schema : Schema, optional
@@ -79,6 +78,8 @@ class Hedge(PartitionMethod):
         Its leaves are the cells, before they are joined.
     screened_ : tuple of str
         The quasi-identifiers that are released as ``*``.
+    cell_size_ : int
+        Fewest people of a cell: k, 2k, 4k or 8k.
     group_of_cell_ : int array of shape (tree_.n_leaves,)
         The group that each cell has come to.
 
@@ -138,10 +139,13 @@ class Hedge(PartitionMethod):
             [c.value_counts for c in quasi.columns],
             persons=persons is not None,
         )
-        q = alike.layout.q
-        rules = Rules(int(self.k), np.ones(alike.layout.r + q), np.ones(q), np.zeros(q), SSE)
         rows = quasi.rows(alike.responses, [*sensitive, *quasi.columns], persons)
-        grown = grow(rows, alike.responses, alike.layout, rules)
+        n_people = rows.n if persons is None else persons.n
+        grown, self.cell_size_ = (
+            alike.telling_cells(rows, int(self.k), n_people)
+            if self.screen
+            else (alike.cells(rows, int(self.k)), int(self.k))
+        )
         self.tree_: Tree = full_tree(grown, alike.responses, alike.layout, quasi)
         promises = self._asked(schema, sensitive)
         leaf = grown.column == LEAF

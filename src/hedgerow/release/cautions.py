@@ -139,7 +139,8 @@ def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
     """Columns of which no cell says anything."""
     silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
     if n_groups == 1 and plan.names("quasi"):
-        yield "all records are one group: ask for a smaller k, or for a looser cap"
+        screen = ", or --no-screen" if plan.parameters.get("screen") else ""
+        yield f"all records are one group: ask for a smaller k, or for a looser cap{screen}"
         return
     screened = [c.name for c in silent if c.style == "suppress" and plan.parameters.get("screen")]
     if screened:

@@ -7,6 +7,11 @@ column scaled to a total sum of squares of 1. Both sums are what groups explain;
 grows by the gain in By + LG * Bx keeps people together who are alike in what an intruder
 knows. A missing number counts as the mean, and a flag tells it apart; categories beyond the
 64 most frequent count as one.
+
+How many people a cell has is for the data to say. Of n people in L cells that have nothing to do
+with Z the cells explain about (L - 1)/n all the same, and learners take it for a rule about the
+members. Of cells of k, 2k, 4k and 8k people those are taken that explain most of Z beyond twice
+that: by Mallows's Cp the means of these forecast people who are not in the table best.
 """
 
 from __future__ import annotations
@@ -19,14 +24,24 @@ import numpy.typing as npt
 
 from ..kernels.exact import scale
 from ..table import ValueCounts
+from .grow import Grown, grow
 from .responses import ClassColumn, Quantity, Responses, check_rows
-from .statistics import StatisticsLayout, scatter
+from .rows import Rows
+from .split import LEAF
+from .statistics import SSE, Rules, StatisticsLayout, scatter
 
 LG = 100.0
 """How much the quasi-identifiers count while cells grow."""
 LJ = 10.0
 """How much they count while cells are joined."""
 FREQUENT = 64
+LARGER = (1, 2, 4, 8)
+"""Cells of so many times k people are tried. No larger ones: groups are to show what people are like
+also where that tells nothing of the sensitive columns."""
+BEYOND = 2.0
+"""What one more cell has to explain, in units of what it explains by chance: Mallows's Cp."""
+EVEN = 1e-10
+"""What smaller cells explain less and yet stay."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,11 +58,14 @@ class Likeness:
     joining : float64 array of shape (layout.size,)
         What the square of each entry of a group's means counts in Ward's loss of a join:
         By + LJ * Bx.
+    told : float64 array of shape (layout.size,)
+        What the square of each entry of a group's sums counts in By.
     """
 
     responses: Responses
     layout: StatisticsLayout
     joining: Floats
+    told: Floats
 
     @classmethod
     def of(
@@ -113,8 +131,64 @@ class Likeness:
         responses = Responses(
             (), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64)
         )
-        entries = np.concatenate([np.zeros(sums), joining[:r], np.repeat(joining[r:], sizes)])
-        return cls(responses, layout, entries)
+
+        def by_entry(of_columns: Floats) -> Floats:
+            each = [np.zeros(sums), of_columns[:r], np.repeat(of_columns[r:], sizes)]
+            return np.concatenate(each)
+
+        told = np.where(foreign, 0.0, share / spread)
+        return cls(responses, layout, by_entry(joining), by_entry(told))
+
+    def cells(self, rows: Rows, k: int) -> Grown:
+        """The tree under k alone.
+
+        Parameters
+        ----------
+        rows : Rows
+            They are moved in place.
+        k : int
+            Fewest people of a cell.
+        """
+        q = self.layout.q
+        caps = np.ones(self.layout.r + q)
+        return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
+
+    def telling_cells(self, rows: Rows, k: int, people: int) -> tuple[Grown, int]:
+        """The tree of the cells of k, 2k, 4k or 8k people that tell most beyond chance; which k.
+
+        With E the share of the sensitive columns that L cells explain, and e the share that a
+        cell of k people explains by chance, E - 2 e (L - 1) is largest.
+
+        Parameters
+        ----------
+        rows : Rows
+            They are moved in place.
+        k : int
+            Fewest people of a cell.
+        people : int
+            How many the rows are of: those of one person are no further evidence.
+        """
+        chosen, size = self.cells(rows, k), k
+        whole, n_cells = self._explained(chosen)
+        chance = (1.0 - whole) / max(people - n_cells, 1)
+        most = whole - BEYOND * chance * (n_cells - 1)
+        for larger in LARGER[1:] if self.told.any() else ():
+            if 2 * larger * k > people:
+                break
+            grown = self.cells(rows, larger * k)
+            whole, n_cells = self._explained(grown)
+            beyond = whole - BEYOND * chance * (n_cells - 1)
+            if beyond > most + EVEN:
+                chosen, size, most = grown, larger * k, beyond
+        return chosen, size
+
+    def _explained(self, grown: Grown) -> tuple[float, int]:
+        """The share of the sensitive columns that cells explain, and how many cells there are."""
+        cells = grown.stats[grown.column == LEAF].astype(np.float64)
+        used = np.flatnonzero(self.told)
+        by = (cells[:, used] ** 2 * self.told[used]).sum(axis=1) / cells[:, 0]
+        root = float((grown.stats[0, used].astype(np.float64) ** 2 * self.told[used]).sum())
+        return float(by.sum()) - root / float(grown.stats[0, 0]), len(cells)
 
     def means(self, stats: npt.NDArray[np.int64]) -> Floats:
         """Every group's means, scaled so that squared distances are what `joining` says.
