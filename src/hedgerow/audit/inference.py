@@ -8,7 +8,7 @@ them; of people left out (strangers) the rule alone; the difference is the membe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,9 +24,10 @@ from ..release import Release, protect
 from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
+from .outside import Outside, Refit, left_out, refitting
 from .pairing import Pair, evenly, pair_up
 from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners
-from .subject import of_fitted, of_release
+from .subject import of_release
 
 MOST_ASKED = 5_000
 """People who are asked about; of a larger table as many, spread evenly over its sorted values."""
@@ -34,9 +35,6 @@ CELL = 10
 """Fewest people in a cell of the tree that the worst tenth is looked for in."""
 REPEATS = 500
 """Bootstrap samples of the people asked."""
-
-Refit = Callable[[Table], Pair]
-"""Releases some of the people by the same method, and pairs the release with them."""
 
 
 @dataclass(frozen=True)
@@ -210,16 +208,6 @@ def inference(
     )
 
 
-def refitting(method: Any, schema: Schema) -> Refit:
-    """How a method releases a part of the people."""
-
-    def refit(part: Table) -> Pair:
-        fitted = method.copy().fit_table(part, schema)
-        return pair_up(part, of_fitted(fitted, part, schema))
-
-    return refit
-
-
 def infer(
     pair: Pair,
     refit: Refit | None = None,
@@ -228,8 +216,12 @@ def infer(
     learners: Sequence[str] = LEARNERS,
     random_state: int = 0,
     progress: Progress | None = None,
+    without: Sequence[Outside] = (),
 ) -> Inference:
-    """`inference` of a paired release; without `refit` strangers are not measured."""
+    """`inference` of a paired release; without `refit` strangers are not measured.
+
+    `without` are its `left_out`, where somebody made them before.
+    """
     check_learners(learners)
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
@@ -238,7 +230,7 @@ def infer(
     own = _members(pair, asked, learners, random_state, tell)
     notes: list[str] = []
     others: dict[str, dict[str, FloatArray]] | None = None
-    if refit is None:
+    if refit is None and not without:
         notes.append(
             "Strangers need the method that made the release; of a file or folder they are "
             "not measured."
@@ -247,7 +239,10 @@ def infer(
         notes.append(f"Strangers were not measured: {pair.n_rows} people are fewer than {folds}.")
     elif folds:
         try:
-            others = _strangers(pair, asked, refit, folds, learners, random_state, tell)
+            made: Iterable[Outside] = without
+            if refit is not None and not without:
+                made = left_out(pair, refit, folds=folds, random_state=random_state, tell=tell)
+            others = _strangers(pair, asked, made, learners, random_state, tell)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
     columns = {}
@@ -288,29 +283,24 @@ def _members(
 def _strangers(
     pair: Pair,
     asked: IntArray,
-    refit: Refit,
-    folds: int,
+    without: Iterable[Outside],
     learners: Sequence[str],
     random_state: int,
     tell: Tell,
 ) -> dict[str, dict[str, FloatArray]]:
     """The same losses where the people asked about were not in the table that was released."""
-    n = pair.n_rows
-    fold = np.empty(n, np.int64)
-    dealt = np.random.default_rng(random_state).permutation(np.arange(n) % folds)
-    fold[pair.canonical] = dealt
+    place = np.full(pair.n_rows, -1)
+    place[asked] = np.arange(len(asked))
     out = {
         c.name: {learner: np.full(len(asked), np.nan) for learner in learners}
         for c in pair.sensitive
     }
-    for f in range(folds):
-        out_of_it = np.flatnonzero(fold[asked] == f)
-        if not len(out_of_it):
+    for outside in without:
+        wanted = np.flatnonzero(place[outside.left] >= 0)
+        if not len(wanted):
             continue
-        tell(f"strangers: releasing without part {f + 1} of {folds}")
-        kept = np.sort(pair.rows[fold != f])
-        part = refit(Table(pair.original.arrow.take(kept)))
-        people = Table(pair.original.arrow.take(pair.rows[asked[out_of_it]]))
+        out_of_it, part = place[outside.left[wanted]], outside.pair
+        people = Table(outside.people.arrow.take(wanted))
         known = known_table(part.released_quasi, people)
         for j, column in enumerate(part.sensitive):
             truth = values_in(column, people)

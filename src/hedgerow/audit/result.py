@@ -82,6 +82,7 @@ class Audit:
     def _not_measured(self) -> list[str]:
         """What this audit leaves open."""
         done = {COMPOSITION} if self.risk.get("composition") else set()
+        done |= {MEMBERSHIP for attack in self.attacks if attack["attack"] == "membership"}
         return [line for line in NOT_MEASURED if line not in done]
 
     def to_json(self) -> str:

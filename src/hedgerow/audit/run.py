@@ -12,14 +12,15 @@ import numpy as np
 
 from ..arguments import LIST, NAMES, NUMBER, PROGRESS, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
-from ..errors import ParameterError
+from ..errors import HedgerowError, ParameterError
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..release.cautions import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
-from ..table import Column, read
+from ..table import Column, Table, read
 from .histograms import histograms
-from .inference import infer, refitting
+from .inference import infer
+from .outside import FOLDS, Outside, Refit, given, left_out, refitting
 from .pairing import Pair, pair_up
 from .result import Audit
 from .risk import numeric
@@ -96,7 +97,7 @@ def audit(
     key : str, optional
         A column of both tables that numbers the rows.
     attacks : bool
-        Run the regression, linking, singling-out and downcoding attacks.
+        Run the regression, linking, singling-out, downcoding and membership attacks.
     learning : bool
         Compare learning from the release with learning from the original.
     inference : bool, optional
@@ -104,7 +105,8 @@ def audit(
         default as `attacks`. Strangers are measured for a `Release`, whose method is at hand.
     control : frame or path, optional
         People who are not in the original, for the attacks' control; without it
-        the same people with their own rows withheld.
+        the same people with their own rows withheld. Membership needs them, or a `Release`,
+        whose method releases parts of the people again.
     others : sequence of Release, release folders, paths or frames
         Further releases of the same people, or of some of them: what all of them tell together.
     population : frame or path, optional
@@ -179,9 +181,16 @@ def audit(
     risk: dict[str, Any] = {"original": before, "release": after, "influence": []}
     if pair.yardstick == "linkage":
         risk["linkage"] = linkage_summary(pair, people=people, random_state=random_state, tell=tell)
+    if control is not None:
+        control = read(control, schema=pair.schema)
+        pair.schema.check(control.names)
+    refit = refitting(what.method, what.schema) if what.method is not None else None
+    outside = _outside(pair, refit, control, random_state, tell) if attacks else []
     found: list[dict[str, Any]] = []
     if attacks:
-        found, risk["influence"] = _attacks(pair, control, people, learners, random_state, tell)
+        found, risk["influence"] = _attacks(
+            pair, control, outside, people, learners, random_state, tell
+        )
     risk["composition"] = None
     if others:
         tell("what the releases tell together")
@@ -192,10 +201,11 @@ def audit(
     if (attacks if inference is None else inference) and pair.sensitive:
         risk["inference"] = infer(
             pair,
-            refitting(what.method, what.schema) if what.method is not None else None,
+            refit,
             learners=learners or LEARNERS,
             random_state=random_state,
             progress=progress,
+            without=[each for each in outside if len(each.left)],
         ).to_dict()
     utility: dict[str, Any] = {
         "loss": loss,
@@ -346,9 +356,24 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
     }
 
 
+def _outside(
+    pair: Pair, refit: Refit | None, control: Table | None, random_state: int, tell: Tell
+) -> list[Outside]:
+    """People who took no part: those given, or those left out of releases made again."""
+    if control is not None:
+        return [given(pair, control)]
+    if refit is None or pair.n_rows < FOLDS:
+        return []
+    try:
+        return list(left_out(pair, refit, random_state=random_state, tell=tell))
+    except HedgerowError:  # who measures inference says why
+        return []
+
+
 def _attacks(
     pair: Pair,
-    control: Any,
+    control: Table | None,
+    outside: Sequence[Outside],
     people: int,
     learners: Sequence[str] | None,
     random_state: int,
@@ -358,15 +383,12 @@ def _attacks(
     from .risk.downcoding import downcoding
     from .risk.influence import influence
     from .risk.linkage import linking_attacks
+    from .risk.membership import membership
     from .risk.singling_out import singling_out
 
-    others = None
-    if control is not None:
-        others = read(control, schema=pair.schema)
-        pair.schema.check(others.names)
     found = regression_attacks(
         pair,
-        control=others,
+        control=control,
         learners=learners or LEARNERS,
         people=people,
         random_state=random_state,
@@ -376,6 +398,7 @@ def _attacks(
     tell("singling out")
     found += singling_out(pair, random_state=random_state)
     found += downcoding(pair, people=people, progress=tell)
+    found += membership(outside, people=people, random_state=random_state, progress=tell)
     tell("which columns give people away")
     return found, influence(pair)
 

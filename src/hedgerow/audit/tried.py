@@ -14,7 +14,8 @@ from ..methods.masking import fingerprint
 from ..progress import Progress
 from ..schema import Schema
 from ..table import Table
-from .inference import infer, refitting
+from .inference import infer
+from .outside import refitting
 from .pairing import Pair, pair_up
 from .risk.linkage import linking_attacks
 from .subject import of_fitted

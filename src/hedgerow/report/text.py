@@ -293,6 +293,26 @@ def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
         "Linking's control: people whose own record was withheld and who are linked all "
         "the same; the higher, the less a link can be trusted."
     )
+    yield from found_members(attacks)
+
+
+def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How many people an intruder finds in the table who seldom takes others for members."""
+    told = [a for a in attacks if a["attack"] == "membership" and a["found"]]
+    if not told:
+        return
+    yield (
+        "Membership is the chance to tell somebody in the table from somebody who is not; half of "
+        "it is luck."
+    )
+    alarms = min((next(iter(a["found"])) for a in told), key=float)
+    best = max((a for a in told if alarms in a["found"]), key=lambda a: a["found"][alarms]["share"])
+    found = best["found"][alarms]
+    low, high = (percent(end) for end in found["interval"])
+    yield (
+        f"Who takes {percent(float(alarms))} of strangers for members finds {percent(found['share'])} "
+        f"({low} - {high}) of the members by the {best['target']}."
+    )
 
 
 def _utility(utility: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,148 @@
+"""Membership: nobody is told apart where nothing leaks, everybody where the table is out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit.outside import given, left_out, refitting
+from hedgerow.audit.pairing import align, pair_up
+from hedgerow.audit.risk.membership import membership
+from hedgerow.audit.subject import of_release
+from hedgerow.schema import Schema
+from hedgerow.table import read
+
+SCHEMA = Schema(quasi=["x", "z"], sensitive=["pay"])
+
+
+def people_of(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0, 1, n)
+    return pd.DataFrame(
+        {"x": x, "z": rng.choice(["a", "b", "c"], n), "pay": (x + rng.normal(0, 1, n)).round(6)}
+    )
+
+
+def told(people, release, strangers, schema=SCHEMA, most=500):
+    pair = align(people, release, schema)
+    found = membership([given(pair, read(strangers))], people=most)
+    return {(a["target"], a["learner"]): a for a in found}
+
+
+PEOPLE, STRANGERS = people_of(600, 1), people_of(1_200, 2)
+
+
+def test_a_table_that_is_handed_out_tells_everybody():
+    found = told(PEOPLE, PEOPLE, STRANGERS)
+    assert set(found) == {
+        (knows, how)
+        for knows in ("quasi-identifiers", "whole record")
+        for how in ("nearest", "likelihood")
+    }
+    for attack in found.values():
+        assert attack["success"] == attack["original"] == 1
+        assert attack["over_control"] == 1
+        assert attack["found"]["0.1"]["share"] == 1
+        assert attack["interval"][0] > 0.95
+
+
+def test_a_table_of_other_people_tells_nobody():
+    found = told(PEOPLE, people_of(600, 3), STRANGERS)
+    for attack in found.values():
+        low, high = attack["interval"]
+        assert low <= 0.5 <= high
+        assert attack["control_interval"][0] <= attack["success"] <= attack["control_interval"][1]
+        caught = attack["found"]["0.1"]
+        assert caught["interval"][0] <= 0.1 <= caught["interval"][1]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_a_share_of_the_people_is_found_as_that_share(share):
+    kept = np.random.default_rng(5).random(len(PEOPLE)) < share
+    release = people_of(600, 4)
+    release[kept] = PEOPLE[kept]
+    attack = told(PEOPLE, release, STRANGERS, most=600)["whole record", "likelihood"]
+    low, high = attack["interval"]
+    assert low <= share + (1 - share) / 2 <= high
+    caught = attack["found"]["0.1"]["interval"]
+    assert caught[0] <= share + (1 - share) * 0.1 <= caught[1]
+
+
+def test_one_group_of_all_tells_nobody_by_quasi_identifiers():
+    release = PEOPLE.assign(x="*", z="*")
+    attack = told(PEOPLE, release, STRANGERS)["quasi-identifiers", "likelihood"]
+    assert attack["success"] == 0.5
+    assert attack["found"]["0.1"]["share"] == pytest.approx(0.1)
+    # but true values of a column that few share tell who knows them
+    whole = told(PEOPLE, release, STRANGERS)["whole record", "likelihood"]
+    assert whole["success"] > 0.9
+
+
+def test_noise_is_known_by_what_is_near():
+    rng = np.random.default_rng(6)
+    shaken = PEOPLE.assign(
+        x=PEOPLE["x"] + rng.normal(0, 0.01, 600), pay=PEOPLE["pay"] + rng.normal(0, 0.01, 600)
+    )
+    found = told(PEOPLE, shaken, STRANGERS)
+    assert found["whole record", "nearest"]["success"] > 0.8
+    assert found["whole record", "likelihood"]["success"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_rows_and_columns_need_no_order():
+    rng = np.random.default_rng(7)
+    schema = Schema(quasi=["z", "x"], sensitive=["pay"])
+    release = people_of(600, 4)
+    release[:200] = PEOPLE[:200]
+    order, turned = rng.permutation(600), rng.permutation(1_200)
+    columns = ["pay", "z", "x"]
+    back = told(
+        PEOPLE.iloc[order][columns],
+        release.iloc[order][columns],
+        STRANGERS.iloc[turned][columns],
+        schema,
+        most=100,
+    )
+    assert told(PEOPLE, release, STRANGERS, most=100) == back
+
+
+def test_strangers_are_left_out_of_a_release_made_again():
+    people = hr.datasets.make_people(600, seed=1)
+    schema = Schema(quasi=["age", "education"], sensitive=["income"], identifiers=["person_id"])
+    release = hr.protect(people, schema, hr.MART(k=10))
+    pair = pair_up(people, of_release(release))
+    parts = list(left_out(pair, refitting(release.method, schema), tell=lambda _: None))
+    assert sorted(np.concatenate([p.left for p in parts]).tolist()) == list(range(600))
+    members = np.concatenate([p.pair.rows[p.members] for p in parts])
+    assert len(members) == 600
+    found = membership(parts, people=100)
+    assert {a["people"] for a in found} == {300}
+    assert {a["strangers"] for a in found} == {300}
+    by = {(a["target"], a["learner"]): a for a in found}
+    assert by["quasi-identifiers", "likelihood"]["interval"][0] < 0.55
+    assert by["whole record", "likelihood"]["success"] > 0.6
+
+
+def test_without_strangers_nothing_is_said():
+    assert membership([]) == []
+
+
+def test_an_audit_of_a_release_says_who_is_found(tmp_path):
+    people = hr.datasets.make_people(400, seed=1)
+    schema = Schema(quasi=["age", "education"], sensitive=["income"], identifiers=["person_id"])
+    release = hr.protect(people, schema, hr.MART(k=10))
+    found = hr.audit(people, release, people=60, learners=["tree"], learning=False)
+    assert [a["target"] for a in found.attacks if a["attack"] == "membership"] == [
+        "quasi-identifiers",
+        "quasi-identifiers",
+        "whole record",
+        "whole record",
+    ]
+    assert "Membership is the chance" in str(found)
+    assert not any(line.startswith("membership") for line in found.to_dict()["not_measured"])
+    found.report(tmp_path / "report.html")
+    assert "of strangers for members finds" in (tmp_path / "report.html").read_text()
+    by_hand = hr.audit(people, release.table, schema, people=60, learners=["tree"], learning=False)
+    assert not any(a["attack"] == "membership" for a in by_hand.attacks)
+    assert any(line.startswith("membership") for line in by_hand.to_dict()["not_measured"])
