@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arguments import NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from ..files import write_private
@@ -15,6 +15,9 @@ from ..guarantees import Check
 from ..notation import plain
 from ..plan import Plan
 from .measures import MEASURES
+
+if TYPE_CHECKING:
+    from .per_person import PerPerson
 
 VERSION = 1
 DIGITS = 10
@@ -54,6 +57,9 @@ class Audit:
         Small histograms and scatters for the report.
     parameters, versions : mapping
         What is needed to repeat the audit; never a key.
+    per_person : PerPerson, optional
+        What the group of every record gives away; private, so neither `to_dict` nor a report holds
+        it.
     """
 
     table: Mapping[str, Any]
@@ -63,6 +69,7 @@ class Audit:
     pictures: Mapping[str, Any]
     parameters: Mapping[str, Any]
     versions: Mapping[str, str]
+    per_person: PerPerson | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (`json_schema` describes it)."""

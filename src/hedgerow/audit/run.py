@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import LIST, NAMES, NUMBER, PROGRESS, TEXT, takes, whole
+from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import HedgerowError, ParameterError
 from ..plan import Plan
@@ -22,6 +22,7 @@ from .histograms import histograms
 from .inference import infer
 from .outside import FOLDS, Outside, Refit, given, left_out, refitting
 from .pairing import Pair, pair_up
+from .per_person import per_person as certificates
 from .result import Audit
 from .risk import numeric
 from .risk.altered import linkage_summary
@@ -43,6 +44,7 @@ from .utility.queries import query_summary
     people=whole(),
     learners=NAMES,
     random_state=whole(0),
+    per_person=FLAG,
     key=TEXT,
     weights=TEXT,
     progress=PROGRESS,
@@ -67,6 +69,7 @@ def audit(
     learners: Sequence[str] | None = None,
     random_state: int = 0,
     allow_outside: bool = False,
+    per_person: bool = False,
     progress: Progress | None = None,
 ) -> Audit:
     """Measure what a release gives away and what it is still good for.
@@ -127,6 +130,9 @@ def audit(
         For random queries, descriptions, folds and bootstrap intervals.
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.
+    per_person : bool
+        Also tell of every record what its group gives away, those most at risk first:
+        `Audit.per_person`, which no report and no JSON holds.
     progress : callable, optional
         Called with a line of text and None before each long step; what it raises
         stops the audit.
@@ -164,6 +170,7 @@ def audit(
     if population is not None:
         population = read(population, schema=pair.schema)
     journalist = journalist_risk(pair, population, weights)
+    each = certificates(pair, journalist, key) if per_person else None
     unprotected = None
     if population is None and weights in pair.original.names:
         unprotected = journalist_risk(pair.unchanged, None, weights)
@@ -247,6 +254,7 @@ def audit(
             "allow_outside": allow_outside,
         },
         versions=versions(),
+        per_person=each,
     )
 
 

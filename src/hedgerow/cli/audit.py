@@ -56,6 +56,12 @@ OPTIONS = (
     Option("report", str, "Write the report to this HTML file."),
     Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
     Option("save", str, "Write the numbers to this JSON file."),
+    Option(
+        "per_person",
+        str,
+        "Write what the group of every record gives away, those most at risk first, to this file "
+        "(CSV, Parquet ...), which its owner alone can read.",
+    ),
     Option("json", bool, "Print the numbers as JSON."),
 )
 
@@ -95,7 +101,7 @@ def audit(
     inputs = original, released, config, *named, *also
     targets = [
         new_file(options[name], mark=mark, inputs=inputs)
-        for name, mark in (("report", REPORT), ("save", NUMBERS))
+        for name, mark in (("report", REPORT), ("save", NUMBERS), ("per_person", None))
         if options.get(name)
     ]
     from ..audit.run import audit as measure
@@ -111,6 +117,7 @@ def audit(
             schema if schema.quasi else None,
             plan=plan,
             others=also,
+            per_person=bool(options.get("per_person")),
             progress=progress,
             **{each.name: options[each.name] for each in PASSED if each.name in options},
         )
@@ -119,6 +126,8 @@ def audit(
             found.report(options["report"], audience=audience, plan=plan)
     if options.get("save"):
         found.save(options["save"])
+    if found.per_person is not None:
+        found.per_person.save(options["per_person"])
     if options.get("json"):
         as_json(found.to_dict())
     else:
