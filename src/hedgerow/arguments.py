@@ -80,6 +80,8 @@ def many(kind: Kind, words: str) -> Kind:
     return Kind(words, fits)
 
 
+SEED = whole(0, 2**32 - 1)
+"""A seed that scikit-learn takes as well."""
 FLAG = one_of(bool, "True or False")
 NONE = Kind("None", lambda value: value is None)
 NUMBER = Kind("a number", is_number)

@@ -6,6 +6,8 @@ A message names files, columns and counts; it never holds a value of a person.
 from __future__ import annotations
 
 import difflib
+import errno
+import re
 from collections.abc import Iterable
 
 
@@ -20,6 +22,31 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     known = {each.casefold(): each for each in names}
     near = difflib.get_close_matches(name.casefold(), known, n=2)
     return f" (did you mean {' or '.join(repr(known[each]) for each in near)}?)" if near else ""
+
+
+_NO_MEMORY = re.compile(
+    "out of memory|cannot allocate|failed to allocate|malloc of|bad_alloc|start new thread|"
+    "launch worker thread|failed to map",
+    re.IGNORECASE,
+)
+
+
+def no_memory(error: BaseException) -> bool:
+    """Whether an error says, in whatever way a library has, that memory ran out.
+
+    Examples
+    --------
+    >>> no_memory(RuntimeError("can't start new thread")), no_memory(RuntimeError("no"))
+    (True, False)
+    """
+    said: BaseException | None = error
+    while said is not None:  # who could not load a library says so, and not why
+        if isinstance(said, MemoryError) or getattr(said, "errno", None) == errno.ENOMEM:
+            return True
+        if _NO_MEMORY.search(str(said)):
+            return True
+        said = said.__cause__ or said.__context__
+    return False
 
 
 class HedgerowError(Exception):

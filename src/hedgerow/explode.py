@@ -153,7 +153,7 @@ def _frame(table: Any) -> Any:
                 return frame
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
-    return nw.from_native(read(table).arrow, eager_only=True)
+    return nw.from_native(read(table, unescape_formulas=True).arrow, eager_only=True)
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:

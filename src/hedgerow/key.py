@@ -26,10 +26,13 @@ def _content(path: str | Path, error: type[HedgerowError]) -> bytes:
     """The bytes of a key file, which its owner alone may read."""
     try:
         mode = os.stat(path).st_mode
-        content = Path(path).read_bytes()
+        device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)  # it may never end
+        content = b"" if device else Path(path).read_bytes()
     except (OSError, ValueError) as fault:
         told = getattr(fault, "strerror", None) or "that is no name of a file"
         raise error(f"cannot read the key file {path}: {told}") from None
+    if device:
+        raise error(f"{path} is a device and no file", hint=_MAKE)
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise error(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
     return content
@@ -79,7 +82,10 @@ class Secret:
                 f"pseudonym_key is a {type(given).__name__}, not bytes or the path of a file",
                 hint=_MAKE,
             )
-        return Secret(_content(given, ParameterError))
+        content = _content(given, ParameterError)
+        if content.startswith(_HEAD.encode()):
+            Key._read(Path(given))  # a key that is damaged, short or nothing but zeros is told
+        return Secret(content)
 
     def hmac(self, message: bytes) -> bytes:
         """HMAC-SHA256 of a message."""

@@ -17,6 +17,7 @@ from decimal import Decimal
 from math import ceil, floor, inf, isfinite, nextafter
 from typing import Any
 
+from .errors import SchemaError
 from .hierarchy import TOP
 
 Exact = int | Decimal
@@ -72,7 +73,29 @@ def number(value: float | Exact) -> str:
 
 
 def moment(value: float | Exact, unit: str) -> str:
-    """A day or microsecond count since 1970 as an ISO date or time, to the nanosecond."""
+    """A day or microsecond count since 1970 as an ISO date or time, to the nanosecond.
+
+    Raises
+    ------
+    SchemaError
+        It lies beyond the years that have such a text.
+    """
+    try:
+        return _moment(value, unit)
+    except OverflowError:
+        raise beyond_years() from None
+
+
+def beyond_years(names: Sequence[str] = ()) -> SchemaError:
+    """The error for dates and times that have no text, in the columns that are named."""
+    where = f" in {', '.join(map(repr, names))}" if names else ""
+    return SchemaError(
+        f"dates or times beyond the years 1 to 9999{where}",
+        hint="make them missing, or leave the column out",
+    )
+
+
+def _moment(value: float | Exact, unit: str) -> str:
     if unit == "day":
         return (dt.date(1970, 1, 1) + dt.timedelta(days=round(value))).isoformat()
     if isinstance(value, Decimal):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from .methods.response.rr_matrix import Channel
 from .methods.response.verify import released_codes
 from .notation import number
 from .plan import Plan, Randomize, Randomized
+from .plan.codec import parsed
 from .release.folder import released_table
 from .table import Table, bins_of, read
 from .table.spelling import as_spelled
@@ -367,7 +367,7 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
         table = released_table(folder)
         return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
     if parameters is not None:
-        return read(release), _randomize(parameters)
+        return read(release, unescape_formulas=True), _randomize(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _randomize(release.plan)
     raise PlanError(
@@ -382,13 +382,13 @@ def _data(parameters: Any) -> Mapping[str, Any]:
     if isinstance(parameters, Mapping):
         return parameters
     try:
-        data = json.loads(Path(parameters).read_text(encoding="utf-8"))
+        data = parsed(Path(parameters).read_text(encoding="utf-8"), str(parameters))
     except OSError as error:
         raise PlanError(
             f"cannot read {parameters}: {error.strerror}",
             hint="releases of RandomizedResponse hold it; others need no reconstruction",
         ) from None
-    except (ValueError, TypeError):
+    except (UnicodeDecodeError, TypeError):
         raise PlanError("the distortion parameters are not valid JSON") from None
     if not isinstance(data, dict):
         raise PlanError("the distortion parameters are not those of a release")

@@ -335,6 +335,8 @@ class Schema:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"the schema is not valid TOML: {error}") from None
+        except RecursionError:
+            raise SchemaError("the schema is not valid TOML: it is nested too deeply") from None
         return cls.from_mapping(data, path.parent if path else None)
 
 
@@ -421,10 +423,10 @@ def _points(name: str, given: Any) -> Points:
             raise SchemaError(
                 f"the grid of column {name!r} has no points from first to last", hint=hint
             )
-        count = math.floor((last - first) / step + 1e-9)
+        count = math.floor(min((last - first) / step, 2 * MOST_POINTS) + 1e-9)
         if count > MOST_POINTS:
             raise SchemaError(
-                f"the grid of column {name!r} has {count:,} points; at most {MOST_POINTS:,} are cut at",
+                f"the grid of column {name!r} has too many points; at most {MOST_POINTS:,} are cut at",
                 hint="take a larger step",
             )
         points = tuple(first + i * step for i in range(count + 1))

@@ -36,6 +36,12 @@ def rows(folder, content, name="t.csv"):
         ("a\tb\n1\tx, y\n", {"a": [1], "b": ["x, y"]}),
         ("a|b\n1|x\n", {"a": [1], "b": ["x"]}),
         ('a,b\r\n1,"x\r\ny"\r\n2,z\r\n', {"a": [1, 2], "b": ["x\r\ny", "z"]}),
+        ('"a\nb",c\r\n1,"x\ny"\r\n2,z\r\n', {"a\nb": [1, 2], "c": ["x\ny", "z"]}),
+        ('"a\r\nb",c\n1,x\n2,z\n', {"a\r\nb": [1, 2], "c": ["x", "z"]}),
+        ('"a\r\nb",c\r\n1,x\r\n2,z\r\n', {"a\r\nb": [1, 2], "c": ["x", "z"]}),
+        ('"a\nb","c\nd"\n1,"x\r\ny"\n2,z\n', {"a\nb": [1, 2], "c\nd": ["x\r\ny", "z"]}),
+        ('"a\rb";c\r\n1,5;x\r\n2;z', {"a\rb": [1.5, 2.0], "c": ["x", "z"]}),
+        ('1,"x\ny"\r\n2,z\r\n', {"x0": [1, 2], "x1": ["x\ny", "z"]}),
         ("a,b\r1,x\r2,y\r", {"a": [1, 2], "b": ["x", "y"]}),
         ("a,b\n1,x", {"a": [1], "b": ["x"]}),
         ("a,b\n1,x\n\n2,y\n\n", {"a": [1, 2], "b": ["x", "y"]}),
@@ -278,3 +284,30 @@ def test_names_of_folders_are_no_columns(tmp_path, suffix):
     )
     written = release.write(folder / "out") / f"release{suffix}"
     assert read(written).names == ["age", "job"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("inside", ["\n", "\r\n"])
+def test_a_header_with_line_breaks_is_released_and_audited(tmp_path, end, inside):
+    name = f"a{inside}ge"
+    lines = [f'"{name}",job,pay', *(f'{i % 7},"x{inside}{i % 2}",{i % 3}' for i in range(60))]
+    path = put(tmp_path, "people.csv", "".join(line + end for line in lines))
+    schema = hr.Schema(quasi=[name, "job"], sensitive=["pay"])
+    folder = hr.protect(path, schema, hr.MART(5)).write(tmp_path / "out")
+    assert read(folder / "release.csv").names == [name, "job", "pay"]
+    found = hr.audit(path, folder, attacks=False, learning=False)
+    assert found.risk["release"]["classes"]["k"] >= 5
+    assert (folder / "release.csv").read_bytes().endswith(end.encode())
+
+
+def test_whole_numbers_beyond_doubles_are_told_apart(tmp_path):
+    numbers = [str(2**53 + i) for i in range(80)]
+    path = put(
+        tmp_path, "big.csv", "id,age,pay\n" + "".join(f"{n},{int(n) % 9},1\n" for n in numbers)
+    )
+    found = {column.name: column for column in hr.inspect(path).columns}
+    assert "constant" not in str(found["id"]) + str(hr.inspect(path).warnings)
+    assert read(path).column("id").n_values == 80
+    schema = hr.Schema(quasi=["id"], sensitive=["age"])
+    release = hr.protect(path, schema, hr.MART(5, max_disclosure=None))
+    assert len(set(release.table.column("id").to_pylist())) > 5

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import OutputError
 from hedgerow.table import read
-from hedgerow.table.csvfile import _opened
+from hedgerow.table.csvfile import _Layout, _opened
 from hedgerow.table.dialect import Dialect
 from hedgerow.table.duck import whole
 from hedgerow.table.escape import escape_cells, unescape_cells
@@ -163,7 +163,8 @@ def test_any_text_survives_any_dialect(tmp_path, records, dialect):
                       "c": [r[2] for r in records]})  # fmt: skip
     write_table(table, tmp_path / "out.csv", like=like)
     like_again = Dialect(**vars(like.layout.dialect))
-    with _opened(tmp_path / "out.csv", "utf-8", 3, like_again) as relation:
+    layout = _Layout("utf-8", ["a", "b", "c"], like_again, broken=False)
+    with _opened(tmp_path / "out.csv", layout) as relation:
         read_back = whole(relation).rename_columns(["a", "b", "c"])
     empty = None if like_again.quote_all else ""
     for name in ("a", "c"):

@@ -14,6 +14,7 @@ from ..arguments import (
     NUMBER,
     NUMBERS,
     PROGRESS,
+    SEED,
     TEXT,
     check_one_of,
     many,
@@ -63,7 +64,7 @@ _METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping
     settings=named(LIST, "a mapping of parameters to lists of values") | NONE,
     utility=TEXT,
     disclosure=TEXT,
-    random_state=whole(0),
+    random_state=SEED,
     threads=whole(),
     progress=PROGRESS,
 )

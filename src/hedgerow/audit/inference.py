@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import METHOD, NAMES, PROGRESS, takes, whole
+from ..arguments import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
 from ..methods.mart import MART
@@ -125,7 +125,7 @@ def _said(share: Mapping[str, Any]) -> str:
     method=METHOD,
     folds=whole(),
     learners=NAMES,
-    random_state=whole(0),
+    random_state=SEED,
     progress=PROGRESS,
 )
 def inference(

@@ -142,7 +142,8 @@ def align(
     allow_outside: bool = False,
 ) -> Pair:
     """`pair_up` of two tables whose rows are known to stand in one order, unless a key says."""
-    before, after = (read(each, schema=schema) for each in (original, released))
+    before = read(original, schema=schema)
+    after = read(released, schema=schema, unescape_formulas=True)
     same = key is None and before.n_rows == after.n_rows
     rows = RowMap(np.arange(after.n_rows), "") if same else None
     return pair_up(before, Subject(after, schema, rows=rows), key=key, allow_outside=allow_outside)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, TEXT, takes, whole
+from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
 from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import HedgerowError, ParameterError
 from ..plan import Plan
@@ -43,7 +43,7 @@ from .utility.queries import query_summary
     others=LIST,
     people=whole(),
     learners=NAMES,
-    random_state=whole(0),
+    random_state=SEED,
     per_person=FLAG,
     key=TEXT,
     weights=TEXT,

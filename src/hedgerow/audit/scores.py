@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import NAMES, takes, whole
+from ..arguments import NAMES, SEED, takes, whole
 from ..errors import InputError, ParameterError
 from ..release import Release
 from ..table import Table, read
@@ -159,7 +159,7 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     )
 
 
-@takes(columns=NAMES, known=whole(), records=whole(), random_state=whole(0))
+@takes(columns=NAMES, known=whole(), records=whole(), random_state=SEED)
 def score(
     original: Any,
     masked: Any,
@@ -210,7 +210,7 @@ def score(
         made = subject(masked, None, plan_of(masked))
         second, known_rows = made.table, made.rows_of(first)
     else:
-        second = read(masked)
+        second = read(masked, unescape_formulas=True)
     names = _compared(first, second, columns)
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)
     if known_rows is not None:

@@ -177,7 +177,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
     else:
-        table = read(released)
+        table = read(released, unescape_formulas=True)
     if plan is not None and plan.recoding.beside and second is None:
         raise InputError(
             f"the released table cannot be read without its table {plan.recoding.beside!r}",

@@ -110,6 +110,8 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"the config {path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise ParameterError(f"the config {path} is nested too deeply") from None
     values, faults = {}, []
     names = [*known, *extra]
     for key, value in data.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from ..errors import HedgerowError, PromiseError
+from ..errors import HedgerowError, PromiseError, no_memory
 from .app import app
 from .console import complain
 
@@ -48,15 +48,18 @@ def _run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:
+        if no_memory(error):
+            return _out_of_memory()
         complain(f"{error.filename or 'the system'}: {error.strerror or type(error).__name__}")
         return USAGE
     except MemoryError:
-        complain("not enough memory for this table")
-        return USAGE
+        return _out_of_memory()
     except Exception as error:
         # The message of a foreign exception may quote a person's value, so only its type is told.
         if os.environ.get("HEDGEROW_DEBUG"):
             traceback.print_exc()
+        if no_memory(error):
+            return _out_of_memory()
         at = traceback.extract_tb(error.__traceback__)[-1]
         complain(
             f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line "
@@ -65,3 +68,11 @@ def _run(arguments: Sequence[str]) -> int:
             "the data)",
         )
         return USAGE
+
+
+def _out_of_memory() -> int:
+    complain(
+        "not enough memory for this table; nothing was written",
+        "give it more memory, or fewer rows or columns; docs/benchmarks.md tells what tables take",
+    )
+    return USAGE

@@ -14,14 +14,14 @@ import pyarrow as pa
 from ..arguments import Kind, check
 from ..classes import Classes
 from ..engines import Transformed, transform
-from ..errors import InputError, ParameterError, UnsupportedError
+from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import Check, Guarantee
 from ..kernels.threads import side_by_side
 from ..key import Key
-from ..notation import plain
+from ..notation import beyond_years, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
 from ..schema import SCHEMA, Schema
-from ..table import Table, read
+from ..table import Column, Table, read
 from .estimator import Estimator
 from .features import Features, as_array, output_as
 from .ladder import rungs
@@ -384,6 +384,20 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
                 faults.append(f"{role} {name!r} is wholly missing")
     if faults:
         raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
+    if strange := [name for name in schema.quasi if not _has_texts(by_name[name])]:
+        raise beyond_years(strange)
+
+
+def _has_texts(column: Column) -> bool:
+    """Whether the first and the last of its dates can be written down."""
+    if column.kind == "date" and column.n_values:
+        try:
+            values = column.exact or column.values
+            for end in (values[0], values[-1]):
+                moment(end, column.unit)
+        except SchemaError:
+            return False
+    return True
 
 
 def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:

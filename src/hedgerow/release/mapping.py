@@ -45,7 +45,7 @@ class RowMap:
             data = json.loads(path.read_text())
             assert data["hedgerow_mapping"] == VERSION
             return cls(np.array(data["rows"], np.int64), str(data["fingerprint"]))
-        except (OSError, ValueError, KeyError, TypeError, AssertionError):
+        except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError):
             raise InputError(f"{path} is no mapping of this version") from None
 
     def text(self) -> str:

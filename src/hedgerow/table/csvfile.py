@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
     InputError
         The file is empty, has no rows, is ragged, or its encoding or header cannot be used.
     """
-    encoding, names, dialect = _layout(path)
-    with _opened(path, encoding, len(names), dialect) as relation:
+    layout = _layout(path)
+    names, dialect = layout.names, layout.dialect
+    with _opened(path, layout) as relation:
         text = whole(relation).rename_columns(names)
     if text.num_rows == 0:
         raise InputError(
@@ -46,43 +48,62 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
 
 def read_texts(path: Path, places: Sequence[int]) -> list[pa.ChunkedArray]:
     """Some columns of a CSV file, by their places, every cell as text."""
-    encoding, names, dialect = _layout(path)
-    with _opened(path, encoding, len(names), dialect) as relation:
+    with _opened(path, _layout(path)) as relation:
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 
 
 def read_csv_batches(path: Path, size: int) -> tuple[list[str], Iterator[pa.RecordBatch]]:
     """The columns of a CSV file, and so many rows of its text at a time."""
-    encoding, names, dialect = _layout(path)
+    layout = _layout(path)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with _opened(path, encoding, len(names), dialect) as relation:
+        with _opened(path, layout) as relation:
             for batch in in_batches(relation, size):
-                yield pa.RecordBatch.from_arrays(batch.columns, names=names)
+                yield pa.RecordBatch.from_arrays(batch.columns, names=layout.names)
 
-    return names, batches()
+    return layout.names, batches()
 
 
-def _layout(path: Path) -> tuple[str, list[str], Dialect]:
-    """The encoding, the columns and the dialect of a CSV file."""
+@dataclass(frozen=True)
+class _Layout:
+    """How a CSV file stands: its encoding, columns and dialect.
+
+    `broken` tells that its first record has a line break inside quotes, which DuckDB takes for
+    the end of the record.
+    """
+
+    encoding: str
+    names: list[str]
+    dialect: Dialect
+    broken: bool
+
+
+def _layout(path: Path) -> _Layout:
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     encoding = find_encoding(path)
     sample = read_sample(path, encoding)
     dialect = sniff(sample, path.name)
-    first = next(row for row in dialect.reader(sample.splitlines(keepends=True)) if row)
+    lines = sample.splitlines(keepends=True)
+    reader = dialect.reader(lines)
+    first = next(row for row in reader if row)
     names = first if dialect.header else [f"x{i}" for i in range(len(first))]
     check_names(names, path.name)
-    return encoding, names, dialect
+    broken = any("\n" in cell or "\r" in cell for cell in first)
+    end = re.search(r"\r\n$|[\r\n]$", lines[reader.line_num - 1])
+    if broken and end:
+        dialect = replace(dialect, newline=end[0])
+    return _Layout(encoding, names, dialect, broken)
 
 
 @contextmanager
-def _opened(path: Path, encoding: str, width: int, dialect: Dialect) -> Iterator[Any]:
+def _opened(path: Path, layout: _Layout) -> Iterator[Any]:
     """Every cell as text; cells that are empty and not quoted are missing."""
     # Positions stand for names, so that odd names need no quoting.
+    dialect, width = layout.dialect, len(layout.names)
     columns = {f"c{i}": "VARCHAR" for i in range(width)}
     with (
-        _utf8(path, encoding) as readable,
+        _readable(path, layout) as readable,
         connected(lambda: _fault(readable, path, width, dialect)) as connection,
     ):
         yield connection.read_csv(
@@ -90,7 +111,7 @@ def _opened(path: Path, encoding: str, width: int, dialect: Dialect) -> Iterator
             sep=dialect.delimiter + " " * dialect.spaced,
             quotechar=dialect.quote,
             escapechar=dialect.escape,
-            header=dialect.header,
+            header=dialect.header or layout.broken,
             skiprows=0,
             columns=columns,
             auto_detect=False,
@@ -138,9 +159,14 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
 
 
 @contextmanager
-def _utf8(path: Path, encoding: str) -> Iterator[Path]:
-    """The file itself when it is UTF-8, else a private copy in UTF-8 that is removed after."""
-    if encoding in ("utf-8", "utf-8-sig"):
+def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
+    """The file itself when DuckDB reads it, else a private copy in UTF-8 that is removed after.
+
+    Where the first record has a line break, the copy begins with a header that has none: what
+    ends it is what ends every record.
+    """
+    encoding, dialect = layout.encoding, layout.dialect
+    if encoding in ("utf-8", "utf-8-sig") and not layout.broken:
         yield path
         return
     handle, name = tempfile.mkstemp(suffix=".csv")  # mode 0600
@@ -149,6 +175,11 @@ def _utf8(path: Path, encoding: str) -> Iterator[Path]:
             open(path, encoding=encoding, newline="") as source,
             open(handle, "w", encoding="utf-8", newline="") as target,
         ):
+            if layout.broken:
+                plain = (f"c{i}" for i in range(len(layout.names)))
+                target.write(dialect.delimiter.join(plain) + dialect.newline)
+                if dialect.header:
+                    next(row for row in dialect.reader(source) if row)
             shutil.copyfileobj(source, target, 1 << 20)
         yield Path(name)
     finally:

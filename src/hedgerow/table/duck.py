@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..errors import no_memory
+
 
 @contextmanager
 def connected(fault: Callable[[], Exception]) -> Iterator[Any]:
@@ -17,11 +19,15 @@ def connected(fault: Callable[[], Exception]) -> Iterator[Any]:
     """
     import duckdb
 
-    with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
-        try:
+    try:
+        with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
             yield connection
-        except (duckdb.Error, OSError):  # the latter from a reader of batches
-            raise fault() from None
+    except duckdb.OutOfMemoryException:
+        raise MemoryError from None
+    except (duckdb.Error, OSError) as error:  # the latter from a reader of batches
+        if no_memory(error):
+            raise MemoryError from None
+        raise fault() from None
 
 
 def whole(relation: Any) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
-from ..notation import Exact, moment, number
+from ..notation import Exact, beyond_years, moment, number
 from ..schema import Kind
 from .counts import Dictionary, ValueCounts
 from .dates import DAY, parse_dates
@@ -24,6 +24,8 @@ from .memory import filled, storage
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
+_LAST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
+"""The last time stamps that can be counted in microseconds."""
 _TRIAL = 4096
 """Fewest values that are looked at to choose between hashing and sorting."""
 
@@ -350,6 +352,11 @@ def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
             f"column {name!r} is declared a date, but its type is {array.type}",
             hint="declare another kind for it in the schema",
         )
+    if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):
+        most = _LAST[array.type.unit]
+        ends = pc.min_max(array.cast(pa.int64())).as_py().values()
+        if any(end is not None and abs(end) > most for end in ends):
+            raise beyond_years([name])
     return array
 
 
@@ -473,7 +480,10 @@ def as_text(values: pa.Array) -> pa.Array:
     try:
         return values.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        texts = [None if v is None else _plain(v) for v in values.to_pylist()]
+        try:
+            texts = [None if v is None else _plain(v) for v in values.to_pylist()]
+        except OverflowError:
+            raise beyond_years() from None
         return pa.array(texts, pa.string())
 
 

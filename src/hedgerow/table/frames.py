@@ -230,6 +230,8 @@ def _run(query: Any) -> Any:
             f"the {query.implementation} query has column names more than once",
             hint="give every column a name of its own",
         ) from None
+    except MemoryError:
+        raise
     except Exception as error:
         raise InputError(
             f"the {query.implementation} query failed when it was run: {type(error).__name__}",
@@ -273,6 +275,8 @@ def _mapping(columns: Mapping[str, Any]) -> Source:
             else pa.array(v)
             for v in columns.values()
         ]
+    except MemoryError:
+        raise
     except (TypeError, pa.ArrowException):
         raise InputError("the columns of a mapping must be lists of values") from None
     if len({len(a) for a in arrays}) > 1:
@@ -307,6 +311,8 @@ def _from_pandas(column: Any) -> pa.ChunkedArray:
         column = column.cat.rename_categories(str)
     try:
         array = pa.array(column, from_pandas=True)
+    except MemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
     if isinstance(array.type, pa.BaseExtensionType):
@@ -320,6 +326,8 @@ def _from_objects(values: Any) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
     try:
         return pa.chunked_array([pa.array(values, from_pandas=True)])
+    except MemoryError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
         return _stringified(values, missing)
@@ -341,6 +349,8 @@ def _to_pandas(array: Any, was: Any) -> Any:
     if fits and isinstance(was, (pandas.StringDtype, *_nullable(pandas))):
         try:
             return cast(Any, was).__from_arrow__(array)
+        except MemoryError:
+            raise
         except (pa.ArrowException, TypeError, ValueError):
             pass
     values = array.to_pandas()

@@ -98,7 +98,9 @@ def _values(entries: pa.Array, dates: bool) -> pa.Array:
     if starts <= {"{", "["}:
         try:
             return pa.array([json.loads(text) for text in entries.to_pylist()])
-        except (pa.ArrowException, ValueError):
+        except MemoryError:
+            raise
+        except (pa.ArrowException, ValueError, RecursionError):
             return entries
     if not starts & set('"tf{['):
         return _numbers(entries)
@@ -130,7 +132,7 @@ def _fault(path: Path) -> InputError:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line) if line.strip() else {}
-            except ValueError:
+            except (ValueError, RecursionError):
                 return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
             if not isinstance(record, dict):
                 what = type(record).__name__

@@ -105,6 +105,8 @@ def _parquet(path: Path) -> Written:
     try:
         with pq.ParquetFile(path) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    except MemoryError:
+        raise
     except pa.ArrowException:
         raise InputError(f"{path.name} is not a Parquet file, or it is damaged") from None
     texts = [entry.name for entry in schema if is_text(entry.type)]
@@ -126,6 +128,8 @@ def _feather(path: Path) -> Written:
     try:
         with pa.OSFile(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
+    except MemoryError:
+        raise
     except pa.ArrowException:
         raise InputError(f"{path.name} is not an Arrow file, or it is damaged") from None
     return Written(schema.names, plain_types(schema), None, batches())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import InputError
+from ..errors import InputError, no_memory
 from ..schema import Schema
 from .csvfile import read_csv
 from .dialect import FileFormat
@@ -87,6 +87,8 @@ def read(
         else:
             arrow = _READERS[layout.suffix](path)
     except OSError as error:
+        if no_memory(error):
+            raise MemoryError from None
         raise InputError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
     check_names(arrow.column_names, path.name)
     if arrow.num_rows == 0:
@@ -127,6 +129,8 @@ def _parquet(path: Path) -> pa.Table:
         with pq.ParquetFile(path, metadata=about, read_dictionary=_repeating(about)) as file:
             return file.read()
     except (pa.ArrowException, OSError) as error:
+        if no_memory(error):
+            raise MemoryError from None
         if isinstance(error, OSError) and error.errno:
             raise
         raise _not(path, ".parquet") from None
@@ -156,6 +160,8 @@ def _feather(path: Path) -> pa.Table:
             reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
             return reader(file).read_all()
     except (pa.ArrowException, OSError) as error:
+        if no_memory(error):
+            raise MemoryError from None
         if isinstance(error, OSError) and error.errno:
             raise
         raise _not(path, ".feather") from None

@@ -65,6 +65,8 @@ def write_table(
     try:
         with private_file(path) as file:
             write(table, file)
+    except MemoryError:
+        raise
     except pa.ArrowException:
         raise OutputError(
             f"{path.name} cannot hold the columns {', '.join(_strange(table, write)) or '?'}",
@@ -78,6 +80,8 @@ def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> l
     for field in table.schema:
         try:
             write(table.select([field.name]), BytesIO())
+        except MemoryError:
+            raise
         except pa.ArrowException:
             found.append(f"{field.name!r} ({field.type})")
     return found

@@ -63,6 +63,8 @@ def bare(table: pa.Table) -> pa.Table:
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:
             columns.append(_bare(column))
+        except MemoryError:
+            raise
         except (pa.ArrowException, ValueError):
             raise SchemaError(
                 f"column {name!r} holds values that cannot be written anew ({column.type})",

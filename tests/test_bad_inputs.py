@@ -1,0 +1,285 @@
+"""Odd files and arguments end in a sentence and an exit code: nothing is called a fault in Hedgerow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli.run import run
+from hedgerow.errors import HedgerowError, InputError
+from hedgerow.session.methods import METHODS, make
+from hedgerow.table import read
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+ROLES = ["--quasi", "age,job", "--sensitive", "pay"]
+DEEP = "[" * 50_000 + "]" * 50_000
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("bad")
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 60),
+            "job": rng.choice(list("abc"), 60),
+            "pay": rng.integers(1, 9, 60),
+        }
+    )
+    people.to_csv(home / "people.csv", index=False)
+    files = {
+        "deep.json": DEEP,
+        "deep.jsonl": '{"age": ' + DEEP + ', "job": "a", "pay": 1}\n',
+        "deep.toml": f"quasi = {DEEP}",
+        "nul.toml": 'quasi = ["a\\u0000b"]\n',
+        "type.toml": "quasi = 5\n",
+        "nul-header.csv": "age,jo\0b,pay\n" + "1,a,2\n" * 20,
+        "nul-cell.csv": "age,job,pay\n" + "1,a\0b,2\n" * 20,
+        "years.csv": "age,job,pay\n" + "12345-12-31,a,2\n-0044-03-15,b,1\n" * 20,
+        "seconds.csv": "age,job,pay\n" + "9999-12-31T23:59:60,a,2\n0000-00-00,b,1\n" * 20,
+        "empty.csv": "",
+        "header.csv": "age,job,pay\n",
+        "same.csv": "age,age,pay\n1,2,3\n",
+        "nameless.csv": ",job,pay\n1,2,3\n",
+        "ragged.csv": "age,job,pay\n1,2\n3,4,5,6\n",
+        "open.csv": 'age,job,pay\n1,"a,2\n',
+        "binary.csv": bytes(range(256)).decode("latin-1"),
+        "not.parquet": "PAR1",
+        "not.feather": "ARROW1",
+        "not.jsonl": "[1, 2]\n",
+        "not.toml": "quasi = [",
+        "none.txt.exe": "x",
+        "hierarchy.csv": "a;x;*\na;y;*\n",
+    }
+    for name, text in files.items():
+        (home / name).write_bytes(text.encode("latin-1"))
+    for name, kind, ends in (
+        ("second", pa.timestamp("s"), (2**62, 0)),
+        ("micro", pa.timestamp("us"), (-62_135_596_800_000_001, 0)),
+        ("nano", pa.timestamp("ns"), (2**62, 0)),
+        ("day", pa.date32(), (2**31 - 1, -(2**31))),
+    ):
+        column = pa.array([*ends] * 20, pa.int32() if name == "day" else pa.int64()).cast(kind)
+        table = pa.table({"age": column, "job": ["a", "b"] * 20, "pay": [1, 2] * 20})
+        feather.write_feather(table, home / f"{name}.feather")
+    assert run(["protect", str(home / "people.csv"), *ROLES, "--out", str(home / "good")]) == 0
+    return home
+
+
+def told(home: Path, arguments: str, capsys: Any, also: tuple[str, ...] = ()) -> tuple[int, str]:
+    """Exit code and message of a command; @ stands for the folder of the files."""
+    code = run([*arguments.replace("@", f"{home}/").split(), *also])
+    error = " ".join(capsys.readouterr().err.split())
+    assert "unexpected" not in error, error
+    assert "fault in Hedgerow" not in error
+    assert "Traceback" not in error
+    if code == 2:
+        assert "error: " in error
+        assert len(error) > 20
+    return code, error
+
+
+REFUSED = {
+    "protect @deep.jsonl --quasi age --out @x": "",
+    "apply @deep.json @people.csv --out @x.csv": "not valid JSON",
+    "verify-model @deep.json @people.csv": "not valid JSON",
+    "reconstruct @people.csv --parameters @deep.json": "not valid JSON",
+    "audit @people.csv @people.csv --plan @deep.json": "not valid JSON",
+    "protect @people.csv --config @deep.toml --out @x": "nested too deeply",
+    "protect @people.csv --schema @deep.toml --out @x": "nested too deeply",
+    "protect @people.csv --schema @nul.toml --out @x": "",
+    "protect @people.csv --schema @type.toml --out @x": "quasi",
+    "protect @people.csv --config @type.toml --out @x": "quasi",
+    "protect @people.csv --config @not.toml --out @x": "TOML",
+    "protect @none.csv --quasi a --out @x": "there is no file",
+    "protect @none.txt.exe --quasi a --out @x": "ending",
+    "protect @empty.csv --quasi a --out @x": "empty",
+    "protect @header.csv --quasi age --out @x": "no rows",
+    "protect @same.csv --quasi age --out @x": "more than once",
+    "protect @nameless.csv --quasi job --out @x": "without a name",
+    "protect @ragged.csv --quasi age --out @x": "ragged",
+    "protect @open.csv --quasi age --out @x": "quote",
+    "protect @binary.csv --quasi age --out @x": "encoding",
+    "protect @not.parquet --quasi age --out @x": "not a Parquet file",
+    "protect @not.feather --quasi age --out @x": "not a Arrow or Feather file",
+    "protect @not.jsonl --quasi age --out @x": "not an object",
+    "protect @nul-header.csv --quasi age --out @x": "",
+    "protect @good --quasi age --out @x": "folder",
+    "protect @people.csv --quasi agee --out @x": "did you mean",
+    "protect @people.csv --quasi age": "no --out",
+    "protect --quasi age --out @x": "no FILE",
+    "protect @people.csv --out @x": "quasi",
+    "protect @people.csv --quasi age --sensitive pay --out @none/x": "folder",
+    "protect @people.csv --quasi age --method nope --out @x": "method",
+    "protect @people.csv --quasi age --hierarchy age --out @x": "COLUMN=FILE",
+    "protect @people.csv --quasi job --hierarchy job=@hierarchy.csv --out @x": "two different paths",
+    "protect @people.csv --quasi age --sensitive pay --pseudonyms --out @x": "--key-file",
+    "protect @people.csv --quasi age --sensitive pay --key-file @people.csv --out @x": "key",
+    "protect @people.csv --quasi age --sensitive pay --pseudonyms --key-file /dev/zero --out @x": "key",
+    "audit @people.csv @none.csv --quasi age": "there is no file",
+    "audit @people.csv @people.csv --quasi age --random-state -1": "random_state must be",
+    "audit @people.csv @people.csv --quasi age --random-state 1e30": "",
+    f"audit @people.csv @people.csv --quasi age --random-state {10**30}": "random_state must be",
+    "audit @people.csv @people.csv --quasi age --people 0": "people",
+    "audit @people.csv @people.csv --quasi age --threshold nan": "threshold",
+    "audit @people.csv @people.csv --quasi age --key nope": "nope",
+    "frontier @people.csv --quasi age --sensitive pay -k 0": "k",
+    "frontier @people.csv --quasi age --sensitive pay -k x": "k",
+    "score @people.csv @people.csv --columns job": "",
+    "score @people.csv @none.csv": "there is no file",
+    "reconstruct @good": "",
+    "verify-model @people.csv @people.csv": "",
+    "reproduce nope": "unknown experiment",
+    "nope": "",
+    "protect --nope": "",
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED)
+def test_it_is_told_what_is_wrong(home: Path, arguments: str, capsys: Any) -> None:
+    code, error = told(home, arguments, capsys)
+    assert code == 2
+    assert not REFUSED[arguments] or any(words in error for words in REFUSED[arguments].split("|"))
+
+
+ODD = [
+    *(
+        f"--{name}"
+        for name in ("k 0", "k -5", f"k {10**30}", "max-disclosure nan", "max-disclosure -1")
+    ),
+    *(f"--max-inference {value}" for value in ("nan", "2", "0", "-1")),
+    *(
+        f"--grid age={grid}"
+        for grid in ("a:b:c", "0:1e300:1e-300", "1,nan", "0:10:0", "0:10:-1", "")
+    ),
+    *("--alpha nan", "--min-leaf -1", "--max-bins 0", f"--max-bins {10**20}", "--max-depth -1"),
+    *("--numeric x", "--categorical x", "--unit nope", "--rest x", "--l nan", "--l -1"),
+]
+
+
+@pytest.mark.parametrize("option", ODD)
+def test_options_out_of_range(home: Path, option: str, capsys: Any) -> None:
+    command = f"protect @people.csv {' '.join(ROLES)} --no-report --out @o {option}"
+    assert told(home, command, capsys)[0] == 2
+    assert not (home / "o").exists()
+
+
+@pytest.mark.parametrize(
+    "place", ["file", "--out", "--config", "--schema", "--key-file", "--quasi"]
+)
+def test_names_with_nul(home: Path, place: str, capsys: Any) -> None:
+    parts = {"file": str(home / "people.csv"), "--out": str(home / "x")}
+    parts |= {place: "a\0b"}
+    file = parts.pop("file")
+    words = [word for pair in parts.items() for word in pair]
+    given = [] if place == "--quasi" else ROLES
+    more = ("--pseudonyms",) if place == "--key-file" else ()
+    assert told(home, "protect", capsys, (file, *given, *words, *more))[0] == 2
+
+
+@pytest.mark.parametrize("name", ["second", "micro", "nano", "day"])
+@pytest.mark.parametrize(
+    "method", ["mart", "hedge", "mondrian", "datafly", "incognito", "local-suppression"]
+)
+def test_times_beyond_the_calendar_are_told_by_column(
+    home: Path, name: str, method: str, capsys: Any
+) -> None:
+    command = f"protect @{name}.feather {' '.join(ROLES)} --method {method} --no-report --out @t"
+    code, error = told(home, f"{command}-{name}-{method}", capsys)
+    if name != "nano":
+        assert code == 2
+        assert "beyond the years 1 to 9999 in 'age'" in error
+    assert told(home, f"inspect @{name}.feather", capsys)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["nul-cell.csv", "years.csv", "seconds.csv"])
+def test_odd_cells_are_released_or_refused(home: Path, name: str, capsys: Any) -> None:
+    told(home, f"protect @{name} {' '.join(ROLES)} -k 2 --no-report --out @cells-{name}", capsys)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if make(name, {}).draws])
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
+def test_seeds_are_whole_numbers_of_at_least_0(home: Path, method: str, seed: Any) -> None:
+    made = make(method, {}).set_params(random_state=seed)
+    with pytest.raises(HedgerowError, match="random_state"):
+        hr.protect(home / "people.csv", hr.Schema(quasi=["age"], sensitive=["pay"]), made)
+
+
+def edits(data: Any, wrong: Any) -> Any:
+    """Copies of JSON data with one value replaced by a wrong one, wherever it stands."""
+    if isinstance(data, dict):
+        for key in data:
+            yield {**data, key: wrong}
+            for inner in edits(data[key], wrong):
+                yield {**data, key: inner}
+    elif isinstance(data, list):
+        for i in range(min(len(data), 2)):
+            yield [*data[:i], wrong, *data[i + 1 :]]
+            for inner in edits(data[i], wrong):
+                yield [*data[:i], inner, *data[i + 1 :]]
+
+
+@pytest.mark.parametrize("wrong", [None, -1, "x", [], {}, 10**30], ids=repr)
+def test_a_plan_with_a_field_of_another_type_is_refused_or_applied(home: Path, wrong: Any) -> None:
+    people = read(home / "people.csv")
+    for data in edits(json.loads((home / "good" / "plan.json").read_text()), wrong):
+        (home / "edited.json").write_text(json.dumps(data))
+        try:
+            hr.Plan.load(home / "edited.json").apply(people.arrow)
+        except HedgerowError:
+            continue
+
+
+class Gone:
+    """A library's call that runs out of memory."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("people.csv", "hedgerow.table.csvfile.whole"),
+        ("people.parquet", "pyarrow.parquet.read_metadata"),
+        ("people.feather", "pyarrow.ipc.open_file"),
+        ("people.jsonl", "hedgerow.table.jsonlines.indexed"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["numpy", "arrow", "duckdb", "system"])
+def test_memory_that_ran_out_is_told_as_such(
+    home: Path, name: str, where: str, kind: str, monkeypatch: Any, capsys: Any
+) -> None:
+    import duckdb
+
+    from hedgerow.table.write import write_table
+
+    errors = {
+        "numpy": MemoryError("Unable to allocate 8 EiB"),
+        "arrow": pa.ArrowMemoryError("malloc of size 64 failed"),
+        "duckdb": duckdb.OutOfMemoryException("Out of Memory Error: could not allocate"),
+        "system": OSError(12, "Cannot allocate memory"),
+    }
+    if not (home / name).exists():
+        write_table(read(home / "people.csv").arrow, home / name)
+    monkeypatch.setattr(where, Gone(errors[kind]))
+    code, error = told(home, f"protect @{name} {' '.join(ROLES)} --out @m", capsys)
+    assert code == 2
+    assert "not enough memory" in error
+
+
+def test_a_device_is_no_key(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a device and no file"):
+        hr.Key.file("/dev/zero")
