@@ -47,7 +47,7 @@ def million(rows: int) -> None:
     small = hr.datasets.make_people(50_000, seed=2)  # fewer are sorted by numpy
     hr.audit(small, small, schema, attacks=False, learning=False)  # compiles the kernels
     start, busy = time.perf_counter(), time.process_time()
-    found = hr.audit(people, release.table, schema, attacks=False, learning=False)
+    found = hr.audit(people, release, attacks=False, learning=False)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
     print(
         f"{rows:,} rows, {len(QUASI)} quasi-identifiers, {found.risk['release']['classes']['classes']:,} "

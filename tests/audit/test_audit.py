@@ -75,6 +75,10 @@ def test_text_shows_original_beside_release(found):
     text = str(found)
     assert "k (smallest group)" in text
     assert "regression, tree: pay" in text
+    assert "Regression succeeds by naming pay within 10% of the value, ill the exact value." in text
+    pay = next(a for a in found.attacks if (a["learner"], a["target"]) == ("tree", "pay"))
+    low, high = pay["over_control_interval"]
+    assert f"{pay['over_control']:.1%} ({low:.1%} to {high:.1%})" in text
     assert "safe" not in text
 
 

@@ -236,6 +236,23 @@ def test_it_shows_no_value_of_a_person(session: hr.Session) -> None:
     assert "a secret" not in repr(secret) + repr(secret.choice)
 
 
+def test_inspect_says_how_each_column_would_be_attacked() -> None:
+    table = pd.DataFrame(
+        {
+            "income": [1500.5, 2100.0, 900.0, 1700.0] * 3,
+            "smoker": [0, 1, 1, None] * 3,  # two whole numbers, missing or not
+            "rooms": range(12),  # as many values as records: no codes
+            "born": pd.date_range("1970-01-01", periods=12),
+            "job": ["cook", "nurse"] * 6,
+        }
+    )
+    seen = hr.inspect(table)
+    told = {each["column"]: each["attacked_as"] for each in seen.to_dict()["columns"]}
+    numbers, dates = dict.fromkeys(("income", "rooms"), "number"), {"born": "date"}
+    assert told == numbers | dates | dict.fromkeys(("smoker", "job"), "category")
+    assert "attacked as" in str(seen)
+
+
 def test_inspect_says_what_to_be_wary_of() -> None:
     table = pd.DataFrame({"age": [31, 40, 52], "note": ["x", "x", "x"], "gone": [None] * 3})
     seen = hr.inspect(table)

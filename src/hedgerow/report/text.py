@@ -279,7 +279,7 @@ def together_rows(
 def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
     if not attacks:
         return
-    head = f"{'original':>10}{'release':>10}{'control':>10}{'public':>10}"
+    head = f"{'original':>10}{'release':>10}{'control':>10}{'public':>10}  over control"
     yield from ("", f"{'Attack success':44}{head}")
     for attack in attacks:
         name = f"{attack['attack']}, {attack['learner']}: {attack['target']}"
@@ -287,13 +287,25 @@ def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
         yield (
             f"{name[:43]:44}{percent(attack['original']):>10}"
             f"{percent(attack['success']):>10}{percent(attack['control']):>10}"
-            f"{percent(public):>10}"
+            f"{percent(public):>10}{_over_control(attack)}"
         )
+    named = {a["target"]: a["success_means"] for a in attacks if a["attack"] == "regression"}
+    if named:
+        means = ", ".join(f"{target} {words}" for target, words in named.items())
+        yield f"Regression succeeds by naming {means}."
     yield (
         "Linking's control: people whose own record was withheld and who are linked all "
         "the same; the higher, the less a link can be trusted."
     )
     yield from found_members(attacks)
+
+
+def _over_control(attack: Mapping[str, Any]) -> str:
+    """What an attack gains over its control, with its interval."""
+    if attack["over_control"] is None:
+        return ""
+    low, high = (percent(end) for end in attack["over_control_interval"])
+    return f"  {percent(attack['over_control'])} ({low} to {high})"
 
 
 def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
