@@ -404,7 +404,7 @@ def _attacks(
     )
     found += linking_attacks(pair, people=people, progress=tell)
     tell("singling out")
-    found += singling_out(pair, random_state=random_state)
+    found += singling_out(pair, outside, random_state=random_state)
     found += downcoding(pair, people=people, progress=tell)
     found += membership(outside, people=people, random_state=random_state, progress=tell)
     tell("which columns give people away")

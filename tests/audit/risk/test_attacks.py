@@ -122,13 +122,6 @@ def test_linking_finds_perturbed_records(people):
     assert probabilistic["success"] <= distance["success"]
 
 
-def test_singling_out_works_on_the_original_and_not_on_large_groups(pair):
-    (attack,) = singling_out(pair)
-    assert attack["original"] > 0.1
-    assert attack["success"] == 0.0
-    assert attack["over_public"] <= 0.0
-
-
 def test_influence_names_the_columns_that_tell(pair):
     rows = {r["column"]: r for r in influence(pair)}
     assert sum(r["release"]["tree"] for r in rows.values()) == pytest.approx(1.0)
