@@ -38,6 +38,10 @@ def test_k_counts_missing_as_a_value_of_its_own() -> None:
     assert (check.required, check.reached, check.holds) == (2, 1, False)
     assert "1 of 3 groups" in check.detail
     assert KAnonymity(1).check(made).holds
+    assert KAnonymity(3).kept_by(made).tolist().count(True) == 1
+    assert sorted(zip(made.sizes, KAnonymity(2).kept_by(made), strict=True)) == [
+        (1, False), (2, True), (3, True)
+    ]  # fmt: skip
 
 
 def test_k_counts_people_where_they_are_known() -> None:
@@ -95,8 +99,10 @@ def test_recursive_diversity_is_strict() -> None:
         (LDiversity(3, "distinct"), False),
         (LDiversity(1.5, "frequency"), True),
         (LDiversity(2, "frequency"), False),
+        (LDiversity(1.505, "frequency"), False),
         (TCloseness(0.5), True),
         (TCloseness(0.1), False),
+        (TCloseness(0.16), False),  # 1/6
         (Disclosure(1.0), True),
         (Disclosure(0.05), False),
     ],
@@ -116,6 +122,8 @@ def test_the_worst_column_is_named_and_a_column_that_lacks_fails() -> None:
     made = classes(list("ppprrr"), flat=list("aabaab"), told=list("aaabbb"))
     check = Disclosure(0.5).check(made)
     assert (check.reached, check.holds, check.detail) == (1, False, "2 groups tell more")
+    turned = classes(list("ppprrr"), told=list("aaabbb"), flat=list("aabaab"))
+    assert Disclosure(0.5).check(turned) == check
     check = Disclosure(0.5, columns=("flat",)).check(made)
     assert (check.reached, check.holds, check.detail) == (0, True, "the most in 'flat'")
     check = LDiversity(1.5).check(made)

@@ -70,6 +70,32 @@ def test_scores_are_those_of_the_definition(kind: str, data: Any) -> None:
     agree([g for g, _ in rows], [y for _, y in rows], kind)
 
 
+@pytest.mark.parametrize("kind", ["number", "ordinal", "category"])
+def test_what_is_just_at_the_cap_keeps_it(kind: str) -> None:
+    """Every score of every group, at its own fraction and a hair below."""
+    rng = np.random.default_rng(5)
+    groups = rng.integers(0, 3, 30).tolist()
+    values = [None if v == 5 else float(v) for v in rng.integers(1, 6, 30)]
+    public, counts = counted(groups, values, kind)
+    truth = checker.column_disclosures(groups, values, kind)
+    for score, seen, _ in Scores(public, counts)._told:
+        for i, name in enumerate(dict.fromkeys(groups)):
+            part = slice(seen.starts[i], seen.starts[i + 1])
+            cap = truth[name][score.name]
+            assert not score.exceeds(seen.values[part], seen.counts[part], cap)
+            below = cap * Fraction(10**12 - 1, 10**12)
+            assert score.exceeds(seen.values[part], seen.counts[part], below)
+
+
+def test_a_cap_is_the_decimal_number_that_was_written() -> None:
+    """The double next to 0.6 lies below it: six of seven in a group, of six of fourteen, tell 3/5."""
+    groups, values = [0] * 7 + [1] * 7, ["a"] * 6 + ["b"] * 8
+    assert checker.column_disclosures(groups, values, "category")[0]["brier"] == Fraction(3, 5)
+    public, counts = counted(groups, values, "category")
+    assert Fraction(0.6) < Fraction(3, 5)
+    assert Scores(public, counts).exceeding(0.6).tolist() == [False, True]
+
+
 def test_cuts_give_a_heavy_value_a_cell_of_its_own() -> None:
     rng = np.random.default_rng(0)
     for sign in (1.0, -1.0):

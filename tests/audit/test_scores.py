@@ -41,6 +41,11 @@ def naive_distance(x, y, known):
     return shares
 
 
+def test_standardised_by_the_deviation_of_a_sample():
+    made = standardise(np.array([[1.0, 7.0], [2.0, 7.0], [3.0, 7.0]]))
+    assert made.tolist() == [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
+
+
 @pytest.mark.parametrize("digits", [None, 0])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_distance_linkage(seed, digits):

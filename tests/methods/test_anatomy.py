@@ -128,6 +128,17 @@ def test_what_is_refused():
         hr.Anatomy(l=2).transform(table)
 
 
+@pytest.mark.parametrize("most", [5, 6])
+def test_what_is_feasible_is_decided_to_the_record(most):
+    table = pa.table({"age": range(10), "ill": ["a"] * most + list("bcdef")[: 10 - most]})
+    schema = hr.Schema(quasi=["age"], sensitive=["ill"])
+    if most == 5:
+        assert len(np.unique(hr.protect(table, schema, hr.Anatomy(l=2)).method.group_)) == 5
+        return
+    with pytest.raises(InfeasibleError, match="6 of 10 records"):
+        hr.protect(table, schema, hr.Anatomy(l=2))
+
+
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
 def test_reference_utilities_on_adult():
     from hedgerow.papers.randomized_response import anatomy_shares, data, measures
@@ -260,6 +271,18 @@ def test_groups_that_trade_places_in_the_first_table_are_found():
     group[[one, other]] = group[[other, one]]
     release.table = release.table.set_column(2, "ill", pa.array(group))
     with pytest.raises(PromiseError, match="sensitive table"):
+        release.verify()
+
+
+def test_a_value_that_stands_twice_in_a_group_of_the_first_table_is_found():
+    table = people()
+    release = hr.protect(table, SCHEMA, hr.Anatomy(l=3, random_state=1), keep_order=True)
+    group, ill = release.method.group_.copy(), np.array(table.column("ill").to_pylist())
+    beside = ill[(group == group[0]) & (np.arange(300) > 0)]
+    other = next(i for i in range(300) if ill[i] == beside[0] and group[i] != group[0])
+    group[[0, other]] = group[[other, 0]]
+    release.table = release.table.set_column(2, "ill", pa.array(group))
+    with pytest.raises(PromiseError, match=r"largest share of a value in a group: required 0\.33"):
         release.verify()
 
 

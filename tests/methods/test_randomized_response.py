@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pickle
@@ -23,6 +24,7 @@ from hedgerow.errors import (
     PromiseError,
     SchemaError,
 )
+from hedgerow.methods.response.verify import verify
 from hedgerow.plan import Plan
 from hedgerow.table import read
 
@@ -394,6 +396,27 @@ def test_a_tampered_release_is_refused():
     )
     with pytest.raises(PromiseError, match="share of values kept"):
         release.verify()
+
+
+def test_a_value_outside_the_domain_is_refused():
+    release = hr.protect(people(), SCHEMA, hr.RandomizedResponse(l=6, bins=4))
+    jobs = release.table.column("job").to_pylist()
+    release.table = release.table.set_column(
+        release.table.column_names.index("job"), "job", pa.array(["astronaut", *jobs[1:]])
+    )
+    with pytest.raises(PromiseError, match=r"values in the domain: .*columns at fault: job"):
+        release.verify()
+
+
+@pytest.mark.parametrize("bound", ["paper", "operational"])
+def test_a_little_less_noise_than_the_cap_asks_for_is_found(bound):
+    release = hr.protect(people(), SCHEMA, hr.RandomizedResponse(l=2.5, bound=bound, bins=4))
+    drawn, asked = release.plan.recoding, release.method._asked
+    less = tuple(dataclasses.replace(c, p=c.p + 0.1 * (1 - c.p)) for c in drawn.columns)
+    for plan, holds in ((drawn, True), (dataclasses.replace(drawn, columns=less), False)):
+        over = verify(plan, asked, release.original, release.released, None)[0]
+        assert over.holds is holds
+        assert over.reached < 1.5
 
 
 def test_public_parameters_hold_no_number_from_single_groups(tmp_path):

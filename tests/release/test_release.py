@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import hmac
 import json
 import os
 import stat
@@ -26,6 +27,7 @@ from hedgerow.errors import (
     SchemaError,
 )
 from hedgerow.release import apply_plan
+from hedgerow.release import pseudonyms as pseudonym_room
 from hedgerow.table import read
 
 from ..adversary import checker
@@ -398,6 +400,32 @@ def test_pseudonyms_link_records_under_one_key_alone() -> None:
     assert not set(other.table.column("name").to_pylist()) & set(made)
     with pytest.raises(ParameterError, match="at least 16"):
         hr.protect(table, SCHEMA, hr.MART(k=5), pseudonym_key=b"short")
+
+
+def test_pseudonyms_are_those_of_the_definition_and_differ_by_column() -> None:
+    """HMAC-SHA256 of the column's name, a zero byte and the value; its first 64 bits."""
+    key, n = b"0123456789abcdef", 40
+    table = pa.table({"ssn": [f"p{i}" for i in range(n)], "age": range(n), "pay": [1.0, 2.0] * 20})
+    table = table.append_column("card", table.column("ssn"))
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], identifiers=["ssn", "card"])
+    release = hr.protect(
+        table, schema, hr.MART(k=5, max_disclosure=None), pseudonym_key=key, keep_order=True
+    )
+    for name in ("ssn", "card"):
+        assert release.table.column(name).to_pylist() == [
+            hmac.digest(key, f"{name}\0p{i}".encode(), "sha256").hex()[:16] for i in range(n)
+        ]
+
+
+def test_two_people_under_one_pseudonym_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pseudonym_room, "_BYTES", 1)  # 256 pseudonyms for 300 people
+    with pytest.raises(ParameterError, match="two values of 'name' get the same pseudonym"):
+        hr.protect(people(), SCHEMA, hr.MART(k=5), pseudonym_key=b"0123456789abcdef")
+
+
+def test_short_pseudonym_keys_are_refused_at_their_edge() -> None:
+    with pytest.raises(ParameterError, match="has 15 bytes; at least 16"):
+        hr.protect(people(), SCHEMA, hr.MART(k=5), pseudonym_key=b"k" * 15)
 
 
 @pytest.mark.parametrize(

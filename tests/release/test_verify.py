@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import PromiseError
-from hedgerow.plan import Cell, ColumnMap, Maps, Plan, PlanColumn
+from hedgerow.plan import Cell, ColumnMap, Maps, Plan, PlanColumn, Recoded
 from hedgerow.release import release as room
-from hedgerow.release.verify import verify
+from hedgerow.release import rows as rows_of_a_release
+from hedgerow.release.plain.centres import untrue
+from hedgerow.release.plain.recipe import Numbers
+from hedgerow.release.verify import classes, verify
 from hedgerow.table import Table, read
 
 from ..plan.partitions import mixed, plan_of
@@ -354,6 +357,13 @@ def forged(plan: Plan, column: int, change: Any) -> Plan:
     return dataclasses.replace(plan, recoding=made)
 
 
+def trimmed(cell: Cell, lo: int = 0, hi: int = 0) -> Cell:
+    """A range that ends a little earlier; what is one number stays."""
+    if cell.lo is None or cell.lo == cell.hi:
+        return cell
+    return dataclasses.replace(cell, lo=cell.lo + lo, hi=cell.hi + hi)
+
+
 @pytest.mark.parametrize(
     ("column", "change", "words"),
     [
@@ -361,6 +371,10 @@ def forged(plan: Plan, column: int, change: Any) -> Plan:
         (0, lambda c: dataclasses.replace(c, label="[0-99]"), "mapped: .*plan does not make: age"),
         (1, lambda c: dataclasses.replace(c, categories=("nurse",)), "covered: .* in job"),
         (0, lambda c: Cell("*", anything=True), "mapped: .*plan does not make: age"),
+        # every end is somebody's, and one missing value is enough
+        (0, lambda c: trimmed(c, hi=-1), r"covered: required 0, reached [1-9].* in age"),
+        (0, lambda c: trimmed(c, lo=1), r"covered: required 0, reached [1-9].* in age"),
+        (0, lambda c: dataclasses.replace(c, missing=False), "covered: .* in age"),
     ],
 )
 def test_a_forged_plan_is_found(column: int, change: Any, words: str) -> None:
@@ -368,6 +382,84 @@ def test_a_forged_plan_is_found(column: int, change: Any, words: str) -> None:
     release.plan = forged(release.plan, column, change)
     with pytest.raises(PromiseError, match=words):
         release.verify()
+
+
+def test_faults_in_every_part_of_the_rows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = protected("ranges")
+    plan = forged(release.plan, 0, lambda c: trimmed(c, hi=-1))
+
+    def uncovered() -> Any:
+        found = verify(plan, release.original, release.released, rows=release.rows).checks
+        return next(check.reached for check in found if check.name == "covered")
+
+    whole = uncovered()
+    assert whole > 10
+    monkeypatch.setattr(rows_of_a_release, "WINDOW", 64)
+    assert uncovered() == whole
+
+
+def test_the_key_of_the_sums_is_new_each_time() -> None:
+    """Whoever knew it could make other rows of the same sum."""
+    release = protected("ranges")
+    one, two = (
+        verify(release.plan, release.original, release.released, rows=release.rows).expected
+        for _ in range(2)
+    )
+    assert one is not None
+    assert two is not None
+    assert one.sums.whole != two.sums.whole
+
+
+@pytest.mark.parametrize(
+    ("label", "faults"),
+    [
+        (25.9, 0),
+        (24.1, 0),
+        (26.1, 1),
+        (23.9, 1),
+        ("25:4+(missing):1", 1),
+    ],
+)
+def test_a_mean_is_held_to_half_its_step(label: Any, faults: int) -> None:
+    assert untrue_means([10, 20, 30, 40], label) == faults
+
+
+@pytest.mark.parametrize(
+    ("label", "faults"),
+    [("25:4+(missing):1", 0), ("25:3+(missing):2", 1), ("25:4+(missing):2", 1), (25.0, 1)],
+)
+def test_who_has_no_value_is_counted_beside_a_mean(label: Any, faults: int) -> None:
+    assert untrue_means([10, 20, None, 30, 40], label) == faults
+
+
+def untrue_means(ages: list[int | None], label: Any) -> int:
+    """How many cells are not the mean of one group, told in steps of 2."""
+    column = Recoded("age", "quasi", "numeric", "", "mean", (Cell(label, 10, 40),), 2.0)
+    source = Numbers(column, Table(pa.table({"age": ages})))
+    return untrue(column, source, np.array([0]), np.zeros(len(ages), np.int64))
+
+
+@pytest.mark.parametrize(
+    "change", [lambda label: label.replace(":", ":1", 1), lambda label: label + "+nobody:0"]
+)
+def test_shares_beside_ranges_are_held_against_their_group(change: Any) -> None:
+    release = hr.protect(
+        people(), SCHEMA, hr.MART(k=5, max_disclosure=None, categorical="weighted")
+    )
+    release.plan = forged(
+        release.plan,
+        1,
+        lambda c: dataclasses.replace(c, label=change(c.label)) if ":" in str(c.label) else c,
+    )
+    with pytest.raises(PromiseError, match=r"means and shares: .* in job"):
+        release.verify()
+
+
+def test_cells_that_read_alike_are_one_group_to_a_reader() -> None:
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1]), ["[20-39]", "[20-39]"])
+    columns = {name: ["x"] * 4 for name in ("job", "born", "height", "pay", "ill", "note")}
+    table = Table(pa.table({"age": twice, **columns, "pay": [1, 2, 3, 4]}))
+    assert classes(TREE_PLAN, table).sizes.tolist() == [4]
 
 
 def test_a_plan_of_other_splits_is_found() -> None:

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align
+from hedgerow.audit.reach import Reach
 from hedgerow.audit.risk.attacks import regression_attacks
+from hedgerow.audit.risk.downcoding import _within_cells
 from hedgerow.audit.risk.influence import influence
 from hedgerow.audit.risk.linkage import linking_attacks
 from hedgerow.audit.risk.singling_out import singling_out
@@ -111,6 +114,38 @@ def test_identical_rows_share_the_link():
         assert attack["original"] == 1.0
         # only the single record's owner is not mistaken for somebody else
         assert attack["control"] == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize(
+    ("values", "cells"),
+    [
+        ([1.0, 2.0, 3.0, None], ["[1-2]", "[1-2]", "[2-3]+(missing)", "[2-3]+(missing)"]),
+        (
+            ["cook", "nurse", "cook", None],
+            ["cook+nurse", "cook+nurse", "cook+(missing)", "cook+(missing)"],
+        ),
+    ],
+)
+def test_a_missing_value_agrees_with_cells_that_may_be_missing_alone(values, cells):
+    people = pd.DataFrame({"a": values, "y": [1.0, 2.0, 3.0, 4.0]})
+    pair = align(people, people.assign(a=cells), Schema(quasi=["a"], sensitive=["y"]))
+    rows = np.arange(4)
+    reach, known = Reach(pair.released_quasi, rows), known_rows(pair.released_quasi, rows)
+    assert reach.sums(known, 3).tolist() == [1, 1, 0, 0]
+    (column,) = pair.released_quasi
+    own = [column.codes[0], column.codes[2]]
+    inside = _within_cells(column, np.array(own))[:, own]
+    assert not inside[0, 1]  # who may be missing is not in a cell where nobody is
+    assert inside.diagonal().all()
+
+
+def test_a_cell_lies_in_one_that_may_be_missing_as_well():
+    people = pd.DataFrame({"a": [1.0, 2.0, 2.0, 1.0, None], "y": np.arange(5.0)})
+    release = people.assign(a=["[1-2]"] * 2 + ["[1-2]+(missing)"] * 3)
+    (column,) = align(people, release, Schema(quasi=["a"], sensitive=["y"])).released_quasi
+    narrow, wide = column.codes[0], column.codes[4]
+    inside = _within_cells(column, np.array([narrow, wide]))[:, [narrow, wide]]
+    assert inside.tolist() == [[True, False], [True, True]]
 
 
 def test_linking_finds_perturbed_records(people):

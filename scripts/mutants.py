@@ -1,0 +1,557 @@
+"""Break promises one at a time, in a private copy, and see whether the tests notice.
+
+A mutant is one small lie: a comparison that is one too lenient, a check that is left out. Its
+tests run on the untouched copy first and must pass there; then they run on the mutant and must
+fail. A mutant that survives is a promise that nobody tests.
+
+    python scripts/mutants.py [--only PATTERN] [--jobs N]
+
+The code is 0 where at most three survive, each with a reason, 1 where more do, and 2 where the
+table below is out of date: a text that no longer occurs once, a test that is gone or fails anyway.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path("src", "hedgerow")
+COPIED = ("src", "tests", "scripts", "pyproject.toml")
+MOST = 3
+"""So many may survive."""
+LONGEST = 900
+"""Seconds after which tests give no answer."""
+KILLED, SURVIVED, FAULT = "killed", "SURVIVED", "FAULT"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of the code that breaks a promise.
+
+    Parameters
+    ----------
+    name : str
+        What is wrong then.
+    file : str
+        Below the package.
+    old, new : str
+        The text that occurs once in the file, and what stands there instead.
+    tests : str
+        What must notice, below `tests` and apart by spaces.
+    also : tuple of (file, old, new)
+        Further changes that belong to it.
+    reason : str
+        Why no test can notice, where that is so.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+    also: tuple[tuple[str, str, str], ...] = ()
+    reason: str = ""
+
+    @property
+    def edits(self) -> tuple[tuple[str, str, str], ...]:
+        """All changes."""
+        return ((self.file, self.old, self.new), *self.also)
+
+
+M = Mutant
+VERIFY, COVER = "release/test_verify.py::", "table/test_cover.py::"
+SCORES, PERSONS = "adversary/test_scores.py::", "adversary/test_persons.py::"
+TABLES = (
+    f"{VERIFY}test_a_tampered_table_is_found"
+    " -k (swapped or order or moment or less) and (ranges or leaves)"
+)
+FORGED = f"{VERIFY}test_a_forged_plan_is_found"
+SHARES = f"{VERIFY}test_shares_beside_ranges_are_held_against_their_group"
+PROMISES = "test_guarantees.py"
+HEDGE, LIKE_HEDGE = "methods/test_hedge.py::", "reference/test_hedge.py"
+MEASURES = "classes/test_measures.py::"
+DEFINED = f"{MEASURES}test_diversity_closeness_and_likeness_equal_their_definitions"
+FORMULAS = (
+    f"{MEASURES}test_compiled_formulas_equal_their_plain_form "
+    f"{MEASURES}test_formulas_read_full_and_sparse_counts_alike"
+)
+ANATOMY = "methods/test_anatomy.py::"
+DOMAIN = "methods/test_full_domain.py::"
+LATTICE = (
+    "methods/test_lattice.py::test_optimum_and_minimal_nodes_equal_exhaustive_search "
+    f"{DOMAIN}test_a_small_rest_is_filled_up_so_that_it_too_has_k_records "
+    f"{DOMAIN}test_suppressed_rows_are_stars_and_form_a_class_of_their_own"
+)
+RESPONSE = "adversary/test_randomized_response.py::test_rare_moves_are_no_fault"
+ATTACKS = "audit/risk/test_attacks.py::"
+TPP, MASKS = "methods/tpp/test_tpp_method.py::", "methods/test_masking.py"
+CAP = f"{SCORES}test_what_is_just_at_the_cap_keeps_it {SCORES}test_a_cap_is_the_decimal_number_that_was_written"
+LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n"
+REACHED = LAST.replace(" > ", " >= ")
+
+MUTANTS = (
+    # what a cell covers
+    M("a cell covers one more above its end", "table/cover.py", "(values <= self.high[cells])",
+      "(values <= self.high[cells] + 1)", f"{COVER}test_numbers"),
+    M("missing numbers are always covered", "table/cover.py",
+      "(np.isnan(values) & self.missing[cells])", "np.isnan(values)", f"{COVER}test_numbers"),
+    M("missing categories are always covered, looked up", "table/cover.py",
+      "table[:, -1] = self.missing", "table[:, -1] = True", f"{COVER}test_categories"),
+    M("missing categories are always covered, searched", "table/cover.py",
+      "np.where(gone, self.missing[cells], found)", "np.where(gone, True, found)",
+      f"{COVER}test_categories"),
+    M("exact numbers reach one place too far", "table/cover.py", "bisect_right(exact, hi) - 1",
+      "bisect_right(exact, hi)",
+      "adversary/test_values.py::test_a_false_cell_of_a_number_that_shares_its_double_is_found"),
+    # verifying: recoding a second time
+    M("verified ranges end one above", "release/plain/partitions.py",
+      "np.where(anything, np.inf, self._cover.high)[cells]",
+      "np.where(anything, np.inf, self._cover.high)[cells] + 1", FORGED),
+    M("verified ranges begin one below", "release/plain/partitions.py",
+      "np.where(anything, -np.inf, self._cover.low)[cells]",
+      "np.where(anything, -np.inf, self._cover.low)[cells] - 1", FORGED),
+    M("verified ranges always cover missing", "release/plain/partitions.py",
+      "(anything | self._cover.missing)[cells]", "np.ones(len(cells), np.bool_)",
+      FORGED),
+    M("shares are not held against their group", "release/plain/partitions.py",
+      '("mean", "median", "weighted")', '("mean", "median")', SHARES),
+    M("means may be a whole step off", "release/plain/centres.py", "half + CLOSE * reach",
+      "2 * half + CLOSE * reach", f"{VERIFY}test_a_mean_is_held_to_half_its_step"),
+    M("counts beside a mean are not counted", "release/plain/centres.py",
+      "& (off | miscounted)", "& off", f"{VERIFY}test_who_has_no_value_is_counted_beside_a_mean"),
+    M("categories may be left out of shares", "release/plain/centres.py",
+      "off | ((kinds != parts[cells]) & (kinds > 0))", "off", SHARES),
+    M("the last of several parts alone is held against its cells", "release/rows.py",
+      "uncovered.update(outside)", "uncovered = Counter(outside)",
+      f"{VERIFY}test_faults_in_every_part_of_the_rows_are_counted"),
+    M("rows may trade places", "release/rows.py", "same = self.sums.whole == found.whole",
+      "same = True", TABLES),
+    M("what is left of a record is taken from the release", "release/rows.py",
+      "if relation == RANDOM:", "if relation in (RANDOM, LEFT_OUT):", TABLES),
+    M("rows are summed under a key that all know", "release/rows.py",
+      "ExpectedRows(classes, relations, Key.new(),",
+      "ExpectedRows(classes, relations, Key(bytes(32)),", f"{VERIFY}test_the_key_of_the_sums_is_new_each_time"),
+    # verifying: the table and its file
+    M("pseudonyms are not checked", "release/verify.py", "    if replaced:\n", "    if False:\n",
+      f"{VERIFY}test_pseudonyms_stand_for_one_person_each"),
+    M("an identifier may be its own pseudonym", "release/verify.py",
+      "return alone and not set(old.values) & set(new.values)", "return alone",
+      f"{VERIFY}test_pseudonyms_stand_for_one_person_each"),
+    M("a person may have two pseudonyms", "release/verify.py",
+      "alone = group([before]).n_groups == pairs ==", "alone = pairs ==",
+      f"{VERIFY}test_pseudonyms_stand_for_one_person_each"),
+    M("rows may come twice", "release/verify.py",
+      "once = rows is None or np.array_equal(np.sort(rows), np.arange(original.n_rows))",
+      "once = True", f"{VERIFY}test_a_release_in_another_order_is_paired_by_its_rows"),
+    M("columns may stand in any order", "release/verify.py",
+      "holds = list(required) == list(reached)", "holds = set(required) == set(reached)", TABLES),
+    M("types of unchanged columns are not compared", "release/verify.py",
+      "    checks.append(_types(same, after))\n", "", TABLES),
+    M("the first check may fail", "release/verify.py",
+      "[check for check in listed if not check.holds]",
+      "[check for check in listed[1:] if not check.holds]", TABLES),
+    M("people are those of other rows", "release/verify.py",
+      "None if persons is None else persons.taken(rows)", "persons",
+      f"{PERSONS}test_a_group_that_lost_its_people_is_seen {PERSONS}test_a_group_holds_k_people"),
+    M("the file is not held against the table", "release/verify.py",
+      "return checks + expected.checks(sums)", "return checks",
+      f"{VERIFY}test_a_tampered_file_is_found -k swapped and csv and means"),
+    M("cells that read alike may be two groups", "release/verify.py",
+      "len(coded.dictionary.unique()) == len(coded.dictionary)", "True",
+      f"{VERIFY}test_cells_that_read_alike_are_one_group_to_a_reader"),
+    # pseudonyms and keys
+    M("equal values of two columns have one pseudonym", "release/pseudonyms.py",
+      'prefix = name.encode() + b"\\x00"', 'prefix = b""', "release/test_release.py -k pseudonym",
+      also=(("release/plain/keyed.py", '{column.name}\\0{text}', "{text}"),)),
+    M("two people may get one pseudonym", "release/pseudonyms.py", "if len(set(made)) != len(made):",
+      "if False:", "release/test_release.py -k pseudonym"),
+    M("a group of users may read the key", "key.py", "mode & (stat.S_IRWXG | stat.S_IRWXO)",
+      "mode & stat.S_IRWXO", "test_key.py"),
+    M("a new key file is readable by others", "key.py", "os.O_EXCL, 0o600)", "os.O_EXCL, 0o644)",
+      "test_key.py"),
+    M("a key of zeros is taken", "key.py", "if secret and not any(secret):", "if False:",
+      "test_key.py"),
+    M("short keys are taken", "key.py", "_LEAST = 16", "_LEAST = 5",
+      "release/test_release.py -k pseudonym"),
+    M("every release has the same draws", "key.py", "return Key(self._digest(to, _SIZE))",
+      "return self", "test_key.py"),
+    M("what was begun is left behind", "files.py",
+      "            Path(name).unlink(missing_ok=True)\n            raise", "            raise",
+      "test_files.py"),
+    # guarantees
+    M("k may be one less", "guarantees.py", "            reached >= self.k,",
+      "            reached >= self.k - 1,", PROMISES),
+    M("groups keep k with one less", "guarantees.py", "return classes.people >= self.k",
+      "return classes.people >= self.k - 1", PROMISES),
+    M("recursive diversity is not strict", "guarantees.py",
+      "return self.reached(column) < self.limit", "return self.reached(column) <= self.limit",
+      PROMISES),
+    M("limits from below are lenient", "guarantees.py", "return reached >= self.limit - SLACK",
+      "return reached >= self.limit - 0.01", PROMISES),
+    M("limits from above are lenient", "guarantees.py", "return reached <= self.limit + SLACK",
+      "return reached <= self.limit + 0.01", PROMISES),
+    M("the last column alone breaks a promise", "guarantees.py",
+      "broken += int(np.count_nonzero(~self.kept(", "broken = int(np.count_nonzero(~self.kept(",
+      PROMISES),
+    M("a column that lacks keeps its promise", "guarantees.py", "        if lacking:",
+      "        if False:", PROMISES),
+    # what groups tell
+    M("one person may have most records of a group", "classes/persons.py",
+      "largest_share(records) <= 0.5", "largest_share(records) <= 0.7",
+      f"{PERSONS}test_nobody_has_more_than_half_of_a_group"),
+    M("diversity forgets a value", "classes/diversity.py", "np.where(rank >= l - 1, ordered, 0)",
+      "np.where(rank >= l, ordered, 0)", DEFINED),
+    M("closeness counts one value more", "classes/closeness.py",
+      "(counts.per_group(stretch) + ahead) / (m - 1)", "(counts.per_group(stretch) + ahead) / m",
+      DEFINED),
+    M("a star matches in its own row alone", "classes/sizes.py", "if not ((p | q) >> j) & 1]",
+      "if not (p >> j) & 1]",
+      f"{MEASURES}test_wildcards_match_anything"),
+    M("eighths for sixteenths", "classes/scores.py", "PARTS = 16", "PARTS = 8",
+      f"{SCORES}test_cuts_give_a_heavy_value_a_cell_of_its_own {SCORES}test_scores_are_those_of_the_definition"),
+    M("categories have no floor", "classes/scores.py", "floor = self.n * (self.n**2 - square)",
+      "floor = 0", f"{SCORES}test_scores_are_those_of_the_definition"),
+    M("numbers have half their floor", "classes/scores.py", "self.spread / self.n / 4",
+      "self.spread / self.n / 8", f"{SCORES}test_scores_are_those_of_the_definition"),
+    M("a missing value is no secret", "classes/scores.py", "if self.missing and self.known:",
+      "if False:", f"{SCORES}test_whether_a_value_is_missing_counts"),
+    M("shares at the cap exceed it", "classes/scores.py",
+      f"        # gain / (n N^2) > cap * loss / (4 N^3)\n{LAST}", REACHED,
+      CAP),
+    M("numbers at the cap exceed it", "classes/scores.py",
+      f"for apart, c in pairs)\n{LAST}", f"for apart, c in pairs)\n{REACHED}",
+      CAP),
+    M("the cap is the double next to it", "classes/scores.py", "limit = Fraction(repr(float(cap)))",
+      "limit = Fraction(float(cap))",
+      CAP),
+    M("numbers lose a record", "kernels/measures.py", "return total * total, n * square",
+      "return total * total, (n + 1) * square", FORMULAS),
+    M("categories that a group lacks are forgotten", "kernels/measures.py",
+      "return apart + known * known * rest,", "return apart,", FORMULAS),
+    M("order is not summed", "kernels/measures.py", "above += counts[c] - known * public[c]",
+      "above = counts[c] - known * public[c]", "trees/test_grow.py::test_proper_scores_cap_every_group"),
+    # Hedge
+    M("the mean of a union is the mean of two", "kernels/joins.py",
+      "(n[a] * means[a, c] + n[b] * means[b, c]) / both", "(means[a, c] + means[b, c]) / 2",
+      LIKE_HEDGE),
+    M("groups are joined above twice the cap alone", "kernels/joins.py",
+      "if excess[i] <= 1.0 or state[LIVE] < 2:", "if excess[i] <= 2.0 or state[LIVE] < 2:",
+      LIKE_HEDGE),
+    M("order is not summed in joins", "kernels/joins.py",
+      "below += count / n - limits.public[i]", "below = count / n - limits.public[i]", LIKE_HEDGE),
+    M("joins are not decided exactly", "methods/joining.py", "        if kept.all():",
+      "        if True:", f"{HEDGE}test_further_promises_are_kept"),
+    M("joins do not count people", "methods/hedge.py",
+      "promises if persons is not None else promises[1:]", "promises[1:]",
+      f"{HEDGE}test_people_with_several_records_count_once"),
+    M("means are told of fewer than k", "methods/hedge.py",
+      "enough = groups.known(column) >= self.k", "enough = groups.known(column) >= 1",
+      f"{HEDGE}test_means_are_told_from_k_people"),
+    M("means are not rounded", "methods/hedge.py", "step = public_step(column.value_counts)",
+      "step = 0.0", f"{LIKE_HEDGE} {HEDGE}test_means_are_told_from_k_people"),
+    M("steps are twice as wide", "methods/cells.py", "math.ldexp(spread, power - 2)",
+      "math.ldexp(spread, power - 1)", LIKE_HEDGE),
+    M("halves are rounded up", "methods/cells.py",
+      "up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))", "up = 2 * rest >= per",
+      f"{LIKE_HEDGE} {HEDGE}test_odd_ends_are_rounded_all_the_same"),
+    M("a range between points holds its end", "methods/cells.py",
+      "hi - 1 if column.unit else float(np.nextafter(hi, -np.inf))", "hi",
+      "adversary/test_grid.py::test_every_cell_holds_its_record "
+      "adversary/test_grid.py::test_only_public_points_are_told"),
+    M("chance is taken for telling", "methods/screening.py", "SIGMAS = 4.0", "SIGMAS = 1.0",
+      f"{HEDGE}test_chance_is_seldom_taken_for_telling"),
+    M("rare categories are screened unseen", "methods/screening.py",
+      "if rare and 2 * sizes[most] > len(level):", "if False:",
+      f"{HEDGE}test_what_was_not_looked_at_is_not_screened"),
+    # full domains and suppression
+    M("a lattice keeps k - 1", "methods/lattice.py", "return (classes.people >= self.k) &",
+      "return (classes.people >= self.k - 1) &", LATTICE),
+    M("one record more is suppressed than allowed", "methods/lattice.py",
+      "total = int(classes.size[out].sum())\n        if total > self.limit:",
+      "total = int(classes.size[out].sum())\n        if total > self.limit + 1:", LATTICE),
+    M("suppressed records need no k", "methods/lattice.py", "return bool(self._good(one)[0])",
+      "return True", LATTICE),
+    M("local suppression keeps k - 1", "methods/suppression.py",
+      "enough = size[group[: len(rows)]] >= k", "enough = size[group[: len(rows)]] >= k - 1",
+      MASKS + " -k suppress"),
+    M("whole records need k - 1 like them", "methods/suppression.py",
+      "if size[group[empty]].min(initial=k) >= k:",
+      "if size[group[empty]].min(initial=k) >= k - 1:", MASKS + " -k suppress"),
+    M("k may be more than there are people", "methods/checks.py",
+      'if check_whole("k", k, least) > table.n_rows:',
+      'if check_whole("k", k, least) > table.n_rows + 1:', "methods/test_mart.py::test_parameters_out_of_range"),
+    M("a share may be above 1", "methods/checks.py", "not (0 <= value <= 1)", "not 0 <= value",
+      MASKS + " -k parameters or bound_share"),
+    # Anatomy
+    M("Anatomy is feasible with five records more", "methods/anatomy.py",
+      "if counts.max() * self.l > table.n_rows:", "if counts.max() * self.l > table.n_rows + 5:",
+      f"{ANATOMY}test_what_is_feasible_is_decided_to_the_record"),
+    M("groups are numbered as they came into being", "methods/anatomy.py", "group = number[made]",
+      "group = made", f"{ANATOMY}test_group_numbers_tell_nothing_of_how_groups_came_into_being"),
+    M("a value may come twice in a group", "methods/anatomy.py",
+      "if u not in has[(first + step) % len(has)]", "if has",
+      f"{ANATOMY}test_every_group_has_l_different_values"),
+    M("a value may have more than 1/l of a group", "methods/anatomy.py",
+      "share <= 1 / self.l + 1e-12,", "share <= 2 / self.l,",
+      f"{ANATOMY}test_a_value_that_stands_twice_in_a_group_of_the_first_table_is_found"),
+    M("a value may stand twice in the second table", "methods/anatomy_tables.py",
+      "(held != shown) | (rows != 1)", "held != shown",
+      f"{ANATOMY}test_a_sensitive_table_that_is_not_that_of_the_records_is_not_written"),
+    # randomized response
+    M("more kept values are called likely", "methods/response/verify.py",
+      "bdtrc(kept - 1, n, p)", "bdtrc(kept - 2, n, p)", RESPONSE),
+    M("fewer kept values are called likely", "methods/response/verify.py", "bdtr(kept, n, p)",
+      "bdtr(kept + 1, n, p)", RESPONSE),
+    M("the risk may be above its cap", "methods/response/verify.py",
+      "over <= 1 or above is not None,", "over <= 2 or above is not None,",
+      "methods/test_randomized_response.py::test_a_little_less_noise_than_the_cap_asks_for_is_found"),
+    M("values outside the domain are taken", "methods/response/verify.py",
+      "if np.any(after == column.d):", "if False:",
+      "methods/test_randomized_response.py::test_a_value_outside_the_domain_is_refused"),
+    # trees that are published
+    M("L is not strict", "methods/tpp/sanitize.py", "state.l > l_above", "state.l >= l_above",
+      f"{TPP}test_sensitive_columns_stay_and_l_holds_strictly"),
+    M("K may be one less", "methods/tpp/sanitize.py", "return state.k >= k and",
+      "return state.k >= k - 1 and",
+      f"{TPP}test_infeasible_k_tells_what_was_reached"),
+    M("means of leaves are compared to a thousandth", "methods/tpp/model.py", "rel_tol=1e-12",
+      "rel_tol=1e-3", f"{TPP}test_a_changed_release_is_told_by_its_first_node"),
+    M("a model of other people is verified", "methods/tpp/model.py", "            if n != published:",
+      "            if False:",
+      f"{TPP}test_a_changed_release_is_told_by_its_first_node"),
+    M("categories that tie are joined", "methods/tpp/sanitize.py", "        if node.tied:",
+      "        if False:",
+      "methods/tpp/test_tpp_properties.py::test_single_and_several_trees_of_every_kind"),
+    M("a threshold may be the left value", "methods/tpp/builder.py", "if v1 < middle <= v2",
+      "if v1 <= middle <= v2", "methods/tpp/test_tpp_scores.py::test_midpoint_stays_above_the_left_value"),
+    # masking
+    M("another table gets these people's values", "methods/masking.py",
+      "if fingerprint(table, [c.name for c in self.columns_]) != self._fitted:", "if False:",
+      MASKS + " -k keeps_frame_plan"),
+    M("missing numbers are made up", "methods/masking.py", "        new[~there] = np.nan\n", "",
+      MASKS + " -k noise_leaves or swapping_by_seed"),
+    # the audit
+    M("deviations divide by n", "table/numbers.py", "ddof=1", "ddof=0",
+      "audit/test_scores.py::test_standardised_by_the_deviation_of_a_sample"),
+    M("rank intervals are one wider", "audit/linkage.py", "np.minimum(last, below + h)",
+      "np.minimum(last, below + h + 1)", "audit/test_scores.py::test_interval_disclosure"),
+    M("a missing number agrees with every range", "audit/reach.py",
+      "out = np.minimum(out, 1.0)\n        else:\n            out = (~self.column.missing).astype(np.float64)",
+      "out = np.minimum(out, 1.0)\n        else:\n            out = np.zeros(len(self.lo))",
+      f"{ATTACKS}test_a_missing_value_agrees_with_cells_that_may_be_missing_alone"),
+    M("a missing category agrees with every set", "audit/reach.py",
+      "self.starts[code + 1]]] = 0.0\n        else:\n            out = (~self.column.missing).astype(np.float64)",
+      "self.starts[code + 1]]] = 0.0\n        else:\n            out = np.zeros(self.column.n_cells)",
+      f"{ATTACKS}test_a_missing_value_agrees_with_cells_that_may_be_missing_alone"),
+    M("extents with missing values lie in those without", "audit/risk/downcoding.py",
+      "    found &= ~missing | missing[cells, None]\n", "",
+      f"{ATTACKS}test_a_cell_lies_in_one_that_may_be_missing_as_well"),
+    M("a suppressed cell is a missing value", "audit/released_values.py",
+      "    anything[cell] = True\n", "",
+      "audit/test_released.py::test_star_null_and_hierarchy audit/test_audit.py::test_suppressed_rows_and_cells"),
+    M("cells that do not cover their row are paired", "audit/pairing.py", "            if out:",
+      "            if False:",
+      "audit/test_released.py::test_outside_can_be_allowed audit/test_released.py::test_bad_keys"),
+    M("rows that are left out are not counted", "audit/pairing.py", "before.n_rows - len(rows),",
+      "0,", "audit/test_audit.py::test_suppressed_rows_and_cells"),
+    M("the control has seen its people", "audit/risk/attacks.py", "usable & (fold != f)",
+      "usable", f"{ATTACKS}test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not"),
+    M("luck is taken for less than it is", "audit/risk/singling_out.py",
+      "(1 - weight) ** (n - 1))", "(1 - weight) ** (2 * n))",
+      "audit/risk/test_singling_out.py::test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group"),
+    M("the own record fits as another", "audit/risk/linkage.py",
+      "@ sizes > (agree[own[i]] == full)", "@ sizes >= (agree[own[i]] == full)",
+      f"{ATTACKS}test_identical_rows_share_the_link"),
+    # a service's steps
+    M("a step keeps what was made from an earlier one", "session/steps.py",
+      "self._results.pop(later, None)", "pass", "session/test_steps.py::test_going_back_makes_what_follows_undone"),
+)  # fmt: skip
+
+
+def stale(mutants: Iterable[Mutant], root: Path) -> list[str]:
+    """What of a table no longer fits the tree: texts that do not occur once, tests that are gone."""
+    found = []
+    for mutant in mutants:
+        for file, old, new in mutant.edits:
+            path = root / PACKAGE / file
+            times = path.read_text(encoding="utf-8").count(old) if path.is_file() else 0
+            if times != 1 or old == new:
+                found.append(f"{mutant.name}: its text occurs {times} times in {file}")
+        for test in mutant.tests.partition(" -k ")[0].split():
+            name, _, function = test.partition("::")
+            path = root / "tests" / name
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            if not text or (function and f"def {function.partition('[')[0]}(" not in text):
+                found.append(f"{mutant.name}: there is no test {test}")
+    return found
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the tests said of one mutant."""
+
+    mutant: Mutant
+    verdict: str
+    seconds: float
+    told: str = ""
+
+
+class Worker:
+    """A private copy of the tree with its own compiled kernels, for one mutant after the other."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.tree, self.kernels = folder / "tree", folder / "kernels"
+        ignored = shutil.ignore_patterns("__pycache__", ".*cache")
+        for name in COPIED:
+            if (root / name).is_dir():
+                shutil.copytree(root / name, self.tree / name, ignore=ignored)
+            elif (root / name).is_file():
+                self.tree.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(root / name, self.tree / name)
+
+    def tested(self, tests: str, kernels: Path | None = None) -> tuple[int, str]:
+        """The code of pytest and the end of what it said."""
+        named, _, words = tests.partition(" -k ")
+        places = [str(Path("tests", test)) for test in named.split()]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *places]
+        environment = os.environ | {
+            "PYTHONPATH": str(self.tree / "src"),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant of the same size and second would not show
+            "NUMBA_CACHE_DIR": str(kernels or self.kernels),
+        }
+        try:
+            done = subprocess.run(
+                [*command, *(["-k", words] if words else [])],
+                cwd=self.tree,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return -1, f"no answer within {LONGEST} seconds"
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        failed = [line for line in lines if line.startswith("FAILED")]
+        return done.returncode, (failed or lines or [done.stderr[-300:]])[-1]
+
+    def result(self, mutant: Mutant) -> Result:
+        """Apply a mutant, ask its tests, and take it back."""
+        begin, before = time.monotonic(), {}
+        compiled = False
+        try:
+            for file, old, new in mutant.edits:
+                path = self.tree / PACKAGE / file
+                text = path.read_text(encoding="utf-8")
+                before.setdefault(path, (text, path.stat()))
+                compiled = compiled or "compiled import" in text
+                path.write_text(text.replace(old, new), encoding="utf-8")
+            # whoever has a changed kernel inside is compiled by its own, unchanged file
+            fresh = Path(tempfile.mkdtemp(dir=self.tree.parent)) if compiled else None
+            code, told = self.tested(mutant.tests, fresh)
+            if fresh is not None:
+                shutil.rmtree(fresh, ignore_errors=True)
+        finally:
+            for path, (text, stamp) in before.items():
+                path.write_text(text, encoding="utf-8")
+                os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        verdict = {0: SURVIVED, 1: KILLED}.get(code, FAULT)
+        return Result(mutant, verdict, time.monotonic() - begin, "" if code == 0 else told)
+
+    def results(self, tests: str, mutants: Sequence[Mutant]) -> Iterable[Result]:
+        """What some tests say of some mutants, once they pass without any."""
+        code, told = self.tested(tests)
+        for mutant in mutants:
+            if code:
+                yield Result(mutant, FAULT, 0.0, f"its tests do not pass as it is: {told}")
+            else:
+                yield self.result(mutant)
+
+
+def run(
+    mutants: Sequence[Mutant], root: Path, jobs: int, tell: Callable[[Result], None]
+) -> list[Result]:
+    """Try every mutant, those of the same tests one after the other in one copy."""
+    groups: dict[str, list[Mutant]] = {}
+    for mutant in mutants:
+        groups.setdefault(mutant.tests, []).append(mutant)
+    found: list[Result] = []
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        free: SimpleQueue[Worker] = SimpleQueue()
+        for job in range(min(jobs, len(groups))):
+            free.put(Worker(root, Path(folder, str(job))))
+
+        def work(tests: str) -> None:
+            worker = free.get()
+            try:
+                for result in worker.results(tests, groups[tests]):
+                    found.append(result)
+                    tell(result)
+            finally:
+                free.put(worker)
+
+        with ThreadPoolExecutor(max(1, min(jobs, len(groups)))) as pool:
+            list(pool.map(work, groups))
+    return found
+
+
+def code_of(results: Sequence[Result]) -> int:
+    """0 where few survive, each with a reason; 1 where others do; 2 where the table is at fault."""
+    if any(result.verdict == FAULT for result in results):
+        return 2
+    alive = [result.mutant for result in results if result.verdict == SURVIVED]
+    return int(len(alive) > MOST or not all(mutant.reason for mutant in alive))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--only", default="", metavar="PATTERN", help="names or files that match")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="copies at work at once")
+    asked = parser.parse_args(arguments)
+    faults = stale(MUTANTS, ROOT)
+    if faults:
+        print("the table of mutants is out of date:", *faults, sep="\n  ")
+        return 2
+    pattern = re.compile(asked.only, re.IGNORECASE)
+    chosen = [m for m in MUTANTS if pattern.search(m.name) or pattern.search(m.file)]
+    if not chosen:
+        parser.error(f"no mutant has {asked.only!r} in its name or file")
+
+    def tell(result: Result) -> None:
+        mutant, told = result.mutant, result.told
+        print(
+            f"{result.verdict:8} {result.seconds:6.1f} s  {mutant.file}: {mutant.name}", flush=True
+        )
+        if result.verdict != KILLED:
+            print(
+                f"{'':19}{mutant.reason or told or 'no test noticed: ' + mutant.tests}", flush=True
+            )
+
+    begin = time.monotonic()
+    results = run(chosen, ROOT, max(1, asked.jobs), tell)
+    count = {
+        verdict: sum(r.verdict == verdict for r in results) for verdict in (KILLED, SURVIVED, FAULT)
+    }
+    print(
+        f"{len(results)} mutants: {count[KILLED]} killed, {count[SURVIVED]} survived, "
+        f"{count[FAULT]} at fault, in {(time.monotonic() - begin) / 60:.1f} minutes"
+    )
+    return code_of(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
