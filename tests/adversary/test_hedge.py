@@ -163,7 +163,8 @@ def test_written_releases_keep_every_promise(part: int, tmp_path: Path) -> None:
         table, quasi, sensitive, (k, cap) = random_table(seed)
         method = hr.Hedge(k, max_disclosure=cap, screen=bool(seed % 2))
         rows = written(tmp_path, table, quasi, sensitive, method, text=seed % 4 < 2)
-        told = {n: kind for n, kind in quasi.items() if {row[n] for row in rows} != {"*"}}
-        assert len(told) == len(quasi) or seed % 2
+        # a screened column is left out; one that fewer than k of each group have is judged as it is
+        silent = {n for n in quasi if seed % 2 and {row[n] for row in rows} == {"*"}}
+        told = {n: kind for n, kind in quasi.items() if n not in silent}
         asked = {"quasi": told, "sensitive": sensitive}
         assert not faults(table, rows, **asked, k=k, cap=cap), seed
