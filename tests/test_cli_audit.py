@@ -87,7 +87,7 @@ class TestAudit:
             (["people.csv"], "two tables"),
             (["people.csv", "nowhere.csv", *ROLES], "nowhere.csv"),
             (["people.csv", "nowhere/"], "no file or folder nowhere/"),
-            (["people.csv", "short.csv", *ROLES], "cannot be aligned"),
+            (["people.csv", "short.csv", *ROLES, "--no-unpaired"], "cannot be aligned"),
             (["people.csv", "strange.csv", *ROLES], "cannot be read: 'astronaut' (400 rows)"),
             (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),
             (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),

@@ -167,7 +167,8 @@ def test_a_randomized_folder_is_paired_by_its_private_mapping_alone(tmp_path: Pa
     quick = {"attacks": False, "learning": False}
     folder = release.write(tmp_path / "out")
     with pytest.raises(HedgerowError, match="cannot be paired by a plan"):
-        hr.audit(people, folder, **quick)
+        hr.audit(people, folder, paired=True, **quick)
+    assert not hr.audit(people, folder, **quick).table["paired"]
     with_map = release.write(tmp_path / "map", mapping=True)
     assert (with_map / "mapping.json").stat().st_mode & 0o777 == 0o600
     assert hr.audit(people, with_map, **quick).risk == hr.audit(people, release, **quick).risk

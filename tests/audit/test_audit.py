@@ -153,7 +153,7 @@ def test_odd_tables_audit_against_themselves(table):
 
 def test_bad_input_is_named(people, release, schema):
     with pytest.raises(InputError, match="cannot be aligned"):
-        hr.audit(people, release.head(50).assign(pay=1.0, ill="flu"), schema)
+        hr.audit(people, release.head(50).assign(pay=1.0, ill="flu"), schema, paired=True)
     with pytest.raises(SchemaError, match="lacks 'pay'"):
         hr.audit(people, release.drop(columns="pay"), schema)
     with pytest.raises(InputError, match="no original value"):

@@ -169,5 +169,9 @@ def test_a_folder_that_chance_made_is_paired_where_other_columns_identify(tmp_pa
     assert any("paired by the values of pay, ill" in n for n in found.table["notes"])
     alone = pd.read_parquet(folder / "release.parquet")[["age", "ill"]]
     alone.to_parquet(folder / "release.parquet")
+    roles = hr.Schema(quasi=["age"], sensitive=["ill"])
     with pytest.raises(Unpaired, match="cannot be paired by a plan"):
-        hr.audit(people, folder, hr.Schema(quasi=["age"], sensitive=["ill"]), **QUICK)
+        hr.audit(people, folder, roles, paired=True, **QUICK)
+    found = hr.audit(people, folder, roles, **QUICK)
+    assert not found.table["paired"]
+    assert "cannot be paired by a plan" in found.table["notes"][0]

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..classes import FloatArray, IntArray
 from ..notation import moment, number
-from .pairing import Pair
 from .released_values import ReleasedColumn
+from .sides import Sides
 from .utility.distributions import value_shares
 
 BINS = 20
@@ -17,7 +17,7 @@ TOP = 12
 POINTS = 1000
 
 
-def histograms(pair: Pair) -> dict[str, dict[str, Any]]:
+def histograms(pair: Sides) -> dict[str, dict[str, Any]]:
     """Shares before and after of every quasi-identifier, in few bins."""
     return {e.name: _numbers(e) if e.is_number else _categories(e) for e in pair.released_quasi}
 

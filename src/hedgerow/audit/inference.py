@@ -8,7 +8,7 @@ them; of people left out (strangers) the rule alone; the difference is the membe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from .design_matrix import Known, known_rows, known_table, shown_values, true_va
 from .outside import Outside, Refit, left_out, refitting
 from .pairing import Pair, evenly, pair_up
 from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners
+from .sides import Sides
 from .subject import of_release
 
 MOST_ASKED = 5_000
@@ -247,14 +248,14 @@ def infer(
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
     columns = {}
     for column in pair.sensitive:
-        base = _public_loss(column)[asked]
+        base = public_loss(column, true_values(column, asked))
         known = np.isfinite(base)
         mine = {name: errors[known] for name, errors in own[column.name].items()}
         theirs = None
         if others is not None:
             theirs = {name: errors[known] for name, errors in others[column.name].items()}
-        cells = _cells(pair, column.name, asked[known])
-        columns[column.name] = _summary(base[known], mine, theirs, cells, random_state)
+        cells = tree_cells(pair, column.name, asked[known])
+        columns[column.name] = in_shares(base[known], mine, theirs, cells, random_state)
     n_classes = pair.classes.n_groups
     return Inference(
         columns,
@@ -276,7 +277,7 @@ def _members(
     own = {}
     for j, column in enumerate(pair.sensitive):
         truth = true_values(column, asked)
-        own[column.name] = _losses(pair, j, asked, known, truth, learners, random_state, tell)
+        own[column.name] = losses_of(pair, j, asked, known, truth, learners, random_state, tell)
     return own
 
 
@@ -305,14 +306,14 @@ def _strangers(
         for j, column in enumerate(part.sensitive):
             truth = values_in(column, people)
             none = np.zeros(0, np.int64)
-            found = _losses(part, j, none, known, truth, learners, random_state, tell)
+            found = losses_of(part, j, none, known, truth, learners, random_state, tell)
             for learner, losses in found.items():
                 out[column.name][learner][out_of_it] = losses
     return out
 
 
-def _losses(
-    pair: Pair,
+def losses_of(
+    pair: Sides,
     j: int,
     members: IntArray,
     asked: Known,
@@ -344,15 +345,11 @@ def _losses(
 
 def _alone(own: Column, truth: Any) -> FloatArray:
     """The public loss, where a release shows no value to learn from."""
-    return np.full(len(truth), np.nan) if not own.n_values else _loss(own, truth)
+    return np.full(len(truth), np.nan) if not own.n_values else public_loss(own, truth)
 
 
-def _public_loss(column: Column) -> FloatArray:
-    """What guessing from public totals costs for each record; NaN where the value is missing."""
-    return _loss(column, true_values(column))
-
-
-def _loss(column: Column, truth: Any) -> FloatArray:
+def public_loss(column: Column, truth: Any) -> FloatArray:
+    """What guessing from public totals costs for each value; NaN where it is missing."""
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
     if column.is_number:
@@ -363,7 +360,7 @@ def _loss(column: Column, truth: Any) -> FloatArray:
     return np.where(known, each, np.nan)
 
 
-def _cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
+def tree_cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
     """The cell of each person in an uncapped tree that is grown on them for one column."""
     if len(asked) < 2 * CELL:
         return np.zeros(len(asked), np.int64)
@@ -382,25 +379,19 @@ def _cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
 
 
-def _summary(
+def in_shares(
     base: FloatArray,
     members: Mapping[str, FloatArray],
     strangers: Mapping[str, FloatArray] | None,
     cells: IntArray,
     random_state: int,
+    others: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Shares with their intervals, of each learner and of the best one."""
-    n = len(base)
-    draws = np.random.default_rng(random_state).multinomial(
-        n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
-    )
-    weights = np.vstack([np.ones((1, n)), draws])
-    spread = weights @ base
+    """Shares with their intervals, of each learner and of the best one.
 
-    def shares(errors: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(spread > 0, 1 - (weights @ errors) / spread, 0.0)
-
+    `others` are the public losses of strangers who are other people than the members.
+    """
+    shares = _resampled(base, random_state)
     own = {name: shares(errors) for name, errors in members.items()}
     best = max(own, key=lambda name: float(own[name][0]))
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
@@ -423,7 +414,8 @@ def _summary(
         },
     }
     if strangers is not None:
-        other = {name: shares(errors) for name, errors in strangers.items()}
+        theirs = shares if others is None else _resampled(others, random_state + 1)
+        other = {name: theirs(errors) for name, errors in strangers.items()}
         rule = max(other, key=lambda name: float(other[name][0]))
         out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
         out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
@@ -431,6 +423,22 @@ def _summary(
             out["learners"][name]["strangers"] = _share(found)
             out["learners"][name]["advantage"] = _share(own[name] - found)
     return out
+
+
+def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
+    """How much of the public losses errors take off: of all people first, then of samples."""
+    n = len(base)
+    draws = np.random.default_rng(random_state).multinomial(
+        n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
+    )
+    weights = np.vstack([np.ones((1, n)), draws])
+    spread = weights @ base
+
+    def shares(errors: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(spread > 0, 1 - (weights @ errors) / spread, 0.0)
+
+    return shares
 
 
 def _share(found: FloatArray) -> dict[str, Any]:

@@ -72,6 +72,11 @@ class Pair:
         """Number of paired rows."""
         return len(self.rows)
 
+    @property
+    def each(self) -> float:
+        """A released row stands for its person alone."""
+        return 1.0
+
     @cached_property
     def classes(self) -> Groups:
         """The equivalence classes of the released quasi-identifiers."""
@@ -192,7 +197,7 @@ def pair_up(
             "the released table lacks " + ", ".join(map(repr, lost)),
             hint="its columns are: " + ", ".join(after.names),
         )
-    cells = [_released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
+    cells = [released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
     unread = {made.column.name: made.told(made.unread) for made in cells if made.unread}
     if unread:
         raise UnreadCells(unread)
@@ -245,7 +250,7 @@ def evenly(rows: IntArray, most: int) -> IntArray:
     return rows[np.unique(picked)]
 
 
-def _released_column(original: Column, subject: Subject) -> Read:
+def released_column(original: Column, subject: Subject) -> Read:
     """The cells of a released quasi-identifier, row by row of the released table."""
     after = subject.table
     if original.is_number and after.kind(original.name) == original.kind:

@@ -192,12 +192,16 @@ def _taken(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 
 def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
-    """A missing cell where the original has a value was suppressed: it may be anything."""
+    """A missing cell where the original has a value was suppressed."""
+    gone = np.array([label is None for label in column.labels], np.bool_)[column.codes]
+    hidden = gone & (column.original.codes != column.original.n_values)
+    return suppressed(column) if hidden.any() else column
+
+
+def suppressed(column: ReleasedColumn) -> ReleasedColumn:
+    """The column with its missing cell, where it has one, meaning anything."""
     cell = next((i for i, label in enumerate(column.labels) if label is None), None)
     if cell is None:
-        return column
-    hidden = (column.codes == cell) & (column.original.codes != column.original.n_values)
-    if not hidden.any():
         return column
     original, m = column.original, column.original.n_values
     anything, lo, hi = column.anything.copy(), column.lo.copy(), column.hi.copy()
@@ -206,7 +210,7 @@ def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
     if original.is_number:
         lo[cell], hi[cell] = original.values[0], original.values[-1]
     public = column.whole.counts()[:m]
-    members[cell], weights[cell] = np.arange(m), public / public.sum()
+    members[cell], weights[cell] = np.arange(m), public / max(int(public.sum()), 1)
     return replace(
         column,
         anything=anything,

@@ -8,31 +8,29 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
 
-import numpy as np
-
 from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
-from ..classes import Classes, FloatArray, Groups, group, sizes
 from ..errors import HedgerowError, ParameterError
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..release.cautions import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
-from ..table import Column, Table, read
+from ..table import Table, read
 from .histograms import histograms
 from .inference import infer
 from .outside import FOLDS, Outside, Refit, given, left_out, refitting
 from .pairing import Pair, pair_up
 from .per_person import per_person as certificates
 from .result import Audit
-from .risk import numeric
 from .risk.altered import linkage_summary
 from .risk.composition import composition, other_releases
 from .risk.learners import LEARNERS, check_learners
 from .risk.population import journalist_risk
-from .risk.sensitive import sensitive_summary
-from .subject import subject
+from .risk.sides import released_risk, unprotected_risk
+from .sides import Sides
+from .subject import Subject, Unpaired, subject
+from .unpaired.tables import Apart, apart
 from .utility.distributions import distribution_summary
-from .utility.loss import loss_summary
+from .utility.loss import loss_summary, loss_unpaired
 from .utility.queries import query_summary
 
 
@@ -44,6 +42,7 @@ from .utility.queries import query_summary
     people=whole(),
     learners=NAMES,
     random_state=SEED,
+    paired=FLAG,
     per_person=FLAG,
     key=TEXT,
     weights=TEXT,
@@ -56,6 +55,7 @@ def audit(
     *,
     plan: Plan | None = None,
     key: str | None = None,
+    paired: bool | None = None,
     attacks: bool = True,
     learning: bool = True,
     inference: bool | None = None,
@@ -74,10 +74,11 @@ def audit(
 ) -> Audit:
     """Measure what a release gives away and what it is still good for.
 
-    Works on any released file, whoever made it, as long as its rows can be
-    paired with the original's. A method that alters values (noise, swapping,
-    randomized response ...) is judged by how well its records are linked with
-    their originals, not by classes of equal cells.
+    Works on any released file, whoever made it. A method that alters values (noise,
+    swapping, randomized response ...) is judged by how well its records are linked with
+    their originals, not by classes of equal cells. Files whose rows belong to nobody
+    (synthetic data) or cannot be paired are judged by attacks on people who took part,
+    beside the same attacks on people who did not (`control`).
 
     No table of all pairs of people, rows or values is made: memory grows with the rows (about
     1.5 KB each with ten quasi-identifiers), and learners are trained on 20,000 different rows of at
@@ -99,6 +100,10 @@ def audit(
         The plan of a released file, for cells that do not say what they stand for.
     key : str, optional
         A column of both tables that numbers the rows.
+    paired : bool, optional
+        False: compare no row with its original, whatever the number of rows; True: refuse
+        tables whose rows cannot be paired. By default rows are paired where something tells
+        which belong together, and a note says when nothing does.
     attacks : bool
         Run the regression, linking, singling-out, downcoding and membership attacks.
     learning : bool
@@ -108,8 +113,8 @@ def audit(
         default as `attacks`. Strangers are measured for a `Release`, whose method is at hand.
     control : frame or path, optional
         People who are not in the original, for the attacks' control; without it
-        the same people with their own rows withheld. Membership needs them, or a `Release`,
-        whose method releases parts of the people again.
+        the same people with their own rows withheld, and where rows are not paired nobody.
+        Membership needs them, or a `Release`, whose method releases parts of the people again.
     others : sequence of Release, release folders, paths or frames
         Further releases of the same people, or of some of them: what all of them tell together.
     population : frame or path, optional
@@ -162,92 +167,110 @@ def audit(
     2
     """
     _check(k, threshold, people, learners)
+    by_person = bool(others) or per_person
+    if by_person and paired is False:
+        raise ParameterError("what is told person by person needs rows that are paired")
     tell = telling(progress)
     tell("pairing the tables")
     what = subject(released, schema, plan)
-    pair = pair_up(original, what, key=key, allow_outside=allow_outside)
+    strangers = None if control is None else read(control, schema=what.schema)
+    sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
+    plain: Pair | Apart = sides.measured or sides if isinstance(sides, Apart) else sides
     k = what.k if k is None else k
     if population is not None:
-        population = read(population, schema=pair.schema)
-    journalist = journalist_risk(pair, population, weights)
-    each = certificates(pair, journalist, key) if per_person else None
+        population = read(population, schema=what.schema)
+    journalist = journalist_risk(plain, population, weights)
+    each = None
+    if per_person and isinstance(plain, Pair):
+        each = certificates(plain, journalist, key)
     unprotected = None
-    if population is None and weights in pair.original.names:
-        unprotected = journalist_risk(pair.unchanged, None, weights)
+    if population is None and weights in plain.original.names:
+        unprotected = journalist_risk(plain.unchanged, None, weights)
     tell("classes, disclosure and utility")
     before, after, loss, distributions, queries = _together(
-        lambda: _before(pair.unchanged, unprotected, threshold),
-        lambda: _after(pair, journalist, threshold),
-        lambda: loss_summary(pair, k),
-        lambda: distribution_summary(pair),
-        lambda: query_summary(pair, random_state=random_state),
+        lambda: unprotected_risk(plain.unchanged, unprotected, threshold),
+        lambda: released_risk(plain, journalist, threshold),
+        lambda: loss_summary(plain, k) if isinstance(plain, Pair) else loss_unpaired(plain, k),
+        lambda: distribution_summary(plain),
+        lambda: query_summary(plain, random_state=random_state),
     )
     scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
     for column in before["sensitive"].values():
         column.pop("scatter")
-    risk: dict[str, Any] = {"original": before, "release": after, "influence": []}
-    if pair.yardstick == "linkage":
-        risk["linkage"] = linkage_summary(pair, people=people, random_state=random_state, tell=tell)
-    if control is not None:
-        control = read(control, schema=pair.schema)
-        pair.schema.check(control.names)
-    refit = refitting(what.method, what.schema) if what.method is not None else None
-    outside = _outside(pair, refit, control, random_state, tell) if attacks else []
-    found: list[dict[str, Any]] = []
-    if attacks:
-        found, risk["influence"] = _attacks(
-            pair, control, outside, people, learners, random_state, tell
+    risk: dict[str, Any] = {"original": before, "release": after, "influence": [], "nearest": None}
+    if sides.yardstick == "linkage" and isinstance(sides, Pair):
+        risk["linkage"] = linkage_summary(
+            sides, people=people, random_state=random_state, tell=tell
         )
+    refit = refitting(what.method, what.schema) if what.method is not None else None
+    outside: list[Outside] = []
+    found: list[dict[str, Any]] = []
+    if attacks and isinstance(sides, Pair):
+        if strangers is not None:
+            what.schema.check(strangers.names)
+        outside = _outside(sides, refit, strangers, random_state, tell)
+        found, risk["influence"] = _attacks(
+            sides, strangers, outside, people, learners, random_state, tell
+        )
+    elif attacks and isinstance(sides, Apart):
+        found, risk["nearest"] = _attacks_apart(sides, people, learners, random_state, tell)
     risk["composition"] = None
-    if others:
+    if others and isinstance(sides, Pair):
         tell("what the releases tell together")
-        told = other_releases(pair, others, key)
-        risk["composition"], more = composition(pair, told, k=k)
+        told = other_releases(sides, others, key)
+        risk["composition"], more = composition(sides, told, k=k)
         found += more
     risk["inference"] = None
-    if (attacks if inference is None else inference) and pair.sensitive:
-        risk["inference"] = infer(
-            pair,
-            refit,
-            learners=learners or LEARNERS,
-            random_state=random_state,
-            progress=progress,
-            without=[each for each in outside if len(each.left)],
-        ).to_dict()
+    if (attacks if inference is None else inference) and what.schema.sensitive:
+        risk["inference"] = _inferred(
+            sides, refit, outside, learners or LEARNERS, random_state, tell
+        )
     utility: dict[str, Any] = {
         "loss": loss,
         "distributions": distributions,
         "queries": queries,
         "learning": [],
     }
-    if learning and pair.sensitive:
+    if learning and what.schema.sensitive:
         from .utility.models import learning as learn
+        from .utility.models import learning_apart
 
-        utility["learning"] = learn(pair, random_state=random_state, progress=tell)
-    extremes = {} if k is None else _extremes(pair, k)
+        utility["learning"] = (
+            learning_apart(sides, random_state=random_state, progress=tell)
+            if isinstance(sides, Apart)
+            else learn(sides, random_state=random_state, progress=tell)
+        )
+    extremes = {} if k is None else _extremes(plain, k)
     return Audit(
         table={
-            "rows": pair.n_rows,
-            "suppressed": pair.suppressed,
+            "rows": sides.n_rows,
+            "original_rows": sides.original.n_rows,
+            "strangers": 0 if strangers is None else strangers.n_rows,
+            "paired": isinstance(sides, Pair),
+            "suppressed": sides.suppressed,
             "quasi": list(what.schema.quasi),
             "sensitive": list(what.schema.sensitive),
             "identifiers": list(what.schema.identifiers),
-            "yardstick": pair.yardstick,
-            "released_columns": pair.released.names,
+            "yardstick": plain.yardstick,
+            "released_columns": sides.released.names,
             "extremes": extremes,
-            "notes": [*pair.notes, *(extremes_in_words(n, k or 0, e) for n, e in extremes.items())],
+            "notes": [
+                *plain.notes,
+                *(extremes_in_words(n, k or 0, e) for n, e in extremes.items()),
+            ],
         },
         risk=risk,
         attacks=found,
         utility=utility,
-        pictures={"histograms": histograms(pair), "scatters": scatters},
+        pictures={"histograms": histograms(plain), "scatters": scatters},
         parameters={
             "key": key,
             "threshold": threshold,
             "people": people,
             "random_state": random_state,
             "k": k,
-            "control": "withheld rows" if control is None else "other people",
+            "paired": paired,
+            "control": _control(strangers, sides),
             "others": len(others),
             "population": population is not None,
             "weights": weights,
@@ -273,7 +296,34 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
         check_learners(learners)
 
 
-def _extremes(pair: Pair, k: int) -> dict[str, dict[str, int]]:
+def _sides(
+    original: Any,
+    what: Subject,
+    key: str | None,
+    paired: bool | None,
+    strangers: Table | None,
+    allow_outside: bool,
+) -> Pair | Apart:
+    """Both tables side by side, row by row where something tells which belong together."""
+    if paired is False:
+        if key is not None:
+            raise ParameterError(f"the key {key!r} pairs rows that shall not be paired")
+        return apart(original, what, strangers)
+    try:
+        return pair_up(original, what, key=key, allow_outside=allow_outside)
+    except Unpaired as error:
+        if paired:
+            raise
+        return apart(original, what, strangers, why=error.message)
+
+
+def _control(strangers: Table | None, sides: Pair | Apart) -> str:
+    if strangers is not None:
+        return "other people"
+    return "withheld rows" if isinstance(sides, Pair) else "nobody"
+
+
+def _extremes(pair: Sides, k: int) -> dict[str, dict[str, int]]:
     """Columns whose ranges state a value that fewer than k of the records have."""
     found = {}
     for own, released in zip(pair.quasi, pair.released_quasi, strict=True):
@@ -286,82 +336,6 @@ def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
     """Independent parts on two threads: numpy leaves the interpreter free most of the time."""
     with ThreadPoolExecutor(2) as pool:
         return [made.result() for made in [pool.submit(part) for part in parts]]
-
-
-def _after(pair: Pair, journalist: FloatArray | None, threshold: float) -> dict[str, Any]:
-    """The release's classes, its suppressed cells matching anything for the wildcard k."""
-    cells = [(e.codes, e.wild[e.codes]) for e in pair.released_quasi]
-    sensitive = pair.released_sensitive
-    return _risk(pair, pair.classes, cells, pair.told, sensitive, journalist, threshold)
-
-
-def _before(pair: Pair, journalist: FloatArray | None, threshold: float) -> dict[str, Any]:
-    """The classes of the whole original."""
-    cells, own = [(c.codes, c.codes == c.n_values) for c in pair.quasi], pair.classes
-    return _risk(pair, own, cells, own, pair.sensitive, journalist, threshold)
-
-
-def _risk(
-    pair: Pair,
-    groups: Groups,
-    cells: Sequence[tuple[Any, Any]],
-    told: Groups,
-    sensitive: Sequence[Column],
-    journalist: FloatArray | None,
-    threshold: float,
-) -> dict[str, Any]:
-    """Everything about the classes of one table, and what its groups tell."""
-    made, hierarchies = Classes.of(told, sensitive), pair.schema.hierarchies
-    wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
-    people = None if pair.persons is None else pair.people_in(groups)
-    return {
-        "classes": _sizes(groups)
-        | {
-            "people": None if people is None else int(people.min()),
-            "wildcard_k": wildcard,
-        },
-        "reidentification": sizes.attackers(groups.sizes, journalist, threshold, people)
-        | {"threshold": threshold},
-        "sensitive": {
-            name: sensitive_summary(column, pair.targets[name], hierarchies.get(name))
-            for name, column in made.sensitive.items()
-        },
-        "covariance": _covariance(told, [c.numbers for c in sensitive if c.is_number]),
-    }
-
-
-def _sizes(groups: Groups) -> dict[str, Any]:
-    """k, the number of classes and how their sizes are distributed."""
-    told = sizes.summary(groups.sizes)
-    return {
-        "k": told.smallest,
-        "classes": told.groups,
-        "average_size": told.mean,
-        "largest": told.largest,
-        "quartiles": [told.lower_quartile, told.median, told.upper_quartile],
-        "uniques": told.uniques,
-        "unique_share": told.unique_share,
-        "histogram": list(told.histogram),
-    }
-
-
-def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | None:
-    """The covariance test of all numeric responses together."""
-    if not columns:
-        return None
-    y = np.stack(columns, axis=1)
-    known = np.isfinite(y).all(axis=1)
-    if not known.all():
-        groups = group([groups.labels[known]])
-    p = numeric.covariance_test(groups, y[known]) if known.any() else None
-    if p is None:
-        return None
-    return {
-        "responses": y.shape[1],
-        "smallest": float(p.min()),
-        "below_0.05": float((p < 0.05).mean()),
-        "quantiles": {f"{q:.2f}": float(np.quantile(p, q)) for q in (0.25, 0.5, 0.75)},
-    }
 
 
 def _outside(
@@ -380,7 +354,7 @@ def _outside(
 
 def _attacks(
     pair: Pair,
-    control: Table | None,
+    strangers: Table | None,
     outside: Sequence[Outside],
     people: int,
     learners: Sequence[str] | None,
@@ -396,7 +370,7 @@ def _attacks(
 
     found = regression_attacks(
         pair,
-        control=control,
+        control=strangers,
         learners=learners or LEARNERS,
         people=people,
         random_state=random_state,
@@ -409,6 +383,55 @@ def _attacks(
     found += membership(outside, people=people, random_state=random_state, progress=tell)
     tell("which columns give people away")
     return found, influence(pair)
+
+
+def _attacks_apart(
+    tables: Apart, people: int, learners: Sequence[str] | None, random_state: int, tell: Tell
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    from .unpaired.learning import regression
+    from .unpaired.linking import linking
+    from .unpaired.singling_out import singling_out
+
+    found = regression(
+        tables,
+        learners=learners or LEARNERS,
+        people=people,
+        random_state=random_state,
+        progress=tell,
+    )
+    tell("linking attack: best match and two files")
+    linked, near = linking(tables, people=people)
+    tell("singling out")
+    return [
+        *found,
+        *linked,
+        *singling_out(tables, people=people, random_state=random_state),
+    ], near
+
+
+def _inferred(
+    sides: Pair | Apart,
+    refit: Refit | None,
+    outside: Sequence[Outside],
+    learners: Sequence[str],
+    random_state: int,
+    tell: Tell,
+) -> dict[str, Any]:
+    """What learners infer about members and strangers."""
+    if isinstance(sides, Apart):
+        from .unpaired.inference import infer_apart
+
+        found = infer_apart(sides, learners=learners, random_state=random_state, tell=tell)
+    else:
+        found = infer(
+            sides,
+            refit,
+            learners=learners,
+            random_state=random_state,
+            progress=tell,
+            without=[each for each in outside if len(each.left)],
+        )
+    return found.to_dict()
 
 
 def versions() -> dict[str, str]:

@@ -51,6 +51,12 @@ OPTIONS = (
         list,
         "Another release of the same people, or its folder: what both tell together; repeatable.",
     ),
+    Option(
+        "unpaired",
+        bool,
+        "Compare no row with its original, whatever the number of rows (synthetic data); give "
+        "people who took no part as --control. Default: where nothing tells which belong together.",
+    ),
     Option("max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."),
     Option("plan", str, "The plan.json of the release; a release folder has it."),
     Option("report", str, "Write the report to this HTML file."),
@@ -83,7 +89,9 @@ def audit(
     """Measure a released file against the original: risk, attacks, utility.
 
     Roles are given as for protect; a release folder knows its own. Rows are paired by the
-    folder, a key, the plan, columns that were left as they were, or an order that is tested.
+    folder, a key, the plan, columns that were left as they were, or an order that is tested;
+    otherwise, and with --unpaired, attacks on people who took part are set beside the same
+    attacks on people who did not (--control).
     """
     options = merged(given, config, OPTIONS, TABLES)
     original, released = source or options.get("original"), release or options.get("released")
@@ -119,6 +127,7 @@ def audit(
             others=also,
             per_person=bool(options.get("per_person")),
             progress=progress,
+            paired={True: False, False: True, None: None}[options.get("unpaired")],
             **{each.name: options[each.name] for each in PASSED if each.name in options},
         )
     if options.get("report"):

@@ -10,12 +10,15 @@ from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
 from .text import (
+    APART,
     THREE,
     TOGETHER,
     figure,
     found_members,
+    nearest_in_words,
     percent,
     risk_rows,
+    rows_in_words,
     score_rows,
     three_numbers,
     together_rows,
@@ -80,22 +83,27 @@ def _context(
     audit: Mapping[str, Any], audience: str, plan: Plan | None, checks: Sequence[Any]
 ) -> dict[str, Any]:
     steward, risk = audience == "steward", audit["risk"]
-    altered = audit["table"]["yardstick"] == "linkage"
+    table = audit["table"]
+    altered, grouped = (table["yardstick"] == name for name in ("linkage", "classes"))
     after, before = risk["release"], risk["original"]
     attacks = audit["attacks"]
     context: dict[str, Any] = {
         "steward": steward,
         "audit": audit,
-        "table": audit["table"],
+        "table": table,
+        "rows": rows_in_words(table),
         "altered": altered,
+        "grouped": grouped,
+        "apart": APART,
+        "nearest": list(nearest_in_words(risk["nearest"])) if risk["nearest"] else [],
         "after": after,
         "before": before,
         "plan": plan,
         "done": _done(plan, steward),
         "recoding": _recoding(plan) if steward else "",
         "checks": checks,
-        "risk_rows": [] if altered else list(risk_rows(before, after)),
-        "three": three_numbers(risk, not altered) if steward else [],
+        "risk_rows": list(risk_rows(before, after)) if grouped else [],
+        "three": three_numbers(risk, grouped) if steward else [],
         "three_titles": THREE,
         "inference": risk["inference"] if steward else None,
         "together": together_rows(risk.get("composition")) if steward else [],
@@ -107,6 +115,7 @@ def _context(
         "not_measured": audit["not_measured"],
         "attacks": attacks if steward else [],
         "members_found": list(found_members(attacks)),
+        "most": _most(attacks) if steward else None,
         "attack_names": sorted({f"{a['attack']} ({a['learner']})" for a in attacks}),
         "columns": {},
         "sizes": None,
@@ -126,7 +135,7 @@ def _context(
             "influence": pictures.influence_bars(risk["influence"]) if risk["influence"] else None,
             "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
         }
-    if steward and not altered:
+    if steward and grouped:
         context |= {
             "sizes": pictures.class_sizes(
                 before["classes"]["histogram"], after["classes"]["histogram"], after["classes"]["k"]
@@ -137,6 +146,12 @@ def _context(
             },
         }
     return context
+
+
+def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The attack that gains most over its control."""
+    known = [a for a in attacks if a["over_control"] is not None]
+    return max(known, key=lambda a: a["over_control"], default=None)
 
 
 def _done(plan: Plan | None, steward: bool) -> list[str]:

@@ -204,8 +204,9 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
                 (public, PUBLIC, "|", "public totals"),
                 (attack["success"], RELEASE, "o", "release"),
             ):
-                # linking's control answers another question; it stands in the table
-                if value is None or (label == "control" and attack["attack"] == "linking"):
+                # the control of a pair's linking answers another question; it stands in the table
+                other = label == "control" and attack["attack"] == "linking"
+                if value is None or (other and attack["over_control"] is None):
                     continue
                 axes.plot(
                     value,

@@ -54,17 +54,37 @@ def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]
 def summary(audit: Mapping[str, Any]) -> str:
     """The figures of `Audit.to_dict()` that decide, original beside release."""
     table = audit["table"]
-    lines = [
-        f"{table['rows']} rows, {table['suppressed']} left out; quasi-identifiers: "
-        + ", ".join(table["quasi"]),
-        "",
-    ]
-    lines += _linkage(audit) if table["yardstick"] == "linkage" else _classes(audit)
+    lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
+    judged = {"linkage": _linkage, "classes": _classes, "attacks": _apart}[table["yardstick"]]
+    lines += judged(audit)
     lines += _disclosed(audit["risk"], table["yardstick"] == "classes")
     lines += [*_together(audit["risk"].get("composition"))]
-    lines += [*_attacks(audit["attacks"]), *_utility(audit["utility"])]
+    lines += [*_attacks(audit), *_utility(audit["utility"])]
     lines += ["", *(f"Note: {note}" for note in table["notes"])]
     return "\n".join(lines).rstrip()
+
+
+def rows_in_words(table: Mapping[str, Any]) -> str:
+    """How many rows stand against how many, and whether they are compared one by one."""
+    if table["paired"]:
+        return f"{table['rows']} rows, {table['suppressed']} left out"
+    return (
+        f"{table['rows']:,} released rows, not paired with the {table['original_rows']:,} of the "
+        f"original; {table['strangers']:,} people took no part"
+    )
+
+
+APART = (
+    "Released rows belong to nobody, or nobody can tell to whom: the release is judged by what "
+    "attacks find of people who took part and not of people who took no part."
+)
+
+
+def _apart(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Groups of equal cells say nothing of rows that are nobody's."""
+    yield APART
+    if not audit["attacks"]:
+        yield "No attacks were run (--attacks), so nothing is known of its risk."
 
 
 def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -276,7 +296,8 @@ def together_rows(
     return out
 
 
-def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
+def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
+    attacks, paired = audit["attacks"], audit["table"]["paired"]
     if not attacks:
         return
     head = f"{'original':>10}{'release':>10}{'control':>10}{'public':>10}  over control"
@@ -293,10 +314,13 @@ def _attacks(attacks: list[Mapping[str, Any]]) -> Iterator[str]:
     if named:
         means = ", ".join(f"{target} {words}" for target, words in named.items())
         yield f"Regression succeeds by naming {means}."
-    yield (
-        "Linking's control: people whose own record was withheld and who are linked all "
-        "the same; the higher, the less a link can be trusted."
-    )
+    if paired:
+        yield (
+            "Linking's control: people whose own record was withheld and who are linked all "
+            "the same; the higher, the less a link can be trusted."
+        )
+    if audit["risk"]["nearest"]:
+        yield from nearest_in_words(audit["risk"]["nearest"])
     yield from found_members(attacks)
 
 
@@ -327,6 +351,17 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
 
 
+def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
+    """How near the nearest released record lies, and why that says little."""
+    if nearest["closer"] is not None:
+        low, high = nearest["interval"]
+        yield (
+            f"A released record lies nearer to a member than to somebody who took no part with a "
+            f"chance of {nearest['closer']:.3f} [{low:.3f}, {high:.3f}]; .5 is what chance gives."
+        )
+    yield nearest["warning"]
+
+
 def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
     loss = utility["loss"]
     yield from ("", "Utility")
@@ -339,7 +374,8 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
             percent(utility["queries"]["range"]["median"]),
         ),
     ):
-        yield f"{title:44}{text:>12}"
+        if text != "-":
+            yield f"{title:44}{text:>12}"
     for row in utility["learning"]:
         key = "accuracy" if "accuracy" in row["release"] else "r2"
         yield (

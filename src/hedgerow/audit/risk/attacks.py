@@ -88,7 +88,7 @@ class _Attack:
         """All learners on one column."""
         pair, own, shown = self.pair, self.pair.sensitive[j], self.pair.released_sensitive[j]
         aim = pair.targets[own.name]
-        truth, target = _truth(own, aim), _shown(own, shown, aim)
+        truth, target = truth_of(own, aim), shown_as(own, shown, aim)
         released_codes, released_values = target
         usable = np.ones(pair.n_rows, np.bool_)
         if aim.is_number:
@@ -109,7 +109,7 @@ class _Attack:
         apart = [lesson(np.flatnonzero(usable & (fold != f))) for f in folds]
         before = self._before(j, aim, pair.rows[picked])
         public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
-        base = _baselines(public, released_values, y, aim)
+        base = baselines(public, released_values, y, aim)
         out = []
         for learner in self.learners:
             if progress:
@@ -117,8 +117,8 @@ class _Attack:
             made = release.attack(learner, known, aim.tolerances, self.random_state)
             held = self._held(learner, release, apart, fold[picked], known, y, own, aim)
             told = before.attack(learner, known, aim.tolerances, self.random_state)
-            members, original = _score(made, y, aim), _score(told, y, aim)
-            row = _row(own, aim, learner, members, held, original, base, self.random_state)
+            members, original = score(made, y, aim), score(told, y, aim)
+            row = attack_row(own, aim, learner, members, held, original, base, self.random_state)
             out.append(row | {"trained": made.trained, "classes": pair.classes.n_groups})
         return out
 
@@ -128,8 +128,8 @@ class _Attack:
         own = whole.sensitive[j]
         usable = np.ones(whole.n_rows, np.bool_)
         if aim.is_number:
-            usable = np.isfinite(_truth(own, aim))
-        rows, target = np.flatnonzero(usable), _shown(own, own, aim)
+            usable = np.isfinite(truth_of(own, aim))
+        rows, target = np.flatnonzero(usable), shown_as(own, own, aim)
         return Lesson.of(self.unchanged, whole.classes, rows, target, aim.is_number, asked)
 
     def _held(
@@ -142,13 +142,13 @@ class _Attack:
         y: Any,
         own: Column,
         aim: Target,
-    ) -> _Score:
+    ) -> Score:
         """The attack on people whose rows it did not see."""
         if self.control is not None:
             asked, theirs = known_table(self.quasi, self.control), _others(own, self.control, aim)
             there = np.isfinite(theirs)
             guesses = release.attack(learner, asked.part(there), aim.tolerances, self.random_state)
-            return _score(guesses, theirs[there], aim)
+            return score(guesses, theirs[there], aim)
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
         values = np.full(len(y), none)
         named = {t.key: values.copy() for t in aim.tolerances}
@@ -160,10 +160,10 @@ class _Attack:
             values[mine] = made.values
             for key, guess in made.named.items():
                 named[key][mine] = guess
-        return _score(Guesses(values, named, 0), y, aim)
+        return score(Guesses(values, named, 0), y, aim)
 
 
-def _truth(own: Column, aim: Target) -> npt.NDArray[Any]:
+def truth_of(own: Column, aim: Target) -> npt.NDArray[Any]:
     """The value of each row: a number, or the code of a category."""
     return true_values(own) if aim.is_number else own.codes.astype(np.int64)
 
@@ -175,7 +175,7 @@ def _others(own: Column, table: Table, aim: Target) -> npt.NDArray[Any]:
     return table.like(own).codes_in(own, unknown=own.n_values)
 
 
-def _shown(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
+def shown_as(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
     """Released codes, and the number behind each; few-valued numbers as the nearest of their own."""
     if aim.is_number or not own.is_number:
         return shown_values(own, shown)
@@ -186,7 +186,7 @@ def _shown(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], F
 
 
 @dataclass(frozen=True)
-class _Score:
+class Score:
     """How near the guesses came, person by person."""
 
     hits: dict[str, FloatArray]
@@ -194,13 +194,14 @@ class _Score:
     squares: FloatArray
 
 
-def _score(guess: Guesses, y: npt.NDArray[Any], aim: Target) -> _Score:
+def score(guess: Guesses, y: npt.NDArray[Any], aim: Target) -> Score:
+    """Guesses held against the true values."""
     hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
     away = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
-    return _Score(hits, away, away**2)
+    return Score(hits, away, away**2)
 
 
-def _baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -> dict[str, Any]:
+def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -> dict[str, Any]:
     """What needs no attack: the public mean or majority, and a random released row."""
     shares, key = public.shares, aim.headline.key
     if not aim.is_number:
@@ -208,7 +209,7 @@ def _baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -
         share = np.zeros(len(values))
         share[public.values] = shares
         same = Guesses.same(np.full(len(y), majority), aim.tolerances, 0)
-        guess = _score(same, y, aim)
+        guess = score(same, y, aim)
         return {
             "guess": guess,
             "best": float(guess.hits[key].mean()),
@@ -222,7 +223,7 @@ def _baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -
     lo = np.searchsorted(levels, y - reach, "left")
     hi = np.searchsorted(levels, y + reach, "right")
     return {
-        "guess": _score(mean, y, aim),
+        "guess": score(mean, y, aim),
         "best": float(best) / int(public.counts.sum()),
         "random_row": float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean()),
     }
@@ -232,18 +233,20 @@ def _rate(values: FloatArray) -> Rate:
     return wilson(float(values.sum()), len(values))
 
 
-def _row(
+def attack_row(
     own: Column,
     aim: Target,
     learner: str,
-    members: _Score,
-    held: _Score,
-    original: _Score,
+    members: Score,
+    held: Score | None,
+    original: Score,
     base: dict[str, Any],
     random_state: int,
 ) -> dict[str, Any]:
+    """An attack on one column as plain data; without `held` nobody was asked as control."""
     key = aim.headline.key
-    success, control, before = (_rate(s.hits[key]) for s in (members, held, original))
+    success, before = (_rate(s.hits[key]) for s in (members, original))
+    control = None if held is None else _rate(held.hits[key])
     row = attack_record(
         "regression",
         learner=learner,
@@ -265,7 +268,7 @@ def _row(
             "matching": {
                 t: {
                     "release": float(v.mean()),
-                    "control": float(held.hits[t].mean()),
+                    "control": None if held is None else float(held.hits[t].mean()),
                     "public": float(base["guess"].hits[t].mean()),
                     "original": float(original.hits[t].mean()),
                 }
@@ -273,10 +276,10 @@ def _row(
             },
             "relative_error": error.value / public,
             "relative_error_interval": [error.low / public, error.high / public],
-            "relative_error_control": float(held.errors.mean()) / public,
+            "relative_error_control": None if held is None else float(held.errors.mean()) / public,
             "relative_error_original": float(original.errors.mean()) / public,
             "explained": 1 - float(members.squares.mean()) / spread,
-            "explained_control": 1 - float(held.squares.mean()) / spread,
+            "explained_control": None if held is None else 1 - float(held.squares.mean()) / spread,
             "explained_original": 1 - float(original.squares.mean()) / spread,
         }
     return row

@@ -6,13 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, group, sizes
-from ...errors import InputError
+from ...errors import InputError, ParameterError
 from ...table import Table
 from ..design_matrix import Known, known_table
 from ..pairing import Pair
+from ..sides import Sides
 
 
-def population_sizes(pair: Pair, population: Table) -> FloatArray:
+def population_sizes(pair: Sides, population: Table) -> FloatArray:
     """People of a population table that fit each class, at least the class itself.
 
     Each released cell becomes a bit mask over the population (who fits it); a
@@ -20,7 +21,7 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
 
     Parameters
     ----------
-    pair : Pair
+    pair : Sides
         The release.
     population : Table
         A table with every quasi-identifier, untouched.
@@ -55,14 +56,14 @@ def population_sizes(pair: Pair, population: Table) -> FloatArray:
     return np.maximum(out, pair.classes.sizes)
 
 
-def _mask(pair: Pair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
+def _mask(pair: Sides, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
     column, known = pair.released_quasi[j], people.columns[j]
     covers = column.cover.numbers if column.is_number else column.cover.categories
     return np.packbits(covers(known, np.full(len(known), cell)))
 
 
 def journalist_risk(
-    pair: Pair, population: Table | None = None, weights: str | None = None
+    pair: Sides, population: Table | None = None, weights: str | None = None
 ) -> FloatArray | None:
     """The risk of each released class for who does not know who is in the release.
 
@@ -74,6 +75,10 @@ def journalist_risk(
         return np.asarray(1.0 / np.maximum(population_sizes(pair, population), found))
     if weights is None:
         return None
+    if not isinstance(pair, Pair):
+        raise ParameterError(
+            "sampling weights are those of paired records", hint="give a population table instead"
+        )
     return sizes.expected_risk(found, np.maximum(weighted_sizes(pair, weights), found))
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ...classes import FloatArray
 from ...table import Column
-from ..pairing import Pair
 from ..released_values import ReleasedColumn
+from ..sides import Sides
 
 _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""
@@ -198,7 +198,7 @@ def _entropy(p: FloatArray) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-def variables(pair: Pair) -> tuple[list[Variable], list[Variable]]:
+def variables(pair: Sides) -> tuple[list[Variable], list[Variable]]:
     """The columns of the original and of the release, for dependences.
 
     Released ranges stand at their middle; a released set or generalised
@@ -237,7 +237,7 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
     }
 
 
-def distribution_summary(pair: Pair) -> dict[str, Any]:
+def distribution_summary(pair: Sides) -> dict[str, Any]:
     """Distances of every measured column from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     columns |= {

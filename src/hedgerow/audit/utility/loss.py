@@ -9,6 +9,7 @@ import numpy as np
 from ...classes import FloatArray
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
+from ..sides import Sides
 
 
 def certainty_penalty(pair: Pair) -> dict[str, float]:
@@ -86,12 +87,12 @@ def discernibility(pair: Pair) -> float:
     return total / float(n) ** 2
 
 
-def average_class_size(pair: Pair, k: int | None = None) -> float:
+def average_class_size(sides: Sides, k: int | None = None) -> float:
     """Records over classes, and over k when given (C_avg; 1 is the best partition possible).
 
     LeFevre et al. (2006), Mondrian.
     """
-    return pair.n_rows / pair.classes.n_groups / (k or 1)
+    return sides.n_rows / sides.classes.n_groups / (k or 1)
 
 
 def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
@@ -178,4 +179,21 @@ def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
             }
             for name in columns
         },
+    }
+
+
+def loss_unpaired(sides: Sides, k: int | None = None) -> dict[str, Any]:
+    """`loss_summary` where no cell can be held against its own: sizes of groups, where some are."""
+    size = average_class_size(sides) if sides.yardstick == "classes" else None
+    nothing = dict.fromkeys(("ncp", "entropy_loss", "changed", "suppressed"))
+    return {
+        "ncp": None,
+        "discernibility": None,
+        "average_class_size": size,
+        "c_avg": size / k if size and k else None,
+        "entropy_loss": None,
+        "cells_changed": None,
+        "cells_suppressed": None,
+        "rows_suppressed": None,
+        "columns": {column.name: nothing for column in sides.released_quasi},
     }

@@ -14,6 +14,7 @@ from ...table import Column
 from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
 from ..pairing import Pair, evenly
 from ..risk.learners import quiet
+from ..unpaired.tables import Apart
 
 MAX_ROWS = 10_000
 
@@ -109,6 +110,47 @@ def learning(
     return out
 
 
+def learning_apart(
+    tables: Apart, *, folds: int = 3, random_state: int = 0, progress: Any = None
+) -> list[dict[str, Any]]:
+    """`learning` where rows are not paired: from all released rows, and from the original's.
+
+    Both are asked about people who took no part. Without any, both are asked about one fold of
+    the members after the other, which the original's learners have not seen; the release was
+    made with all of them in view.
+    """
+    quasi = tables.released_quasi
+    released = evenly(np.argsort(tables.records.labels, kind="stable"), MAX_ROWS)
+    rows = tables.members.some(MAX_ROWS)
+    shown = design_released(quasi, released)
+    true = design_known(quasi, tables.members.known(quasi, rows))
+    strangers, asked = tables.strangers, true
+    fold = _deal(len(rows), min(folds, len(rows)), random_state)
+    if strangers is not None:
+        others = strangers.some(MAX_ROWS)
+        asked = design_known(quasi, strangers.known(quasi, others))
+    out = []
+    for j, (own, after) in enumerate(zip(tables.sensitive, tables.released_sensitive, strict=True)):
+        y, z = _responses(own, after)
+        y, z = y[rows], z[released]
+        truth = y if strangers is None else _numbers(strangers.sensitive[j])[others]
+        for name, model in default_estimators(own.is_number, random_state=random_state).items():
+            if progress:
+                progress(f"learning {own.name}: {name}")
+            if strangers is not None:
+                made = [_one_fold(model, own.is_number, (shown, z), (true, y), asked, truth)]
+            else:
+                made = []
+                for f in np.unique(fold):
+                    test, train = fold == f, (fold != f) | (len(rows) < 2)
+                    kept = true[train], y[train]
+                    made.append(
+                        _one_fold(model, own.is_number, (shown, z), kept, asked[test], truth[test])
+                    )
+            out.append(_summary(own, name, made))
+    return out
+
+
 def _people(pair: Pair) -> tuple[IntArray, IntArray]:
     """Rows of the original in an order that their values give, and their pairs; -1 for none."""
     at = np.full(pair.original.n_rows, -1)
@@ -138,7 +180,11 @@ def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
     """The true and the released target; categories as the original's codes."""
     codes, values = shown_values(own, after)
     shown = values[codes] if own.is_number else codes.astype(np.float64)
-    return true_values(own).astype(np.float64), shown
+    return _numbers(own), shown
+
+
+def _numbers(own: Column) -> FloatArray:
+    return true_values(own).astype(np.float64)
 
 
 Sample = tuple[FloatArray, FloatArray]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, group
-from ..pairing import Pair
 from ..released_values import ReleasedColumn
+from ..sides import Sides
 
 COLUMNS, WIDTH = 2, 0.3
 """Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""
@@ -50,7 +50,7 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
     return np.where(known, share, 0.0)
 
 
-def range_queries(pair: Pair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
+def range_queries(pair: Sides, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
     """Relative errors of random counts "how many people have ... and ...".
 
     Parameters
@@ -94,7 +94,7 @@ def range_queries(pair: Pair, *, n_queries: int = 100, random_state: int = 0) ->
 class _JointCounts:
     """Counts of rows by the columns of a query, kept for the next query of the same columns."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Sides) -> None:
         self._pair = pair
         self._cells: dict[tuple[bool, tuple[int, ...]], tuple[list[Any], FloatArray]] = {}
 
@@ -103,8 +103,8 @@ class _JointCounts:
         return self._sum(False, picked, wanted)
 
     def released(self, picked: list[int], shares: list[FloatArray]) -> float:
-        """How many rows fit by the release, its cells counting by their shares."""
-        return self._sum(True, picked, shares)
+        """How many people fit by the release, its cells counting by their shares."""
+        return self._sum(True, picked, shares) * self._pair.each
 
     def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
         key = (released, tuple(picked))
@@ -132,7 +132,7 @@ def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], Flo
     return list(np.unravel_index(cells, shape)), counts[cells].astype(np.float64)
 
 
-def group_queries(pair: Pair) -> dict[str, Any]:
+def group_queries(pair: Sides) -> dict[str, Any]:
     """Relative errors of "the average ... by ..." for every number and quasi-identifier.
 
     Numeric quasi-identifiers are cut into `BINS` ranges of about equal counts;
@@ -179,7 +179,7 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
-def query_summary(pair: Pair, *, random_state: int = 0) -> dict[str, Any]:
+def query_summary(pair: Sides, *, random_state: int = 0) -> dict[str, Any]:
     """Both kinds of query."""
     return {
         "range": range_queries(pair, random_state=random_state),

@@ -1,0 +1,1 @@
+"""An audit of tables whose rows do not belong together: synthetic data, strangers' files."""

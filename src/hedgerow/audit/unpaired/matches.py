@@ -1,0 +1,116 @@
+"""The released records nearest to a person, by all that is known and by each half of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...classes import FloatArray, IntArray
+from ...kernels.threads import in_parts
+from ..design_matrix import Known
+from ..pairing import by_name
+from ..reach import Reach, bound
+from ..released_values import ReleasedColumn
+from .tables import Apart, People
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """How some people are matched with released records.
+
+    Parameters
+    ----------
+    nearest : float array, shape (n_people,)
+        Distance of the nearest record over the quasi-identifiers, 0 where one may be theirs.
+    own : float array, shape (n_people,)
+        The share of the nearest records that have the person's sensitive values as well.
+    chance : float array, shape (n_people,)
+        The share of all records that have the person's sensitive values.
+    joined : float array, shape (n_people,)
+        1/t where t records are nearest by one half of the columns and by the other; else 0.
+    """
+
+    nearest: FloatArray
+    own: FloatArray
+    chance: FloatArray
+    joined: FloatArray
+
+
+def halves(tables: Apart) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
+    """The quasi-identifiers in two files that tell about as much; by the released values."""
+
+    def bits(column: ReleasedColumn) -> float:
+        p = column.counts[column.counts > 0] / len(column.codes)
+        return -float(np.sort(p * np.log2(p)).sum())
+
+    order = sorted(tables.released_quasi, key=lambda c: (-round(bits(c), 9), c.name))
+    # 1st, 4th, 5th, 8th ... against 2nd, 3rd, 6th, 7th ...
+    return (
+        by_name([c for i, c in enumerate(order) if i % 4 in (0, 3)]),
+        by_name([c for i, c in enumerate(order) if i % 4 in (1, 2)]),
+    )
+
+
+def match(tables: Apart, people: People, rows: IntArray) -> Matches:
+    """Match some people with all released records.
+
+    Distances are those of `Reach`, summed over the columns; records at the same distance share.
+    At hand are 4 bytes a record and column, and 24 a record for each person who is asked about.
+    """
+    first, sizes = tables.records.first, tables.records.sizes
+    parts = halves(tables)
+    files = [Reach(half, first) for half in parts if half]
+    known = [people.known(half, rows) for half in parts if half]
+    agree = [_Agreement(people, column, rows, first) for column in by_name(tables.sensitive_cells)]
+    n = len(rows)
+    nearest, own, chance, joined = (np.zeros(n) for _ in range(4))
+
+    def ask(part: slice) -> None:
+        for i in range(part.start, part.stop):
+            seen = [file.sums(k, i) for file, k in zip(files, known, strict=True)]
+            if len(seen) == 2:
+                both = np.logical_and(*(s <= bound(s.min()) for s in seen))
+                joined[i] = 1 / sizes[both].sum() if both.any() else 0.0
+                seen[0] += seen[1]
+            nearest[i] = seen[0].min()
+            best = np.flatnonzero(seen[0] <= bound(nearest[i]))
+            same = np.ones(len(first), np.bool_)
+            for column in agree:
+                same &= column.with_person(i)
+            own[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
+            chance[i] = sizes[same].sum() / tables.n_rows
+
+    in_parts(ask, n, n * len(first))
+    return Matches(nearest, own, chance, joined)
+
+
+def nearest_rows(columns: Sequence[ReleasedColumn], people: Known, rows: IntArray) -> IntArray:
+    """For each person one of some released rows that lies nearest."""
+    reach, out = Reach(columns, rows), np.zeros(len(people), np.int64)
+
+    def ask(part: slice) -> None:
+        for i in range(part.start, part.stop):
+            out[i] = rows[reach.sums(people, i).argmin()]
+
+    in_parts(ask, len(people), len(people) * len(rows))
+    return out
+
+
+class _Agreement:
+    """Whether released records may have the person's own value of a sensitive column."""
+
+    def __init__(
+        self, people: People, column: ReleasedColumn, rows: IntArray, first: IntArray
+    ) -> None:
+        own = next(c for c in people.sensitive if c.name == column.name)
+        self._column, self._codes, self._cells = column, own.codes[rows], column.codes[first]
+        self._every = np.arange(column.n_cells)
+
+    def with_person(self, i: int) -> BoolArray:
+        value = np.full(len(self._every), self._codes[i])
+        return self._column.covers(value, self._every)[self._cells]
