@@ -124,7 +124,7 @@ def same_file(a: str | Path, b: str | Path) -> bool:
     """Whether two paths are one file or folder that is there."""
     try:
         return os.path.samefile(a, b)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

@@ -413,7 +413,11 @@ def _sensitive(release: Any, parameters: Any) -> list[str]:
     source = parameters
     if source is None:
         source = release.plan if hasattr(release, "plan") else Path(release) / PUBLIC
-    return [c["name"] for c in _data(source).get("columns", []) if c.get("role") == "sensitive"]
+    try:
+        listed = _data(source).get("columns", [])
+        return [str(c["name"]) for c in listed if c.get("role") == "sensitive"]
+    except (AttributeError, KeyError, TypeError):
+        raise PlanError("the distortion parameters are damaged") from None
 
 
 def _known(

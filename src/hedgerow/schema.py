@@ -312,13 +312,18 @@ class Schema:
                 hint=f"the keys are {', '.join(sorted(known))}",
             )
         hierarchies = {}
-        for name, entry in data.get("hierarchies", {}).items():
+        given = data.get("hierarchies", {})
+        if not (isinstance(given, Mapping) and all(map(_is_hierarchy, given.values()))):
+            raise SchemaError(
+                "hierarchies is no table of files or of paths",
+                hint='for example [hierarchies] job = "job.csv"',
+            )
+        for name, entry in given.items():
             if isinstance(entry, str):
                 hierarchies[name] = Hierarchy.from_csv((folder or Path()) / entry)
             else:
-                hierarchies[name] = Hierarchy(
-                    {str(value): tuple(map(str, path)) for value, path in entry.items()}
-                )
+                paths = {str(v): _labels(name, path) for v, path in entry.items()}
+                hierarchies[name] = Hierarchy(paths)
         fields = {key: value for key, value in data.items() if key != "hierarchies"}
         if fields.get("unit") == EVERY_ROW:
             fields["unit"] = None
@@ -399,6 +404,20 @@ class Points(tuple[Any, ...]):
 MOST_POINTS = 65_000
 
 
+def _is_hierarchy(entry: Any) -> bool:
+    return isinstance(entry, (str, Mapping))
+
+
+def _labels(name: str, path: Any) -> tuple[str, ...]:
+    """The labels above a value, the value first."""
+    if not isinstance(path, (list, tuple)):
+        raise SchemaError(
+            f"the hierarchy of column {name!r} has a value whose path is no list",
+            hint='for example nurse = ["nurse", "health", "*"]',
+        )
+    return tuple(map(str, path))
+
+
 def _points(name: str, given: Any) -> Points:
     """The cut points of a grid, ascending; numbers, or dates as ISO text."""
     hint = 'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}'
@@ -423,10 +442,10 @@ def _points(name: str, given: Any) -> Points:
             raise SchemaError(
                 f"the grid of column {name!r} has no points from first to last", hint=hint
             )
-        count = math.floor(min((last - first) / step, 2 * MOST_POINTS) + 1e-9)
+        count = math.floor(min((last - first) / step, 1e18) + 1e-9)
         if count > MOST_POINTS:
             raise SchemaError(
-                f"the grid of column {name!r} has too many points; at most {MOST_POINTS:,} are cut at",
+                f"the grid of column {name!r} has {count:,} points; at most {MOST_POINTS:,} are cut at",
                 hint="take a larger step",
             )
         points = tuple(first + i * step for i in range(count + 1))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import os
+import time
 from collections import Counter
 
 import duckdb
@@ -16,6 +17,7 @@ import hedgerow as hr
 from hedgerow.errors import InfeasibleError, ParameterError, SchemaError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.plan import Plan
+from hedgerow.table import read
 
 from ..plan.mapping import mapped_rows
 
@@ -319,3 +321,30 @@ def test_time_stamps_are_recoded_in_sql_as_in_memory(zone, step):
         made = connection.execute(release.plan.to_sql("people")).fetchall()
     released = release.table.select(["when", "age", "s"]).to_pylist()
     assert Counter(map(str, (row[0] for row in made))) == Counter(str(r["when"]) for r in released)
+
+
+def scattered(columns, rows, values):
+    """Rows that hardly agree in anything: built hierarchies are deep, and few ways keep k."""
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(columns)]
+    table = {name: rng.integers(0, values, rows) for name in names}
+    return pa.table({**table, "s": rng.integers(0, 5, rows)}), hr.Schema(
+        quasi=names, sensitive=["s"]
+    )
+
+
+@pytest.mark.parametrize("search", ["optimal", "minimal"])
+def test_millions_of_ways_to_generalise_take_seconds(search):
+    people, schema = scattered(8 if search == "optimal" else 7, 100, 50)
+    hr.Incognito(k=3).fit_table(read(people.select(["c0", "s"])), schema.replace(quasi=["c0"]))
+    began = time.process_time()
+    method = hr.Incognito(k=3, search=search).fit_table(read(people), schema)
+    assert time.process_time() - began < 6
+    assert sum(method.node_.values()) > 30
+
+
+def test_more_ways_than_can_be_searched_are_refused_and_datafly_walks():
+    people, schema = scattered(12, 60, 30)
+    with pytest.raises(ParameterError, match="2,176,782,336 ways together"):
+        hr.Incognito(k=3).fit_table(read(people), schema)
+    assert hr.Datafly(k=3).fit_table(read(people), schema).loss_ > 0.5

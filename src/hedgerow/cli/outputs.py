@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..arguments import PATH, check
 from ..errors import OutputError
 from ..files import same_file
 from ..session.options import Option
@@ -48,6 +49,7 @@ def new_file(
     inputs : iterable
         Paths of files that the command reads, which nothing replaces; None is passed over.
     """
+    check("the name of a file to write", path, PATH)
     target = Path(path)
     if target.is_dir():
         raise OutputError(f"cannot write {target}: it is a folder", hint="name a file")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ..classes import Counts, group
 from ..classes.diversity import distinct
 from ..classes.persons import people
+from ..errors import ParameterError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -20,6 +22,8 @@ Levels = tuple[int, ...]
 
 _SNAPSHOT_GROUPS = 4_000_000
 _SNAPSHOTS = 1000
+MOST_NODES = 1 << 24
+"""Nodes that are searched; a table of few rows and many columns has no end of them."""
 LOSSES = ("loss", "precision", "height", "discernibility", "average_class")
 
 
@@ -169,7 +173,6 @@ class Lattice:
         base = NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units)
         self._nodes[0], self._groups[0], self._kept = 0, len(base), 1
         self._snapshots.append(base)
-        self._status = np.zeros(self.heights, dtype=np.int8)
         self._order_keys = _order_keys(self.codes)
 
     # --- classes of a node
@@ -290,6 +293,37 @@ class Lattice:
 
     # --- the search
 
+    @cached_property
+    def _status(self) -> NDArray[np.int8]:
+        """Per node 1 where it passes, -1 where it does not, 0 where nobody knows yet.
+
+        Raises
+        ------
+        ParameterError
+            There are too many nodes.
+        """
+        nodes = math.prod(self.heights)
+        if nodes > MOST_NODES:
+            raise ParameterError(
+                f"the quasi-identifiers can be generalised in {nodes:,} ways together, and at most "
+                f"{MOST_NODES:,} are searched",
+                hint="give hierarchies of fewer levels or fewer quasi-identifiers, or take Datafly, "
+                "which walks one way up",
+            )
+        return np.zeros(self.heights, dtype=np.int8)
+
+    def _by_height(self, alive: Callable[[], Bools], *, falling: bool = False) -> Iterator[Levels]:
+        """Nodes level by level, those that `alive` still says when their level begins."""
+        height = np.zeros(self.heights, dtype=np.int16)
+        for i, levels in enumerate(self.heights):
+            height += np.arange(levels, dtype=np.int16).reshape(
+                -1, *[1] * (len(self.heights) - i - 1)
+            )
+        top = int(height.max())
+        for level in range(top, -1, -1) if falling else range(top + 1):
+            for at in np.flatnonzero(((height == level) & alive()).ravel()):
+                yield tuple(map(int, np.unravel_index(at, self.heights)))
+
     def _passes(self, node: Levels) -> bool:
         """The predicate that stays true upwards."""
         classes = self.classes(node)
@@ -318,7 +352,7 @@ class Lattice:
 
     def tag(self) -> Bools:
         """Which nodes satisfy the monotone predicate: upward chains, halved (Kohlmayer 2012)."""
-        for start in _by_height(self.heights):
+        for start in self._by_height(lambda: self._status == 0):
             if self._status[start]:
                 continue
             chain = [start]
@@ -333,17 +367,11 @@ class Lattice:
     def minimal(self) -> list[Outcome]:
         """Releasable nodes with no releasable node among their specialisations."""
         passing = self.tag()
-        above_one = np.zeros_like(passing)
         found = []
-        for node in _by_height(self.heights):
-            if not passing[node]:
-                continue
-            if any(above_one[below] for below in _below(node)):
-                above_one[node] = True
-                continue
+        for node in self._by_height(lambda: passing):
             outcome = self.outcome(node)
             if outcome is not None:
-                above_one[node] = True
+                passing[tuple(slice(level, None) for level in node)] = False
                 found.append(outcome)
         return sorted(found, key=lambda o: o.rank)
 
@@ -354,12 +382,15 @@ class Lattice:
         still win form a lower set, and testing its highest nodes first rules out most
         of it at once.
         """
-        bound = self.bounds()
+        status, bound = self._status, self.bounds()
         best = self._first(bound)
-        order = np.argsort(-np.indices(self.heights).sum(axis=0).ravel(), kind="stable")
-        for flat in order:
-            node = tuple(map(int, np.unravel_index(flat, self.heights)))
-            if self._status[node] < 0 or (best is not None and bound[node] > best.loss + 1e-12):
+
+        def alive() -> Bools:
+            most = np.inf if best is None else best.loss + 1e-12
+            return (status >= 0) & (bound <= most)
+
+        for node in self._by_height(alive, falling=True):
+            if status[node] < 0 or (best is not None and bound[node] > best.loss + 1e-12):
                 continue
             if self._test(node):
                 outcome = self.outcome(node)
@@ -380,17 +411,9 @@ def _order_keys(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.ascontiguousarray(codes.T[::-1])
 
 
-def _by_height(heights: Sequence[int]) -> Iterator[Levels]:
-    return iter(sorted(product(*map(range, heights)), key=lambda node: (sum(node), node)))
-
-
 def _above(node: Levels, heights: Sequence[int]) -> list[Levels]:
     return [
         (*node[:i], node[i] + 1, *node[i + 1 :])
         for i in range(len(node))
         if node[i] + 1 < heights[i]
     ]
-
-
-def _below(node: Levels) -> list[Levels]:
-    return [(*node[:i], node[i] - 1, *node[i + 1 :]) for i in range(len(node)) if node[i]]

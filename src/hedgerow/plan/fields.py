@@ -77,7 +77,8 @@ def _record_reader(kind: Any) -> Callable[[Any], Any]:
         if isinstance(data, list):
             made = kind(*[each(value) for each, value in zip(in_order, data, strict=True)])
         else:
-            made = kind(**{name: readers[name](value) for name, value in data.items()})
+            named = _checked(data, (dict,))
+            made = kind(**{name: readers[name](value) for name, value in named.items()})
         if check:
             check(made)
         return made

@@ -61,6 +61,8 @@ class Randomized(PlanColumn):
             raise Contradiction("a randomized column holds a category twice")
         if self.kind not in ("numeric", "date") and not all(isinstance(c, str) for c in known):
             raise Contradiction("a category is no text")
+        if len({isinstance(c, str) for c in known}) > 1:
+            raise Contradiction("the categories are numbers or texts")
         if self.kind in ("numeric", "date") and known and len(known) != len(self.cuts) + 1:
             raise Contradiction("a randomized column has one category more than it has cuts")
         if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from ..arguments import PATH, check
 from ..errors import OutputError
 from ..files import OLD, PART, abandoned, private_folder, same_file, sweep, synced, unwritable
 from ..table.sources import SUFFIXES
@@ -73,6 +74,7 @@ def check_target(
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
     """Raise OutputError when a release cannot go there; called before long work as well."""
+    check("the folder of a release", folder, PATH)
     recover(folder)
     try:
         folder.exists()
