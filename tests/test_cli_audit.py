@@ -88,7 +88,6 @@ class TestAudit:
             (["people.csv", "nowhere.csv", *ROLES], "nowhere.csv"),
             (["people.csv", "nowhere/"], "no file or folder nowhere/"),
             (["people.csv", "short.csv", *ROLES, "--no-unpaired"], "cannot be aligned"),
-            (["people.csv", "strange.csv", *ROLES], "cannot be read: 'astronaut' (400 rows)"),
             (["people.csv", "lacking.csv", *ROLES], "lacks 'sex'"),
             (["people.csv", "release.csv", "--quasi", "agee"], "did you mean 'age'"),
             (["people.csv", "release.csv", *ROLES, "--audience", "all"], "steward or recipient"),
@@ -103,7 +102,6 @@ class TestAudit:
     def test_bad_input_is_exit_code_2(self, capsys, arguments, says):
         release = grouped(people_of(400), ["age", "job", "sex"], ["pay"], 10)
         release.head(9).assign(pay=1).to_csv("short.csv", index=False)
-        release.assign(job="astronaut").to_csv("strange.csv", index=False)
         release.drop(columns="sex").to_csv("lacking.csv", index=False)
         assert run(["audit", *arguments, *QUICK]) == 2
         err = capsys.readouterr().err

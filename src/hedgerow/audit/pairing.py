@@ -226,7 +226,11 @@ def pair_up(
         else:
             shown = _released_sensitive(own, after, released_rows)
         after_sensitive.append(shown)
-    notes += _notes(before, after, schema, sensitive, after_sensitive)
+    notes += told_of_table(before, after, schema)
+    told = zip(sensitive, after_sensitive, strict=True)
+    changed = [own.name for own, shown in told if not same(own, shown)]
+    if changed:
+        notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
     return Pair(
         schema,
         before,
@@ -317,13 +321,8 @@ def _outside(
     )
 
 
-def _notes(
-    before: Table,
-    after: Table,
-    schema: Schema,
-    sensitive: Sequence[Column],
-    released: Sequence[Column],
-) -> list[str]:
+def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
+    """What a reader should know of the people and the columns of a release."""
     notes: list[str] = []
     persons = Persons.of(before, schema.person)
     if persons is not None:
@@ -340,9 +339,6 @@ def _notes(
         notes.append(
             "columns of no other role were released and not measured: " + ", ".join(others)
         )
-    changed = [c.name for c, r in zip(sensitive, released, strict=True) if not same(c, r)]
-    if changed:
-        notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
     return notes
 
 

@@ -60,6 +60,8 @@ class Audit:
     per_person : PerPerson, optional
         What the group of every record gives away; private, so neither `to_dict` nor a report holds
         it.
+    missing : sequence of str
+        What could not be measured of this release, and why; its figures are None.
     """
 
     table: Mapping[str, Any]
@@ -70,6 +72,7 @@ class Audit:
     parameters: Mapping[str, Any]
     versions: Mapping[str, str]
     per_person: PerPerson | None = None
+    missing: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (`json_schema` describes it)."""
@@ -79,7 +82,7 @@ class Audit:
             "attacks": self.attacks,
             "utility": self.utility,
             "pictures": self.pictures,
-            "not_measured": self._not_measured(),
+            "not_measured": [*self.missing, *self._not_measured()],
             "measures": {name: m.to_dict() for name, m in MEASURES.items()},
             "parameters": self.parameters,
             "versions": self.versions,

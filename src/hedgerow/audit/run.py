@@ -15,6 +15,7 @@ from ..progress import Progress, Tell, telling
 from ..release.cautions import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
+from .alone import audit_alone
 from .histograms import histograms
 from .inference import infer
 from .outside import FOLDS, Outside, Refit, given, left_out, refitting
@@ -27,7 +28,7 @@ from .risk.learners import LEARNERS, check_learners
 from .risk.population import journalist_risk
 from .risk.sides import released_risk, unprotected_risk
 from .sides import Sides
-from .subject import Subject, Unpaired, subject
+from .subject import Subject, Unpaired, UnreadCells, subject
 from .unpaired.tables import Apart, apart
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary, loss_unpaired
@@ -87,8 +88,10 @@ def audit(
 
     Parameters
     ----------
-    original : path, pandas, Polars or Arrow table, DuckDB relation
-        The table before.
+    original : path, pandas, Polars or Arrow table, DuckDB relation, or None
+        The table before. Of a release alone (None) its groups are measured, and what they tell
+        beside its own totals; so they are where cells cannot be read. What was not measured is
+        None, and `not_measured` of the data says why.
     released : Release, release folder, path or frame
         The table after. A `Release` knows its rows, its schema and its plan; a
         folder holds its plan. Otherwise rows are paired by `key`, by the columns that were
@@ -174,7 +177,32 @@ def audit(
     tell("pairing the tables")
     what = subject(released, schema, plan)
     strangers = None if control is None else read(control, schema=what.schema)
-    sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
+    parameters = {
+        "key": key,
+        "threshold": threshold,
+        "people": people,
+        "random_state": random_state,
+        "k": what.k if k is None else k,
+        "paired": paired,
+        "control": "nobody" if strangers is None else "other people",
+        "others": len(others),
+        "population": population is not None,
+        "weights": weights,
+        "allow_outside": allow_outside,
+    }
+    if original is None:
+        _needs_no_original(
+            key=key,
+            paired=by_person or paired,
+            control=strangers,
+            population=population is not None,
+        )
+        return audit_alone(what, None, None, parameters, versions())
+    try:
+        sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
+    except UnreadCells as error:
+        before_it = read(original, schema=what.schema)
+        return audit_alone(what, before_it, error, parameters, versions())
     plain: Pair | Apart = sides.measured or sides if isinstance(sides, Apart) else sides
     k = what.k if k is None else k
     if population is not None:
@@ -247,6 +275,7 @@ def audit(
             "original_rows": sides.original.n_rows,
             "strangers": 0 if strangers is None else strangers.n_rows,
             "paired": isinstance(sides, Pair),
+            "alone": False,
             "suppressed": sides.suppressed,
             "quasi": list(what.schema.quasi),
             "sensitive": list(what.schema.sensitive),
@@ -263,19 +292,7 @@ def audit(
         attacks=found,
         utility=utility,
         pictures={"histograms": histograms(plain), "scatters": scatters},
-        parameters={
-            "key": key,
-            "threshold": threshold,
-            "people": people,
-            "random_state": random_state,
-            "k": k,
-            "paired": paired,
-            "control": _control(strangers, sides),
-            "others": len(others),
-            "population": population is not None,
-            "weights": weights,
-            "allow_outside": allow_outside,
-        },
+        parameters=parameters | {"control": _control(strangers, sides)},
         versions=versions(),
         per_person=each,
     )
@@ -294,6 +311,12 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
         raise ParameterError(f"people must be at least 1, not {people}")
     if learners:
         check_learners(learners)
+
+
+def _needs_no_original(**given: Any) -> None:
+    asked = [name for name, value in given.items() if value]
+    if asked:
+        raise ParameterError(f"{', '.join(asked)} need an original to compare with")
 
 
 def _sides(

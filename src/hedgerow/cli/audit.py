@@ -58,6 +58,11 @@ OPTIONS = (
         "people who took no part as --control. Default: where nothing tells which belong together.",
     ),
     Option("max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."),
+    Option(
+        "release_only",
+        bool,
+        "Measure the release alone: the one table named is the release, and there is no original.",
+    ),
     Option("plan", str, "The plan.json of the release; a release folder has it."),
     Option("report", str, "Write the report to this HTML file."),
     Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
@@ -91,14 +96,11 @@ def audit(
     Roles are given as for protect; a release folder knows its own. Rows are paired by the
     folder, a key, the plan, columns that were left as they were, or an order that is tested;
     otherwise, and with --unpaired, attacks on people who took part are set beside the same
-    attacks on people who did not (--control).
+    attacks on people who did not (--control). With --release-only nothing but the release
+    is needed, and its groups are measured.
     """
     options = merged(given, config, OPTIONS, TABLES)
-    original, released = source or options.get("original"), release or options.get("released")
-    if not original or not released:
-        raise ParameterError(
-            "two tables are needed", hint="hedgerow audit people.csv release.csv --quasi ..."
-        )
+    original, released = _tables(source, release, options)
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
     if limit is not None and not 0 < limit <= 1:
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
@@ -144,6 +146,27 @@ def audit(
         for target in targets:
             say(f"written    {target}")
     return _verdict(found, options.get("k"), limit)
+
+
+def _tables(
+    source: str | None, release: str | None, options: dict[str, Any]
+) -> tuple[str | None, str]:
+    """The original, if any, and the release."""
+    if options.get("release_only"):
+        named = [each for each in (source, release, options.get("released")) if each]
+        if len(named) != 1:
+            raise ParameterError(
+                "--release-only takes one table, the release",
+                hint="hedgerow audit --release-only release.csv --quasi ...",
+            )
+        return None, named[0]
+    original, released = source or options.get("original"), release or options.get("released")
+    if not original or not released:
+        raise ParameterError(
+            "two tables are needed, or --release-only",
+            hint="hedgerow audit people.csv release.csv --quasi ...",
+        )
+    return original, released
 
 
 def _verdict(found: Audit, k: int | None, limit: float | None) -> int:

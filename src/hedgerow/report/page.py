@@ -13,6 +13,7 @@ from .text import (
     APART,
     THREE,
     TOGETHER,
+    at,
     figure,
     found_members,
     nearest_in_words,
@@ -98,6 +99,8 @@ def _context(
         "nearest": list(nearest_in_words(risk["nearest"])) if risk["nearest"] else [],
         "after": after,
         "before": before,
+        "at": at,
+        "shows_original": steward and before is not None,
         "plan": plan,
         "done": _done(plan, steward),
         "recoding": _recoding(plan) if steward else "",
@@ -138,7 +141,9 @@ def _context(
     if steward and grouped:
         context |= {
             "sizes": pictures.class_sizes(
-                before["classes"]["histogram"], after["classes"]["histogram"], after["classes"]["k"]
+                at(before, "classes", "histogram") or [],
+                after["classes"]["histogram"],
+                after["classes"]["k"],
             ),
             "scatters": {
                 name: pictures.disclosure_scatter(name, points)

@@ -116,7 +116,7 @@ def _plain_log(axis: Any) -> None:
 def class_sizes(
     before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]], k: int
 ) -> Picture:
-    """Share of records by the size of their class, original and release."""
+    """Share of records by the size of their class, original (where there is one) and release."""
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
     names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
     with _figure(6.4, 2.6) as (_, axes, canvas):
@@ -124,6 +124,8 @@ def class_sizes(
             (-0.2, before, ORIGINAL, "original"),
             (0.2, after, RELEASE, "release"),
         ):
+            if not rows:
+                continue
             total = sum(r["records"] for r in rows) or 1
             found = {r["from"]: r["records"] / total for r in rows}
             axes.bar(
@@ -138,15 +140,12 @@ def class_sizes(
         axes.set_ylabel("share of records")
         _percent_axis(axes.yaxis)
         axes.legend()
-    alone = sum(r["records"] for r in before if r["from"] == 1) / (
-        sum(r["records"] for r in before) or 1
-    )
-    return Picture(
-        canvas.svg,
-        f"Share of records by group size. In the original {alone:.0%} of the "
-        f"records are alone in their group; in the release every group has "
-        f"at least {k}.",
-    )
+    told = "Share of records by group size. "
+    if before:
+        alone = sum(r["records"] for r in before if r["from"] == 1)
+        share = alone / (sum(r["records"] for r in before) or 1)
+        told += f"In the original {share:.0%} of the records are alone in their group. "
+    return Picture(canvas.svg, f"{told}In the release every group has at least {k}.")
 
 
 def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:

@@ -57,10 +57,11 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
     judged = {"linkage": _linkage, "classes": _classes, "attacks": _apart}[table["yardstick"]]
     lines += judged(audit)
-    lines += _disclosed(audit["risk"], table["yardstick"] == "classes")
+    lines += _disclosed(audit)
     lines += [*_together(audit["risk"].get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"])]
     lines += ["", *(f"Note: {note}" for note in table["notes"])]
+    lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
 
 
@@ -68,6 +69,8 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
     """How many rows stand against how many, and whether they are compared one by one."""
     if table["paired"]:
         return f"{table['rows']} rows, {table['suppressed']} left out"
+    if table["alone"]:
+        return f"{table['rows']:,} released rows, compared with no original"
     return (
         f"{table['rows']:,} released rows, not paired with the {table['original_rows']:,} of the "
         f"original; {table['strangers']:,} people took no part"
@@ -95,7 +98,14 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
         yield f"{title:44}{one:>12}{two:>12}"
     for name, column in release["sensitive"].items():
         yield from ("", f"Sensitive column {name!r}")
-        yield from _told(before["sensitive"][name], column)
+        yield from _told(at(before, "sensitive", name), column)
+
+
+def at(side: Mapping[str, Any] | None, *path: str) -> Any:
+    """A figure of the original; None where no original was measured."""
+    for key in path:
+        side = None if side is None else side.get(key)
+    return side
 
 
 INTRUDERS = {
@@ -106,7 +116,7 @@ INTRUDERS = {
 
 
 def risk_rows(
-    before: Mapping[str, Any], after: Mapping[str, Any], *models: str
+    before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str
 ) -> Iterator[tuple[str, str, str, str]]:
     """Title, original, release, what it says; of all intruders where none is named."""
     for title, key, show, says in (
@@ -132,9 +142,9 @@ def risk_rows(
         ("groups", "classes", str, "groups of equal released quasi-identifiers"),
         ("records that are unique", "unique_share", percent, "alone in their group"),
     ):
-        one, two = before["classes"][key], after["classes"][key]
-        if one is not None:  # unless every record is a person
-            yield title, show(one), show(two), says
+        one, two = at(before, "classes", key), after["classes"][key]
+        if two is not None:  # unless every record is a person
+            yield title, "-" if one is None else show(one), show(two), says
     for model in models or INTRUDERS:
         for key, words, show in (
             ("highest", "highest risk", percent),
@@ -142,30 +152,30 @@ def risk_rows(
             ("above", "records above the threshold", percent),
             ("expected", "expected re-identifications", count),
         ):
-            one, two = (r["reidentification"].get(model, {}).get(key) for r in (before, after))
+            one, two = (at(side, "reidentification", model, key) for side in (before, after))
             if two is not None:
                 told = f"intruder {INTRUDERS[model]}"
                 yield f"{model}, {words}", show(one), show(two), told
 
 
-def _told(before: Mapping[str, Any], release: Mapping[str, Any]) -> Iterator[str]:
+def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Iterator[str]:
     """What the classes tell of one sensitive column."""
     for title, key in (
         ("disclosure, mean over groups", "mean_over_groups"),
         ("disclosure, mean over records", "mean_over_records"),
         ("disclosure, worst group", "worst"),
     ):
-        one, two = before["disclosure"][key], release["disclosure"][key]
+        one, two = at(before, "disclosure", key), release["disclosure"][key]
         yield f"  {title:42}{percent(one):>12}{percent(two):>12}"
     for title, key in (
         ("different values in a group, fewest", "distinct_l"),
         ("largest share of one value", "alpha"),
         (f"t-closeness, {release['t_distance']} distances", "t"),
     ):
-        yield f"  {title:42}{figure(before[key]):>12}{figure(release[key]):>12}"
+        yield f"  {title:42}{figure(at(before, key)):>12}{figure(release[key]):>12}"
     for tolerance, found in (release["matching"] or {}).items():
         share = f"best guess {found['means']} (public {percent(found['public'])})"
-        one = before["matching"][tolerance]["release"]
+        one = at(before, "matching", tolerance, "release")
         yield f"  {share:42}{percent(one):>12}{percent(found['release']):>12}"
 
 
@@ -206,13 +216,14 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     ]
 
 
-def _disclosed(risk: Mapping[str, Any], classes: bool) -> Iterator[str]:
+def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     """What groups tell, what learners infer, and the member advantage, side by side."""
-    rows = three_numbers(risk, classes)
+    risk = audit["risk"]
+    rows = three_numbers(risk, audit["table"]["yardstick"] == "classes")
     if rows:
         yield ""
         yield from aligned(rows, ("Disclosure (0 none, 1 all)", *THREE))
-    if rows and not risk["inference"]:
+    if rows and not risk["inference"] and not audit["table"]["alone"]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
     yield from risk["inference"]["notes"] if risk["inference"] else ()
 
@@ -364,6 +375,8 @@ def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
 
 def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
     loss = utility["loss"]
+    if loss is None:
+        return
     yield from ("", "Utility")
     for title, text in (
         ("certainty lost (NCP, 0 none, 1 all)", figure(loss["ncp"])),
