@@ -245,8 +245,10 @@ def _matched(
         for row in misfit:
             fitting = own[candidates[row == row.min()]]
             unsure += bool((fitting != fitting[0]).any())
+        if unsure > UNSURE * len(after):
+            return None, unsure
         known[rows] = candidates[linear_sum_assignment(misfit)[1]]
-    return (known if unsure <= UNSURE * len(after) else None), unsure
+    return known, unsure
 
 
 def _starts(labels: IntArray, width: int) -> IntArray:
