@@ -122,6 +122,20 @@ def random_lattice(seed, dims, k, limit, loss, l=None, t=None):
     )
 
 
+@pytest.mark.parametrize(("limit", "suppressed"), [(3, None), (4, [True, True, False])])
+def test_no_record_more_is_suppressed_than_was_allowed(limit, suppressed):
+    """Two classes of two hold one value each, and together both: four records are suppressed."""
+    hist = np.array([[2, 0], [0, 2], [1, 1]])
+
+    def diverse(size, counts):
+        return (counts > 0).sum(axis=1) == 2
+
+    codes = np.arange(3, dtype=np.uint32)[:, None]
+    lattice = Lattice([chain(3)], codes, hist.sum(axis=1), hist, 2, diverse, limit, monotone=False)
+    found = lattice.suppressed_classes(lattice.classes((0,)))
+    assert (None if found is None else found.tolist()) == suppressed
+
+
 @given(
     seed=st.integers(0, 10_000),
     dims=st.lists(st.integers(1, 5), min_size=1, max_size=3),

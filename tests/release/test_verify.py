@@ -493,10 +493,12 @@ def test_pseudonyms_stand_for_one_person_each() -> None:
     key, method = b"0123456789abcdef", METHODS["ranges"]()
     release = hr.protect(doubled, SCHEMA.replace(unit="name"), method, pseudonym_key=key)
     whole = release.table
+    own = doubled.column("name").take(pa.array(release.rows)).to_pylist()
     for change in (
         lambda cells: ["same"] * len(cells),
         lambda cells: [f"{i}" for i in range(len(cells))],
         lambda cells: doubled.column("name").to_pylist(),
+        lambda cells: own,  # one each, and everybody's own
     ):
         release.table = replaced(whole, "name", change)
         with pytest.raises(PromiseError, match=r"pseudonyms: .*not replaced one by one: name"):
