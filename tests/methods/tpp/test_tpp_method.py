@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -30,8 +31,10 @@ from hedgerow.methods.tpp import (
     TreeSettings,
     verify_model,
 )
+from hedgerow.methods.tpp.builder import Node
 from hedgerow.methods.tpp.model import dumps
 from hedgerow.methods.tpp.picture import trees_svg
+from hedgerow.methods.tpp.sanitize import Step, groups_of, keeps
 from hedgerow.plan.codec import dumps as plan_dumps
 from hedgerow.plan.codec import loads as plan_loads
 from hedgerow.table import read
@@ -118,6 +121,41 @@ def test_a_changed_release_is_told_by_its_first_node():
     assert "does not know" in str(
         verify_model(method.model_, released.assign(**{"the job": "pilot"}), y)
     )
+
+
+def test_a_mean_that_was_changed_a_little_is_told_and_its_last_digits_are_free():
+    X, _, y = people()
+    method = TreePatternPreserving(TreeSettings("variance", n_splits=3), k=5).fit(X, y)
+    released = method.transform(X)
+    for factor, identical in ((1 + 1e-14, True), (1 + 1e-9, False)):
+        model = deepcopy(method.model_)
+        node = model["models"][0]["trees"][0]["nodes"][-1]
+        node["value"] = [value * factor for value in node["value"]]
+        found = verify_model(model, released, y)
+        assert found.identical is identical
+        assert identical or "the prediction differs" in found.difference
+
+
+def test_a_model_of_more_people_is_told():
+    X, y, _ = people()
+    method = TreePatternPreserving(TreeSettings("entropy", n_splits=2), k=5).fit(X, y)
+    found = verify_model({**method.model_, "n_records": 601}, method.transform(X), y)
+    assert not found.identical
+    assert "600 records, 601 published" in found.difference
+
+
+def test_a_state_keeps_k_to_the_person_and_l_strictly():
+    state = Step(1, (), (), 5, 2.0)
+    assert keeps(state, 5, 1.9)
+    assert not keeps(state, 6, 1.9)
+    assert not keeps(state, 5, 2.0)
+    assert not keeps(Step(1, (), (), 5, None), 5, 1.0)  # no column to measure L on
+
+
+def test_categories_stay_apart_where_their_order_decided_among_equals():
+    split = Node("", 0, 9, (1.0,), feature=0, left_set=(0, 1), right_set=(2,), left=1, right=2)
+    assert groups_of(5, [split]).tolist() == [0, 0, 1, 2, 2]
+    assert groups_of(5, [replace(split, tied=True)]).tolist() == [0, 1, 2, 3, 3]
 
 
 def test_model_files_are_versioned_and_checked(tmp_path):
