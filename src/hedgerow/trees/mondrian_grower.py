@@ -4,35 +4,94 @@ Two objectives share the loop. "median" cuts the column of widest normalised
 extent at its median (Mondrian, LeFevre et al. 2006, strict). "loss" takes the
 cut after which the normalised certainty penalty is smallest: for every column
 the rows are summed up once per code (count, extents, categories present in all
-columns), and cuts are scored by merging these summaries.
+columns), and cuts are scored by merging these summaries (`spread.py`).
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.bits import borrowed, count_ones
-from ..kernels.compiled import checked
+from ..kernels.bits import borrowed
+from ..kernels.compiled import inner, kernel
 from ..kernels.exact import UNIT_BITS
+from .category_orders import sort_places
 from .expand import (
+    CODES,
     COLUMN,
     DEPTH,
     END,
     FIRST_RIGHT,
     LAST_LEFT,
     LEFT,
+    NODES,
+    OPEN_NODES,
     PARENT,
     RIGHT,
+    SLICE,
+    SPENT,
     START,
     SUBSET_AT,
     bring_left,
 )
 from .grow import Grown, in_preorder
-from .rows import MASK, SHIFT, WORD_AT, Rows, code_at
+from .rows import MASK, SHIFT, WORD_AT, Rows
 from .split import LEAF
+from .spread import Spread, count_codes, extents_of, middles, summarise, sweep
 
 MEDIAN, LOSS = 0, 1
+NEXT, BEST_AT, BEST_OF, BEST_COLUMN = range(4, 8)
+"""Entries of `Room.state` after those of `Branch.state`: the next column to try at the node on
+top, and the best cut so far: after how many codes less one, of how many, of which column."""
+
+
+class Room(NamedTuple):
+    """A tree that is being grown, and where a node's cuts are looked for."""
+
+    codes: Any
+    """Codes that go left at categorical nodes, one node after the other."""
+    stack: Any
+    """Open nodes."""
+    present: Any
+    """The codes of a column that occur in a node, ascending."""
+    sequence: Any
+    """Orders in which they are cut: forward, backward, and that of the best cut."""
+    order: Any
+    key: Any
+    lost: Any
+    """What the first codes lose together, and the last ones."""
+    extents: Any
+    goes_left: Any
+    best: Any
+    state: Any
+
+    @classmethod
+    def of(cls, n: int, widest: int, p: int) -> Room:
+        """Room for a tree of n records, with the root open."""
+        return cls(
+            np.zeros(1024, np.int64),
+            np.zeros(64, np.int64),
+            np.zeros(widest, np.int64),
+            np.zeros((3, widest), np.int64),
+            np.zeros((2, widest), np.int64),
+            np.zeros(widest),
+            np.zeros((2, widest)),
+            np.zeros(p),
+            np.zeros(widest, np.uint8),
+            np.full(1, np.inf),
+            np.array([1, 1, 0, 0, 0, -1, 0, LEAF]),
+        )
+
+    def wider(self, widest: int) -> Room:
+        """The same with room for the codes of one more node, and for two more open ones."""
+        more = {}
+        if self.state[CODES] + widest > len(self.codes):
+            more["codes"] = np.concatenate([self.codes, np.zeros(len(self.codes) + widest, int)])
+        if self.state[OPEN_NODES] + 2 > len(self.stack):
+            more["stack"] = np.concatenate([self.stack, np.zeros_like(self.stack)])
+        return self._replace(**more)
 
 
 def grow_spread(
@@ -64,386 +123,164 @@ def grow_spread(
     if persons:
         byte, person = 4 * int(rows.format.quantities[0]), 1 << UNIT_BITS
         share[0, [WORD_AT, SHIFT, MASK]] = byte // 8, byte % 8 * 8, (1 << 32) - 1
-    predictors = rows.predictors
-    widths = predictors.n_codes + 1
-    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    word_at = np.concatenate(
-        [[0], np.cumsum(np.where(predictors.ordered, 0, (widths + 63) // 64))]
-    ).astype(np.int64)
+    widths = rows.predictors.n_codes + 1
     limit = max(1, 2 * (rows.n // k))
     nodes = np.zeros((limit, 11), np.int64)
     nodes[0, END], nodes[0, PARENT] = rows.n, -1
-    n_nodes, codes = _grow(
-        rows.words,
-        rows.format.codes,
-        share,
-        predictors.n_codes.astype(np.int64),
-        predictors.ordered,
-        offsets,
-        positions,
-        word_at,
-        domain,
-        (k - 1) * person + 1,
-        person,
-        objective,
-        nodes,
-    )
-    nodes = nodes[:n_nodes]
+    spread = Spread.of(rows, positions, domain, person, objective == LOSS)
+    room = Room.of(rows.n, int(widths.max()), len(widths))
+    while room.state[OPEN_NODES]:
+        room = room.wider(int(widths.max()))
+        _grow(rows.words, share, (k - 1) * person + 1, objective, nodes, spread, room, SLICE)
+        room.state[SPENT] = 0
+    nodes = nodes[: room.state[NODES]]
+    codes = room.codes[: room.state[CODES]]
     return in_preorder(nodes, nodes[:, [END]] - nodes[:, [START]], codes, rows, 0)
 
 
-@checked
-def _summarise(  # type: ignore[no-untyped-def]
-    words, fields, share, a, b, c, ordered, n_codes, word_at, present, count, lo, hi, bits
-):
-    """Per code of column c: records, and for every column the extent or the categories present."""
+@kernel
+def _grow(words, share, min_leaf, objective, nodes, spread, room, budget):  # type: ignore[no-untyped-def]
+    """Grow until it is done, there is no room for another node, or `budget` codes were read."""
+    words, spread, room = borrowed(words), borrowed(spread), borrowed(room)
+    fields, state, person = spread.fields, room.state, spread.person
     p = fields.shape[0]
-    for i in range(a, b):
-        v = code_at(words, i, fields, c)
-        if count[v] == 0:
-            for j in range(p):
-                lo[v, j] = n_codes[j] + 1
-                hi[v, j] = -1
-            for w in range(bits.shape[1]):
-                bits[v, w] = 0
-        count[v] += max(code_at(words, i, share, 0), 1)
-        for j in range(p):
-            code = code_at(words, i, fields, j)
-            if ordered[j]:
-                if code < n_codes[j]:  # missing values take no place
-                    lo[v, j] = min(lo[v, j], code)
-                    hi[v, j] = max(hi[v, j], code)
-            else:
-                bits[v, word_at[j] + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
-    m = 0
-    for value in range(n_codes[c] + 1):
-        if count[value] > 0:
-            present[m] = value
-            m += 1
-    return m
-
-
-@checked
-def _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain):  # type: ignore[no-untyped-def]
-    """Normalised extent of one column of a group, 0 to 1."""
-    if ordered[j]:
-        if hi[j] < 0:
-            return 0.0
-        return positions[offsets[j] + hi[j]] - positions[offsets[j] + lo[j]]
-    ones = 0
-    for w in range(word_at[j], word_at[j + 1]):
-        ones += count_ones(bits[w])
-    return (ones - 1) / domain[j]
-
-
-@checked
-def _sweep(  # type: ignore[no-untyped-def]
-    sequence,
-    m,
-    count,
-    lo,
-    hi,
-    bits,
-    run_lo,
-    run_hi,
-    run_bits,
-    out,
-    ordered,
-    offsets,
-    positions,
-    word_at,
-    domain,
-    n_codes,
-):
-    """Records times summed extents of the first 1, 2, ... m codes of a sequence."""
-    p = ordered.shape[0]
-    for j in range(p):
-        run_lo[j] = n_codes[j] + 1
-        run_hi[j] = -1
-    run_bits[:] = 0
-    n = 0
-    for k in range(m):
-        v = sequence[k]
-        n += count[v]
-        total = 0.0
-        for j in range(p):
-            run_lo[j] = min(run_lo[j], lo[v, j])
-            run_hi[j] = max(run_hi[j], hi[v, j])
-        for w in range(run_bits.shape[0]):
-            run_bits[w] |= bits[v, w]
-        for j in range(p):
-            total += _extent(
-                run_lo, run_hi, run_bits, j, ordered, offsets, positions, word_at, domain
-            )
-        out[k] = n * total
-
-
-@checked
-def _grow(  # type: ignore[no-untyped-def]
-    words,
-    fields,
-    share,
-    n_codes,
-    ordered,
-    offsets,
-    positions,
-    word_at,
-    domain,
-    min_leaf,
-    person,
-    objective,
-    nodes,
-):
-    words, fields = borrowed(words), borrowed(fields)
-    p = fields.shape[0]
-    widest = 1
-    for c in range(p):
-        widest = max(widest, n_codes[c] + 1)
-    n_words = max(word_at[p], 1)
-    count = np.zeros(widest, np.int64)
-    lo, hi = np.zeros((widest, p), np.int64), np.zeros((widest, p), np.int64)
-    bits = np.zeros((widest, n_words), np.uint64)
-    run_lo, run_hi, run_bits = (
-        np.zeros(p, np.int64),
-        np.zeros(p, np.int64),
-        np.zeros(n_words, np.uint64),
-    )
-    present, sequence, backward = (
-        np.empty(widest, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest, np.int64),
-    )
-    best_sequence = np.empty(widest, np.int64)
-    ahead, behind = np.empty(widest), np.empty(widest)
-    key = np.empty(widest)
-    goes_left = np.zeros(widest, np.uint8)
-    extents = np.empty(p)
-    subset_codes = np.empty(1024, np.int64)
-    n_subset = 0
-    stack = np.empty(64, np.int64)
-    stack[0] = 0
-    top = 1
-    n_nodes = 1
-    while top > 0:
-        top -= 1
-        node = stack[top]
+    widest = room.present.shape[0]
+    while state[OPEN_NODES] > 0:
+        if (
+            state[CODES] + widest > room.codes.shape[0]
+            or state[OPEN_NODES] + 2 > room.stack.shape[0]
+        ):
+            return
+        node = room.stack[state[OPEN_NODES] - 1]
         a, b = nodes[node, START], nodes[node, END]
-        best = np.inf
-        column = LEAF
-        best_k, best_m = -1, 0
-        if (b - a) * person >= 2 * min_leaf:
+        if (b - a) * person < 2 * min_leaf:
+            state[NEXT] = p
+        elif objective == MEDIAN and state[NEXT] == 0:
+            extents_of(words, a, b, spread, room.extents)
+        while state[NEXT] < p:
+            if state[SPENT] > budget:
+                return
+            c = state[NEXT]
+            state[NEXT] += 1
+            state[SPENT] += (b - a) * p + 64
             if objective == MEDIAN:
-                _node_extents(
-                    words,
-                    fields,
-                    a,
-                    b,
-                    offsets,
-                    ordered,
-                    n_codes,
-                    word_at,
-                    positions,
-                    domain,
-                    run_lo,
-                    run_hi,
-                    run_bits,
-                    extents,
-                )
-            for attempt in range(p):
-                c = attempt
-                if objective == MEDIAN:  # the widest column that can be cut; ties by column order
-                    c = 0
-                    for j in range(1, p):
-                        if extents[j] > extents[c] + 1e-12:
-                            c = j
-                    if extents[c] <= 0.0:
-                        break
-                    extents[c] = -1.0
-                m = _summarise(
-                    words,
-                    fields,
-                    share,
-                    a,
-                    b,
-                    c,
-                    ordered,
-                    n_codes,
-                    word_at,
-                    present,
-                    count,
-                    lo,
-                    hi,
-                    bits,
-                )
-                total = 0
-                for k in range(m):
-                    total += count[present[k]]
-                values = m
-                if ordered[c] and m > 0 and present[m - 1] == n_codes[c]:
-                    values = m - 1  # missing values follow the right side
-                if objective == MEDIAN:
-                    nl = 0
-                    for k in range(values - 1):
-                        nl += count[present[k]]
-                        if nl >= min_leaf and total - nl >= min_leaf:
-                            off = abs(2.0 * nl - total)
-                            if off < best:
-                                best, best_k, best_m = off, k, m
-                                column = c
-                                best_sequence[:m] = present[:m]
-                elif m > 1:
-                    orders = 1 if ordered[c] else 1 + p
-                    for order in range(orders):
-                        if order == 0:
-                            sequence[:m] = present[:m]
-                        elif order - 1 == c:  # by size
-                            for k in range(m):
-                                key[k] = count[present[k]]
-                            _ordered(key, present, m, sequence)
-                        else:  # by the middle of another column's extent
-                            _middles(order - 1, present, m, lo, hi, bits, ordered, word_at, key)
-                            _ordered(key, present, m, sequence)
-                        for k in range(m):
-                            backward[k] = sequence[m - 1 - k]
-                        _sweep(
-                            sequence,
-                            m,
-                            count,
-                            lo,
-                            hi,
-                            bits,
-                            run_lo,
-                            run_hi,
-                            run_bits,
-                            ahead,
-                            ordered,
-                            offsets,
-                            positions,
-                            word_at,
-                            domain,
-                            n_codes,
-                        )
-                        _sweep(
-                            backward,
-                            m,
-                            count,
-                            lo,
-                            hi,
-                            bits,
-                            run_lo,
-                            run_hi,
-                            run_bits,
-                            behind,
-                            ordered,
-                            offsets,
-                            positions,
-                            word_at,
-                            domain,
-                            n_codes,
-                        )
-                        nl = 0
-                        for k in range(values - 1):
-                            nl += count[sequence[k]]
-                            if nl < min_leaf or total - nl < min_leaf:
-                                continue
-                            loss = ahead[k] + behind[m - 2 - k]
-                            if loss < best - 1e-9 * abs(best) or best == np.inf:
-                                best, best_k, best_m = loss, k, m
-                                column = c
-                                best_sequence[:m] = sequence[:m]
-                for k in range(m):
-                    count[present[k]] = 0
-                if objective == MEDIAN and column >= 0:
-                    break
-        nodes[node, COLUMN] = column
-        if column == LEAF:
-            continue
-        for k in range(best_m):
-            goes_left[best_sequence[k]] = k <= best_k
-        if ordered[column]:
-            nodes[node, LAST_LEFT] = best_sequence[best_k]
-            nodes[node, FIRST_RIGHT] = best_sequence[best_k + 1]
-        else:
-            nodes[node, LAST_LEFT], nodes[node, SUBSET_AT] = best_k + 1, n_subset
-            chosen = np.sort(best_sequence[: best_k + 1])
-            for at in range(chosen.shape[0]):
-                if n_subset == subset_codes.shape[0]:
-                    wider = np.empty(2 * n_subset, np.int64)
-                    wider[:n_subset] = subset_codes
-                    subset_codes = wider
-                subset_codes[n_subset] = chosen[at]
-                n_subset += 1
-        middle = bring_left(words, fields[column], a, b, goes_left)
-        nodes[node, LEFT], nodes[node, RIGHT] = n_nodes, n_nodes + 1
-        nodes[n_nodes, START], nodes[n_nodes, END] = a, middle
-        nodes[n_nodes + 1, START], nodes[n_nodes + 1, END] = middle, b
-        for child in (n_nodes, n_nodes + 1):
-            nodes[child, PARENT] = node
-            nodes[child, DEPTH] = nodes[node, DEPTH] + 1
-        if top + 2 > stack.shape[0]:
-            taller = np.empty(2 * stack.shape[0], np.int64)
-            taller[:top] = stack[:top]
-            stack = taller
-        stack[top], stack[top + 1] = n_nodes + 1, n_nodes
-        top += 2
-        n_nodes += 2
-    return n_nodes, subset_codes[:n_subset]
-
-
-@checked
-def _node_extents(  # type: ignore[no-untyped-def]
-    words,
-    fields,
-    a,
-    b,
-    offsets,
-    ordered,
-    n_codes,
-    word_at,
-    positions,
-    domain,
-    lo,
-    hi,
-    bits,
-    extents,
-):
-    p = fields.shape[0]
-    for j in range(p):
-        lo[j], hi[j] = n_codes[j] + 1, -1
-    bits[:] = 0
-    for i in range(a, b):
-        for j in range(p):
-            code = code_at(words, i, fields, j)
-            if ordered[j]:
-                if code < n_codes[j]:
-                    lo[j] = min(lo[j], code)
-                    hi[j] = max(hi[j], code)
+                _try_median(words, share, a, b, min_leaf, spread, room)
             else:
-                bits[word_at[j] + (code >> 6)] |= np.uint64(1) << np.uint64(code & 63)
-    for j in range(p):
-        extents[j] = _extent(lo, hi, bits, j, ordered, offsets, positions, word_at, domain)
+                _try_column(words, share, a, b, c, min_leaf, spread, room)
+        _write_node(words, node, a, b, nodes, spread, room)
 
 
-@checked
-def _middles(j, present, m, lo, hi, bits, ordered, word_at, key):  # type: ignore[no-untyped-def]
-    """A place for every code on another column: the middle of its extent, or of its categories."""
+@inner
+def _try_median(words, share, a, b, min_leaf, spread, room):  # type: ignore[no-untyped-def]
+    """Cut the widest column that was not tried, ties by column order; done if it can be cut."""
+    state, present, count = room.state, room.present, spread.count
+    p, c = spread.fields.shape[0], 0
+    for j in range(1, p):
+        if room.extents[j] > room.extents[c] + 1e-12:
+            c = j
+    if room.extents[c] <= 0.0:
+        state[NEXT] = p
+        return
+    room.extents[c] = -1.0
+    m = count_codes(words, share, a, b, c, spread, present)
+    total, nl = 0, 0
     for k in range(m):
-        v = present[k]
-        if ordered[j]:
-            key[k] = lo[v, j] + hi[v, j]
-        else:
-            total, ones = 0.0, 0
-            for w in range(word_at[j], word_at[j + 1]):
-                for bit in range(64):
-                    if (bits[v, w] >> np.uint64(bit)) & np.uint64(1):
-                        total += (w - word_at[j]) * 64 + bit
-                        ones += 1
-            key[k] = total / max(ones, 1)
-
-
-@checked
-def _ordered(key, present, m, sequence):  # type: ignore[no-untyped-def]
-    """The codes by key, ties by code."""
-    by = np.argsort(key[:m], kind="mergesort")
+        total += count[present[k]]
+    values = m - (spread.ordered[c] and present[m - 1] == spread.n_codes[c])
+    for k in range(values - 1):
+        nl += count[present[k]]
+        if nl >= min_leaf and total - nl >= min_leaf:
+            off = abs(2.0 * nl - total)
+            if off < room.best[0]:
+                room.best[0] = off
+                state[BEST_AT], state[BEST_OF], state[BEST_COLUMN] = k, m, c
     for k in range(m):
-        sequence[k] = present[by[k]]
+        count[present[k]] = 0
+    if state[BEST_COLUMN] == c:
+        state[NEXT] = p
+        for k in range(m):
+            room.sequence[2, k] = present[k]
+
+
+@inner
+def _try_column(words, share, a, b, c, min_leaf, spread, room):  # type: ignore[no-untyped-def]
+    """Look for a better cut of column c by what its sides lose."""
+    state, present, count = room.state, room.present, spread.count
+    key, order, sequence = room.key, room.order, room.sequence
+    p = spread.fields.shape[0]
+    m = count_codes(words, share, a, b, c, spread, present)
+    if m > 1:
+        pairs = summarise(words, a, b, c, m, present, spread)
+        total = 0
+        for k in range(m):
+            total += count[present[k]]
+        # missing values follow the right side
+        values = m - (spread.ordered[c] and present[m - 1] == spread.n_codes[c])
+        for way in range(1 if spread.ordered[c] else 1 + p):
+            state[SPENT] += 2 * (m * p + pairs)
+            if way == 0:
+                for k in range(m):
+                    order[0, k] = k
+            else:
+                if way - 1 == c:  # by size
+                    for k in range(m):
+                        key[k] = count[present[k]]
+                else:  # by the middle of another column's extent
+                    middles(way - 1, present, m, spread, key)
+                sort_places(key, m, order)
+            for k in range(m):
+                sequence[0, k] = present[order[0, k]]
+                sequence[1, m - 1 - k] = sequence[0, k]
+            sweep(sequence[0], m, spread, room.lost[0])
+            sweep(sequence[1], m, spread, room.lost[1])
+            nl = 0
+            for k in range(values - 1):
+                nl += count[sequence[0, k]]
+                if nl < min_leaf or total - nl < min_leaf:
+                    continue
+                loss = room.lost[0, k] + room.lost[1, m - 2 - k]
+                best = room.best[0]
+                if best == np.inf or loss < best - 1e-9 * abs(best):
+                    room.best[0] = loss
+                    state[BEST_AT], state[BEST_OF], state[BEST_COLUMN] = k, m, c
+                    for i in range(m):
+                        sequence[2, i] = sequence[0, i]
+    for k in range(m):
+        count[present[k]] = 0
+
+
+@inner
+def _write_node(words, node, a, b, nodes, spread, room):  # type: ignore[no-untyped-def]
+    """Write down the best cut of the node on top, and open its sides."""
+    state, goes_left, best = room.state, room.goes_left, room.sequence[2]
+    column, cut, m = state[BEST_COLUMN], state[BEST_AT], state[BEST_OF]
+    room.best[0] = np.inf
+    state[NEXT], state[BEST_COLUMN] = 0, LEAF
+    top = state[OPEN_NODES] - 1
+    state[OPEN_NODES] = top
+    nodes[node, COLUMN] = column
+    if column == LEAF:
+        return
+    for k in range(m):
+        goes_left[best[k]] = k <= cut
+    if spread.ordered[column]:
+        nodes[node, LAST_LEFT], nodes[node, FIRST_RIGHT] = best[cut], best[cut + 1]
+    else:
+        at = state[CODES]
+        nodes[node, LAST_LEFT], nodes[node, SUBSET_AT] = cut + 1, at
+        for k in range(cut + 1):
+            room.key[k] = best[k]
+        sort_places(room.key, cut + 1, room.order)
+        for k in range(cut + 1):
+            room.codes[at + k] = best[room.order[0, k]]
+        state[CODES] = at + cut + 1
+    middle = bring_left(words, spread.fields[column], a, b, goes_left)
+    left = state[NODES]
+    nodes[node, LEFT], nodes[node, RIGHT] = left, left + 1
+    nodes[left, START], nodes[left, END] = a, middle
+    nodes[left + 1, START], nodes[left + 1, END] = middle, b
+    for child in range(left, left + 2):
+        nodes[child, PARENT] = node
+        nodes[child, DEPTH] = nodes[node, DEPTH] + 1
+    room.stack[top], room.stack[top + 1] = left + 1, left
+    state[OPEN_NODES], state[NODES] = top + 2, left + 2
