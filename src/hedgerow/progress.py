@@ -35,6 +35,37 @@ def telling(progress: Progress | None) -> Tell:
     return tell
 
 
+_LISTENER: ContextVar[Callable[[float | None], None] | None] = ContextVar("done", default=None)
+
+
+@contextmanager
+def listening(progress: Tell, step: str) -> Iterator[None]:
+    """Whatever this thread's work tells by `done` goes to `progress`, as parts of a step."""
+
+    def tell(share: float | None) -> None:
+        progress(step, share)
+
+    token = _LISTENER.set(tell)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def done(share: float | None) -> None:
+    """Tell whoever listens how much of a long step is done; what that raises ends the work.
+
+    Examples
+    --------
+    >>> with listening(telling(lambda step, share: print(step, share)), "fitting"):
+    ...     done(0.5)
+    fitting 0.5
+    """
+    tell = _LISTENER.get()
+    if tell is not None:
+        tell(share)
+
+
 _HEARD: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import stat
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow
+from hedgerow.kernels.compiled import _File
 
 SOURCE = Path(hedgerow.__file__).parent
 RUN = (
@@ -88,3 +90,43 @@ def test_a_full_disk_stops_nothing(tmp_path: Path) -> None:
     made = run(SOURCE, small + RUN, NUMBA_CACHE_DIR=str(tmp_path))
     assert made.returncode == 0, made.stderr
     assert made.stdout.split()[1] == "0"
+
+
+def test_processes_that_compile_at_once_never_run_each_others_code(tmp_path: Path) -> None:
+    first, second = (_File(str(tmp_path), "kernel-1.py3", "stamp") for _ in range(2))
+
+    def late(name: str, data: bytes) -> None:
+        first.__dict__.clear(), first.__dict__.update(vars(second))
+        second.save(("b",), b"made for b")
+        first._save_data(name, data)
+
+    for file in (first, second):  # both begin before anything is kept
+        file._load_index = dict
+    first._save_data = late
+    first.save(("a",), b"made for a")
+    found = _File(str(tmp_path), "kernel-1.py3", "stamp")
+    assert found.load(("a",)) in (None, b"made for a")
+    assert found.load(("b",)) in (None, b"made for b")
+
+
+def test_no_compiled_function_returns_a_named_tuple() -> None:
+    """Numba dies when a signal arrives while it makes one for Python."""
+    compiled = {"kernel", "checked", "inner", "inlined"}
+    seen = 0
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        tuples = {
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+            and any(isinstance(b, ast.Name) and b.id == "NamedTuple" for b in node.bases)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and compiled & {
+                d.id for d in node.decorator_list if isinstance(d, ast.Name)
+            }:
+                seen += 1
+                for made in ast.walk(node):
+                    if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
+                        assert made.func.id not in tuples, f"{path.name}: {node.name}"
+    assert seen > 100

@@ -51,7 +51,17 @@ class _Implementation(caching.CompileResultCacheImpl):
 
 
 class _File(caching.IndexDataCacheFile):
-    """Files that end in a digest of what is before it: a damaged one is never run."""
+    """Files that end in a digest of what is before it: a damaged one is never run.
+
+    Each is named by what it was compiled for. Numba numbers them, and of two processes that
+    compile at once for other types, one would run what the other wrote.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        made = hashlib.blake2b(repr(key).encode(), digest_size=8).hexdigest()
+        name = self._data_name_pattern.replace("{number:d}", made)
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
 
     def _dump(self, obj: Any) -> bytes:
         data: bytes = super()._dump(obj)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..progress import done
 from .compiled import checked
 from .neighbours import KdTree, build, delete, farthest, nearest
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
+SLICE = 100_000_000
+"""Numbers that may be read between two looks at the outside world."""
+LEFT, FORMED, SECOND, FAR, AT = range(5)
+"""Entries of a state: records left, groups formed, whether the next is the second of a round,
+the record that it is far from, and how many of the order were looked at."""
 
-@checked
+
+def _in_slices(form: Any, state: Groups, n: int, most: int) -> None:
+    """Call `form(most)` until it says that all is formed; an interrupt is heard in between."""
+    while form(most):
+        done(1 - state[LEFT] / n)
+
+
 def mdav(points: Floats, k: int) -> Groups:
     """Groups of k by MDAV (the last one of k to 2k - 1), Euclidean distance.
 
@@ -33,27 +47,43 @@ def mdav(points: Floats, k: int) -> Groups:
         Group of every record, numbered as they are formed.
     """
     n, d = points.shape
-    tree = build(points)
-    group = np.full(n, -1)
-    total = np.zeros(d)
-    for i in range(n):
-        total += points[i]
+    tree, group, total = build(points), np.full(n, -1), np.zeros(d)
+    _add_up(points, total)
+    state = np.array([n, 0, 0, 0, 0])
     found, gaps = np.empty(k, np.int64), np.empty(k)
-    left, formed = n, 0
-    while left >= 2 * k:
-        r = farthest(tree, total / left)
-        _close(tree, points, points[r], formed, group, total, found, gaps)
-        left -= k
-        formed += 1
-        if left >= 2 * k:  # 3k were left: the second group of the round
-            s = farthest(tree, points[r])
-            _close(tree, points, points[s], formed, group, total, found, gaps)
-            left -= k
-            formed += 1
-    for i in range(n):
-        if group[i] < 0:
-            group[i] = formed
+    _in_slices(
+        lambda most: _mdav(tree, points, k, group, total, state, found, gaps, most),
+        state,
+        n,
+        max(SLICE // max(n * d, 1), 1),
+    )
     return group
+
+
+@checked
+def _add_up(points: Floats, total: Floats) -> None:
+    """One record after the other: the order of a sum is the order of its bits."""
+    for i in range(points.shape[0]):
+        total += points[i]
+
+
+@checked
+def _mdav(tree, points, k, group, total, state, found, gaps, most):  # type: ignore[no-untyped-def]
+    """Form up to `most` groups; whether there are more."""
+    for _ in range(most):
+        left = state[LEFT]
+        if left < 2 * k:
+            for i in range(group.size):
+                if group[i] < 0:
+                    group[i] = state[FORMED]
+            return False
+        centre = points[state[FAR]] if state[SECOND] else total / left
+        r = farthest(tree, centre)
+        _close(tree, points, points[r], state[FORMED], group, total, found, gaps)
+        state[LEFT] -= k
+        state[FORMED] += 1
+        state[SECOND], state[FAR] = 1 - state[SECOND], r  # the second of a round ends it
+    return True
 
 
 @checked
@@ -74,7 +104,6 @@ def _close(
         delete(tree, found[j])
 
 
-@checked
 def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
     """Groups of k to 2k - 1 by V-MDAV (Solanas & Martínez-Ballesté 2006).
 
@@ -97,9 +126,21 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
     array of int, shape (n,)
         Group of every record; -1 for the fewer than k that were left over.
     """
-    n = points.shape[0]
-    tree = build(points)
-    group = np.full(n, -1)
+    n, d = points.shape
+    tree, group = build(points), np.full(n, -1)
+    state = np.array([n, 0, 0, 0, 0])
+    _in_slices(
+        lambda most: _v_mdav(tree, points, order, k, gain, group, state, most),
+        state,
+        n,
+        max(SLICE // max(n * d * k, 1), 1),
+    )
+    return group
+
+
+@checked
+def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[no-untyped-def]
+    """Form up to `most` groups; whether there are more."""
     found, gaps = np.empty(k, np.int64), np.empty(k)
     two, gap_two = np.empty(2, np.int64), np.empty(2)
     members, next_to, next_gap = (
@@ -107,10 +148,15 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
         np.empty(2 * k, np.int64),
         np.empty(2 * k),
     )
-    left, formed = n, 0
-    for e in order:
+    left, formed = state[LEFT], state[FORMED]
+    last = formed + most
+    for at in range(state[AT], order.size):
         if left < k:
             break
+        if formed == last:
+            state[LEFT], state[FORMED], state[AT] = left, formed, at
+            return True
+        e = order[at]
         if group[e] >= 0:
             continue
         size = nearest(tree, points[e], k, found, gaps)
@@ -146,10 +192,9 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
             size += 1
             left -= 1
         formed += 1
-    return group
+    return False
 
 
-@checked
 def mdav_gower(
     numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int
 ) -> Groups:
@@ -171,21 +216,36 @@ def mdav_gower(
     -------
     array of int, shape (n,)
     """
-    n, p, q = numbers.shape[0], numbers.shape[1], codes.shape[1]
-    group = np.full(n, -1)
-    ids = np.arange(n)
-    total = np.zeros(p)
-    counts = np.zeros((q, max(1, categories.max() if q else 1)), np.int64)
-    for i in range(n):
-        total += numbers[i]
-        for c in range(q):
-            counts[c, codes[i, c]] += 1
-    apart = np.empty(n)
+    n, q = codes.shape
+    group, ids, total = np.full(n, -1), np.arange(n), np.zeros(numbers.shape[1])
+    _add_up(numbers, total)
+    counts = np.zeros((q, max(1, int(categories.max(initial=1)))), np.int64)
+    for c in range(q):
+        counts[c] = np.bincount(codes[:, c], minlength=counts.shape[1])
+    apart, state = np.empty(n), np.array([n, 0, 0, 0, 0])
+    _in_slices(
+        lambda most: _mdav_gower(numbers, codes, k, group, ids, total, counts, apart, state, most),
+        state,
+        n,
+        max(SLICE // max(n * (numbers.shape[1] + q), 1), 1),
+    )
+    return group
+
+
+@checked
+def _mdav_gower(numbers, codes, k, group, ids, total, counts, apart, state, most):  # type: ignore[no-untyped-def]
+    """Form up to `most` groups; whether there are more."""
+    q = codes.shape[1]
     found, gaps = np.empty(k, np.int64), np.empty(k)
     centre_codes = np.zeros(q, np.int64)
-    left, formed, second, r = n, 0, False, 0
-    while left >= 2 * k:
-        if second:
+    for _ in range(most):
+        left, formed = state[LEFT], state[FORMED]
+        if left < 2 * k:
+            for i in range(left):
+                group[ids[i]] = formed
+            return False
+        if state[SECOND]:
+            r = state[FAR]
             _gower(numbers, codes, ids, left, numbers[r], codes[r], apart)
         else:
             for c in range(q):
@@ -213,12 +273,10 @@ def mdav_gower(
             if group[ids[i]] < 0:
                 ids[kept] = ids[i]
                 kept += 1
-        left = kept
-        formed += 1
-        second, r = not second, far
-    for i in range(left):
-        group[ids[i]] = formed
-    return group
+        state[LEFT] = kept
+        state[FORMED] += 1
+        state[SECOND], state[FAR] = 1 - state[SECOND], far
+    return True
 
 
 @checked

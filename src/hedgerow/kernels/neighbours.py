@@ -36,20 +36,27 @@ class KdTree(NamedTuple):
     hi: Any
 
 
-@checked
 def build(points: NDArray[np.float64]) -> KdTree:
     """A tree over all rows of `points` (n, d), each box halved along its longest side."""
     n, d = points.shape
     depth = 0
     while (n >> depth) > _LEAF:
         depth += 1
-    first_leaf = (1 << depth) - 1
     nodes = (1 << (depth + 1)) - 1
-    start, end = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    ids, start, end = np.arange(n), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     lo, hi = np.full((nodes, d), np.inf), np.full((nodes, d), -np.inf)
-    ids = np.arange(n)
+    position, leaf = np.empty(n, np.int64), np.empty(n, np.int64)
+    # put together here: a compiled function that returns a named tuple dies of a signal
+    _halve(points, (1 << depth) - 1, ids, position, leaf, start, end, lo, hi)
+    return KdTree(points[ids], ids, position, leaf, start, end, end - start, lo, hi)
+
+
+@checked
+def _halve(points, first_leaf, ids, position, leaf, start, end, lo, hi):  # type: ignore[no-untyped-def]
+    """Fill the boxes from the whole to the leaves."""
+    n, d = points.shape
     end[0] = n
-    for node in range(nodes):
+    for node in range(start.size):
         s, e = start[node], end[node]
         for i in range(s, e):
             for c in range(d):
@@ -61,11 +68,9 @@ def build(points: NDArray[np.float64]) -> KdTree:
             _select(points, ids, s, e, middle, widest)
             start[2 * node + 1], end[2 * node + 1] = s, middle
             start[2 * node + 2], end[2 * node + 2] = middle, e
-    position, leaf = np.empty(n, np.int64), np.empty(n, np.int64)
-    for node in range(first_leaf, nodes):
+    for node in range(first_leaf, start.size):
         for i in range(start[node], end[node]):
             position[ids[i]], leaf[ids[i]] = i, node
-    return KdTree(points[ids], ids, position, leaf, start, end, end - start, lo, hi)
 
 
 @checked

@@ -22,11 +22,12 @@ from ..kernels.joins import (
     Limits,
     join,
 )
+from ..progress import done
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-SLICE = 512
+SLICE = 16
 """Joins between two looks at the outside world."""
 WIDEST = 1_024
 """Categories beyond so many are not told apart while joining; the exact check does."""
@@ -184,8 +185,8 @@ def joined(
     told, limits = limits_of(classes, promises)
     groups = Groups.of(n, means, told, limits)
     while True:
-        while join(groups, limits, SLICE):  # an interrupt is heard in between
-            pass
+        while join(groups, limits, SLICE):
+            done(None)
         first, number = np.unique(groups.first(), return_inverse=True)
         number = number.reshape(-1).astype(np.int64)
         if groups.state[JOINED]:

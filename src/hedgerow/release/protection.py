@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
-from ..progress import Progress, caution, cautions, telling
+from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import SCHEMA, Schema
 from ..table import read
 from ..table.memory import give_back
@@ -115,7 +115,8 @@ def protect(
                 f"{', '.join(repeated)}: values repeat, so people may have several records, and k "
                 f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
             )
-        fitted: Method = method.copy().fit_table(table, schema)
+        with listening(step, "fitting"):
+            fitted: Method = method.copy().fit_table(table, schema)
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):
             caution(

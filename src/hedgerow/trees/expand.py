@@ -39,8 +39,9 @@ START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, D
     range(11)
 )
 """Columns of the table of nodes."""
-NODES, OPEN_NODES, CODES, SPENT = range(4)
-"""Entries of `Branch.state`: nodes made, nodes on the stack, subset codes, work since it was read."""
+NODES, OPEN_NODES, CODES, SPENT, SETTLED = range(5)
+"""Entries of `Branch.state`: nodes made, nodes on the stack, subset codes, work since it was read,
+records in leaves."""
 
 BUNDLE = 1 << 15
 """Bytes of histograms that are counted together for a node of few rows."""
@@ -108,7 +109,7 @@ class Branch(NamedTuple):
             aligned(n_slots * room).reshape(n_slots, room),
             np.array([n_slots, *range(n_slots)]),
             aligned(room),
-            np.array([1, 1, 0, 0]),
+            np.array([1, 1, 0, 0, 0]),
         )
 
     def wider(self, widest: int) -> Branch:
@@ -277,6 +278,8 @@ def expand(  # type: ignore[no-untyped-def]
         if b - a <= keep:
             column = OPEN
         nodes[node, COLUMN] = column
+        if column == LEAF:
+            state[SETTLED] += b - a
         if column >= 0:
             left, right = state[NODES], state[NODES] + 1
             _write_split(node, top, size, branch, columns, space)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.compiled import kernel
+from ..progress import done
 from .expand import (
     CODES,
     COLUMN,
@@ -26,6 +27,7 @@ from .expand import (
     OPEN_NODES,
     PARENT,
     RIGHT,
+    SETTLED,
     SLICE,
     SPENT,
     START,
@@ -48,6 +50,8 @@ SHARED = 100_000
 """From so many rows on, the branches of a tree are grown by several threads."""
 
 
+HEARD = 0.5
+"""Seconds after which threads that grow are looked after."""
 WORTH = 64
 PER_CODE = 0.25
 """Nodes of so many rows, and so many for every code, keep the histograms of all columns."""
@@ -151,6 +155,8 @@ class _Grower:
                 SLICE,
             )
             grown.state[SPENT] = 0
+            if grown.state[OPEN_NODES]:
+                done(float(grown.state[SETTLED]) / self.rows.n)
             grown = grown.wider(len(space.subset))
         n, codes = int(grown.state[NODES]), int(grown.state[CODES])
         return _Nodes(grown.nodes[:n], grown.stats[:n], grown.codes[:codes])
@@ -202,21 +208,27 @@ def grow(
     by_size = open_nodes[np.argsort(size, kind="stable")]
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            grown = list(
-                pool.map(
-                    lambda i: grower.branch(
-                        int(top.nodes[i, START]),
-                        int(top.nodes[i, END]),
-                        int(top.nodes[i, DEPTH]),
-                        top.stats[i],
-                        0,
-                    ),
-                    by_size,
+            grown = [
+                pool.submit(
+                    grower.branch,
+                    int(top.nodes[i, START]),
+                    int(top.nodes[i, END]),
+                    int(top.nodes[i, DEPTH]),
+                    top.stats[i],
+                    0,
                 )
-            )
+                for i in by_size
+            ]
+            while wait(grown, HEARD, FIRST_EXCEPTION).not_done:
+                ended = [each for each in grown if each.done()]
+                for each in ended:
+                    each.result()  # or raise what ended it
+                done(len(ended) / len(grown))
         finally:
             grower.stop.set()  # an interrupt leaves no thread growing
-    joined = _joined(top, dict(zip(by_size.tolist(), grown, strict=True)))
+            pool.shutdown(cancel_futures=True)
+    branches = [each.result() for each in grown]
+    joined = _joined(top, dict(zip(by_size.tolist(), branches, strict=True)))
     return in_preorder(*joined, rows, multiplied, layout.n_listed)
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..kernels.bits import borrowed
 from ..kernels.compiled import inner, kernel
 from ..kernels.exact import UNIT_BITS
+from ..progress import done
 from .category_orders import sort_places
 from .expand import (
     CODES,
@@ -30,6 +31,7 @@ from .expand import (
     OPEN_NODES,
     PARENT,
     RIGHT,
+    SETTLED,
     SLICE,
     SPENT,
     START,
@@ -42,7 +44,7 @@ from .split import LEAF
 from .spread import Spread, count_codes, extents_of, middles, summarise, sweep
 
 MEDIAN, LOSS = 0, 1
-NEXT, BEST_AT, BEST_OF, BEST_COLUMN = range(4, 8)
+NEXT, BEST_AT, BEST_OF, BEST_COLUMN = range(5, 9)
 """Entries of `Room.state` after those of `Branch.state`: the next column to try at the node on
 top, and the best cut so far: after how many codes less one, of how many, of which column."""
 
@@ -81,7 +83,7 @@ class Room(NamedTuple):
             np.zeros(p),
             np.zeros(widest, np.uint8),
             np.full(1, np.inf),
-            np.array([1, 1, 0, 0, 0, -1, 0, LEAF]),
+            np.array([1, 1, 0, 0, 0, 0, -1, 0, LEAF]),
         )
 
     def wider(self, widest: int) -> Room:
@@ -133,6 +135,8 @@ def grow_spread(
         room = room.wider(int(widths.max()))
         _grow(rows.words, share, (k - 1) * person + 1, objective, nodes, spread, room, SLICE)
         room.state[SPENT] = 0
+        if room.state[OPEN_NODES]:
+            done(float(room.state[SETTLED]) / rows.n)
     nodes = nodes[: room.state[NODES]]
     codes = room.codes[: room.state[CODES]]
     return in_preorder(nodes, nodes[:, [END]] - nodes[:, [START]], codes, rows, 0)
@@ -260,6 +264,7 @@ def _write_node(words, node, a, b, nodes, spread, room):  # type: ignore[no-unty
     state[OPEN_NODES] = top
     nodes[node, COLUMN] = column
     if column == LEAF:
+        state[SETTLED] += b - a
         return
     for k in range(m):
         goes_left[best[k]] = k <= cut
