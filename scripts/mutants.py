@@ -341,9 +341,9 @@ MUTANTS = (
     # masking
     M("another table gets these people's values", "methods/masking.py",
       "if fingerprint(table, [c.name for c in self.columns_]) != self._fitted:", "if False:",
-      MASKS + " -k keeps_frame_plan"),
+      f"{MASKS}::test_other_people_do_not_get_these_peoples_values"),
     M("missing numbers are made up", "methods/masking.py", "        new[~there] = np.nan\n", "",
-      MASKS + " -k noise_leaves or swapping_by_seed"),
+      f"{MASKS}::test_numbers_that_are_missing_are_not_made_up"),
     # the audit
     M("deviations divide by n", "table/numbers.py", "ddof=1", "ddof=0",
       "audit/test_scores.py::test_standardised_by_the_deviation_of_a_sample"),

@@ -20,6 +20,7 @@ from hedgerow.errors import (
     UnsupportedError,
 )
 from hedgerow.key import Key
+from hedgerow.methods.masking import mask_numbers
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import NoiseAddition
 from hedgerow.methods.pram import PRAM, default_matrix, invariant_matrix
@@ -29,6 +30,7 @@ from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.plan import Plan
 from hedgerow.plan.codec import dumps, loads
 from hedgerow.release.explain import recoding_in_words
+from hedgerow.table import read
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("HEDGEROW_DATA"), reason="HEDGEROW_DATA does not name the data folder"
@@ -215,6 +217,23 @@ def test_noise_leaves_missing_cells():
     for wrong in ({"scale": 0}, {"scale": -1.0}, {"correlated": "pink"}, {"clip": 3}):
         with pytest.raises(ParameterError):
             NoiseAddition(**wrong).fit(frame)
+
+
+def test_numbers_that_are_missing_are_not_made_up():
+    before, after = np.array([[1.0], [np.nan], [3.0]]), np.array([[1.5], [2.0], [2.5]])
+    table = read(pd.DataFrame({"a": before[:, 0]}))
+    released, (told,) = mask_numbers(table, hr.Schema(quasi=["a"]), before, after)
+    assert released["a"].to_pylist() == [1.5, None, 2.5]
+    assert told.missing == pytest.approx(1 / 3)
+
+
+def test_other_people_do_not_get_these_peoples_values():
+    frame = figures()
+    method = NoiseAddition(random_state=1).fit(frame)
+    assert method.transform(frame).equals(method.transform(frame))
+    for other in (frame + 1, frame.iloc[::-1]):
+        with pytest.raises(UnsupportedError, match="another table than it was fitted on"):
+            method.transform(other)
 
 
 # Rank swapping
