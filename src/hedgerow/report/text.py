@@ -267,6 +267,9 @@ def _inferred(found: Mapping[str, Any], name: str) -> tuple[str, str]:
 
 def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
     """What several releases leave of people who are in them, beside each alone."""
+    if composition:
+        yield ""
+        yield f"What {composition['releases']} releases leave of a person's values, on average"
     for name, rows in together_rows(composition):
         yield ""
         yield from aligned(rows, (f"{name!r}, by", *TOGETHER))
