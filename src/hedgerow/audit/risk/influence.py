@@ -37,17 +37,15 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
     """
     if not pair.sensitive:
         return []
-    rows = evenly(pair.canonical, MAX_ROWS)
-    y = _responses(pair, rows)
-    spread = ((y - y.mean(axis=0)) ** 2).sum()
-    if spread <= 0 or len(rows) < 4:
-        return []
-    asked = design_known(pair.released_quasi, known_rows(pair.released_quasi, rows))
-    tables = {"original": asked, "release": design_released(pair.released_quasi, rows)}
-    origin = feature_columns(pair.released_quasi)
-    found = {
-        name: _shares(x, asked, y, origin, len(pair.released_quasi)) for name, x in tables.items()
-    }
+    found = {}
+    for name, side in (("original", pair.unchanged), ("release", pair)):
+        quasi, rows = side.released_quasi, evenly(side.canonical, MAX_ROWS)
+        y = _responses(side, rows)
+        if len(rows) < 4 or ((y - y.mean(axis=0)) ** 2).sum() <= 0:
+            return []
+        asked = design_known(quasi, known_rows(quasi, rows))
+        x = asked if side is pair.unchanged else design_released(quasi, rows)
+        found[name] = _shares(x, asked, y, feature_columns(quasi), len(quasi))
     out = []
     for j, column in enumerate(pair.released_quasi):
         entry: dict[str, Any] = {"column": column.name}
