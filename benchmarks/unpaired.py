@@ -1,9 +1,10 @@
 """Audits without pairs beside anonymeter's on the same files: people, others, releases.
 
 Everybody of Adult is in the table or, a fifth of them, in the control. The releases: a Gaussian
-copula of the people in the table (no row is anybody's), the same with a tenth and with half of
-its rows taken from them, the people with a little noise, and the people themselves. With the two
-files of anonymeter's own example (notebooks/datasets of its repository: adults_control.csv and
+copula of the people in the table (no row is anybody's, but every value is somebody's), the same
+with numbers of many values as means of 201 neighbours, with a tenth and with half
+of its rows taken from the people, the people with a little noise, and the people themselves. With
+the two files of anonymeter's own example (notebooks/datasets of its repository: adults_control.csv and
 adults_syn_ctgan.csv; its table is the rest of Adult, each row once) that split and that CTGAN.
 
     HEDGEROW_DATA=... python benchmarks/unpaired.py [--people 1000] [--example FOLDER]
@@ -40,8 +41,8 @@ def adult() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).fillna("?").drop_duplicates(ignore_index=True)
 
 
-def copula(people: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Rows drawn from a Gaussian copula with the people's own margins."""
+def copula(people: pd.DataFrame, n: int, rng: np.random.Generator, smooth: int) -> pd.DataFrame:
+    """Rows drawn from a Gaussian copula, with the people's margins or means of some neighbours."""
     from scipy.stats import norm, rankdata
 
     scores = []
@@ -54,7 +55,11 @@ def copula(people: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFra
     places = (norm.cdf(drawn) * len(people)).astype(int)
     made = {}
     for j, name in enumerate(people):
-        made[name] = np.sort(people[name].to_numpy())[np.minimum(places[:, j], len(people) - 1)]
+        ordered = np.sort(people[name].to_numpy())
+        if smooth > 1 and people[name].nunique() > smooth:
+            edges = np.pad(ordered.astype(float), smooth // 2, mode="edge")
+            ordered = np.rint(np.convolve(edges, np.ones(smooth) / smooth, "valid")).astype(int)
+        made[name] = ordered[np.minimum(places[:, j], len(people) - 1)]
     return pd.DataFrame(made)
 
 
@@ -73,8 +78,11 @@ def noisy(people: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 def releases(people: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Files that give away nothing, a part, or everything of the people."""
     rng = np.random.default_rng(7)
-    drawn = copula(people, len(people), rng)
-    made = {"copula": drawn}
+    drawn = copula(people, len(people), rng, smooth=201)
+    made = {
+        "copula with the people's values": copula(people, len(people), rng, smooth=1),
+        "copula with smooth values": drawn,
+    }
     for share, name in ((0.1, "a tenth copied"), (0.5, "half copied")):
         own = people.iloc[rng.choice(len(people), int(share * len(people)), replace=False)]
         made[name] = pd.concat([drawn.iloc[len(own) :], own], ignore_index=True)
@@ -187,9 +195,9 @@ def _line(name: str, own: dict[str, Any], other: dict[str, Any] | None) -> str:
 
     mine = shown(own["success"], own["control"], own["over_control"], own["over_control_interval"])
     if other is None:
-        return f"  {name:32}{mine}"
+        return f"  {name:33}{mine}"
     beside = shown(other["success"], other["control"], other["risk"], other["interval"])
-    return f"  {name:32}{mine}   {beside}"
+    return f"  {name:33}{mine}   {beside}"
 
 
 def main() -> None:
@@ -228,13 +236,13 @@ def main() -> None:
         took = sum(o["seconds"] for o in other.values())
         print(f"\n{name}: {len(people):,} people, {len(released):,} rows, {len(control):,} others")
         beside = f"   anonymeter, {took:.0f} s" if other else ""
-        print(f"  {'':32}{f'Hedgerow, {spent:.0f} s: {head}':36}{beside}")
+        print(f"  {'':33}{f'Hedgerow, {spent:.0f} s: {head}':36}{beside}")
         for attack in found:
             named = f"{attack['attack']}, {attack['learner']}"
             if attack["attack"] == "regression":
                 named = f"{attack['learner']}: {attack['target']}"
             key = f"inference, {attack['target']}" if named.startswith("nearest") else named
-            print(_line(named, attack, other.get(key)))
+            print(_line(named, attack, other.get(key)), flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ def blocks(language: tuple[str, ...]) -> list[object]:
 @pytest.fixture
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    pacsv.write_csv(make_people(2_000, seed=1), "people.csv")
+    for name, n, seed in (("people", 2_000, 1), ("held_back", 400, 2), ("synthetic", 1_500, 3)):
+        pacsv.write_csv(make_people(n, seed=seed), f"{name}.csv")
 
 
 @pytest.mark.usefixtures("people")

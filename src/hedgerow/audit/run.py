@@ -413,6 +413,7 @@ def _attacks_apart(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     from .unpaired.learning import regression
     from .unpaired.linking import linking
+    from .unpaired.membership import membership
     from .unpaired.singling_out import singling_out
 
     found = regression(
@@ -425,11 +426,9 @@ def _attacks_apart(
     tell("linking attack: best match and two files")
     linked, near = linking(tables, people=people)
     tell("singling out")
-    return [
-        *found,
-        *linked,
-        *singling_out(tables, people=people, random_state=random_state),
-    ], near
+    found += [*linked, *singling_out(tables, people=people, random_state=random_state)]
+    found += membership(tables, people=people, random_state=random_state, progress=tell)
+    return found, near
 
 
 def _inferred(

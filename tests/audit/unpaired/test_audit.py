@@ -34,7 +34,12 @@ def test_it_has_the_shape_of_any_audit(found):
     assert data["table"]["strangers"] == 800
     assert data["table"]["suppressed"] is data["utility"]["loss"]["ncp"] is None
     assert any("need pairs" in note for note in data["table"]["notes"])
-    assert {a["attack"] for a in found.attacks} == {"regression", "linking", "singling out"}
+    assert {a["attack"] for a in found.attacks} == {
+        "regression",
+        "linking",
+        "singling out",
+        "membership",
+    }
     assert all(a["over_control_interval"] for a in found.attacks)
 
 

@@ -7,12 +7,15 @@ import pytest
 
 from hedgerow.audit.unpaired.learning import regression
 from hedgerow.audit.unpaired.linking import linking
+from hedgerow.audit.unpaired.membership import membership
 from hedgerow.audit.unpaired.singling_out import exchanged, singling_out
 
 from .conftest import SCHEMA, drawn, leaky, tables_of
 
 RECORDS = (("linking", "best match"), ("linking", "two files"), ("singling out", "whole record"))
 """The attacks that find a copied record whenever it is there."""
+LEFT = ("ill", "quasi-identifiers")
+"""What two values tell little of, and membership by less than the whole record."""
 
 
 def attacks_on(tables, people=300, learners=("tree", "nearest")):
@@ -20,11 +23,12 @@ def attacks_on(tables, people=300, learners=("tree", "nearest")):
         *regression(tables, people=people, learners=learners),
         *linking(tables, people=people)[0],
         *singling_out(tables, people=people),
+        *membership(tables, people=people),
     ]
 
 
 def by_name(attacks):
-    return {(a["attack"], a["learner"]): a for a in attacks if a["target"] != "ill"}
+    return {(a["attack"], a["learner"]): a for a in attacks if a["target"] not in LEFT}
 
 
 def test_rows_that_are_nobodys_gain_nothing_over_the_control():
@@ -35,7 +39,7 @@ def test_rows_that_are_nobodys_gain_nothing_over_the_control():
             low, high = attack["over_control_interval"]
             name = attack["attack"], attack["learner"], attack["target"]
             covered.setdefault(name, []).append(low <= 0 <= high)
-    assert len(covered) == 7
+    assert len(covered) == 11
     shares = {name: np.mean(held) for name, held in covered.items()}
     assert min(shares.values()) >= 9 / 12
     assert np.mean(list(shares.values())) >= 0.9
@@ -44,10 +48,10 @@ def test_rows_that_are_nobodys_gain_nothing_over_the_control():
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_a_copied_share_is_the_figure(members, others, share):
     found = by_name(attacks_on(tables_of(members, leaky(members, share, 3), others)))
-    for name in RECORDS:
+    for name in (*RECORDS, ("membership", "nearest"), ("membership", "likelihood")):
         low, high = found[name]["over_control_interval"]
         assert low <= share <= high
-        assert high - low < 0.2
+        assert high - low < 0.3
     for learner in ("tree", "nearest"):
         assert found["regression", learner]["over_control_interval"][1] > share / 2
     assert found["regression", "nearest"]["over_control_interval"][0] > 0 or share < 0.5

@@ -71,8 +71,8 @@ def membership(
     for knows in KNOWS:
         if knows == KNOWS[1] and not (outside and outside[0].pair.sensitive):
             continue
-        found: dict[str, list[_Scores]] = {}
-        before: dict[str, list[_Scores]] = {}
+        found: dict[str, list[Scores]] = {}
+        before: dict[str, list[Scores]] = {}
         for each in outside:
             if progress:
                 progress(f"membership by the {knows}")
@@ -85,12 +85,16 @@ def membership(
         for learner, scores_of in found.items():
             usable = [s for s in scores_of if s.asked]
             if usable:
-                out.append(_record(knows, learner, usable, [s for s in before[learner] if s.asked]))
+                out.append(
+                    membership_record(
+                        knows, learner, usable, [s for s in before[learner] if s.asked]
+                    )
+                )
     return out
 
 
 @dataclass(frozen=True, eq=False)
-class _Scores:
+class Scores:
     """What speaks for each member and each stranger; more is likelier a member."""
 
     members: FloatArray
@@ -109,7 +113,7 @@ def _scores(
     knows: str,
     people: int,
     random_state: int,
-) -> dict[str, _Scores]:
+) -> dict[str, Scores]:
     """The scores of both intruders on one release."""
     own = [*by_name(pair.quasi)]
     shown = [*by_name(pair.released_quasi)]
@@ -124,15 +128,27 @@ def _scores(
     picked = evenly(pair.canonical[inside[pair.canonical]], people)
     mine = Known(tuple(true_values(column, picked) for column in own))
     theirs = Known(tuple(values_in(column, outside.people) for column in own))
+    return told_apart(shown, pair.n_rows, mine, theirs, people, random_state)
+
+
+def told_apart(
+    shown: Sequence[ReleasedColumn],
+    n_rows: int,
+    mine: Known,
+    theirs: Known,
+    people: int,
+    random_state: int,
+) -> dict[str, Scores]:
+    """The scores of members and of strangers, half of whom are compared with."""
     order = np.lexsort([_ranked(c) for c in theirs.columns])
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
     asked, others = (theirs.part(evenly(order[side], people)) for side in (half, ~half))
-    release = _Release(shown, group([c.codes for c in shown], pair.n_rows))
+    release = _Release(shown, group([c.codes for c in shown], n_rows))
     if not (len(mine) and len(asked) and len(others)):
-        return {name: _Scores(np.zeros(0), np.zeros(0)) for name in ("nearest", "likelihood")}
+        return {name: Scores(np.zeros(0), np.zeros(0)) for name in ("nearest", "likelihood")}
     compared = release.compared(others)
     near, likely = zip(*(compared.of(known) for known in (mine, asked)), strict=True)
-    return {"nearest": _Scores(*near), "likelihood": _Scores(*likely)}
+    return {"nearest": Scores(*near), "likelihood": Scores(*likely)}
 
 
 def _as_shown(own: Column, shown: Column) -> ReleasedColumn:
@@ -209,9 +225,10 @@ class _Compared:
         return float(total.min())
 
 
-def _record(
-    knows: str, learner: str, scores: Sequence[_Scores], before: Sequence[_Scores]
+def membership_record(
+    knows: str, learner: str, scores: Sequence[Scores], before: Sequence[Scores]
 ) -> dict[str, Any]:
+    """The attack as plain data, from the scores on releases and on their originals."""
     members = sum(len(s.members) for s in scores)
     strangers = sum(len(s.strangers) for s in scores)
     success = _area(scores)
@@ -240,13 +257,13 @@ def _record(
     }
 
 
-def _by_chance(scores: _Scores) -> float:
+def _by_chance(scores: Scores) -> float:
     """The variance of the area where nothing tells members and strangers apart."""
     n, m = len(scores.members), len(scores.strangers)
     return (n + m + 1) / (12 * n * m)
 
 
-def _area(scores: Sequence[_Scores]) -> Rate:
+def _area(scores: Sequence[Scores]) -> Rate:
     """The mean area over releases, with an interval by DeLong's variance in Wilson's form."""
     each = [_beaten(s) for s in scores]
     area = _mean([a for a, _ in each])
@@ -258,7 +275,7 @@ def _area(scores: Sequence[_Scores]) -> Rate:
     return Rate(area, found.low, found.high, sum(len(s.members) for s in scores))
 
 
-def _beaten(scores: _Scores) -> tuple[float, float]:
+def _beaten(scores: Scores) -> tuple[float, float]:
     """The share of pairs in which the member scores above the stranger, and its variance."""
     mine, theirs = np.sort(scores.members), np.sort(scores.strangers)
     over = (np.searchsorted(theirs, mine, "left") + np.searchsorted(theirs, mine, "right")) / 2
@@ -268,9 +285,7 @@ def _beaten(scores: _Scores) -> tuple[float, float]:
     return fsum(over.tolist()) / len(over), spread
 
 
-def _found(
-    scores: Sequence[_Scores], alarms: float, members: int, strangers: int
-) -> dict[str, Any]:
+def _found(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
     """The share of members found at a share of false alarms, with both ends uncertain."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
@@ -283,7 +298,7 @@ def _found(
     }
 
 
-def _caught(scores: Sequence[_Scores], alarms: float) -> float:
+def _caught(scores: Sequence[Scores], alarms: float) -> float:
     """The share of members whose score is in the highest of so many strangers; ties in part."""
     caught: list[float] = []
     for s in scores:

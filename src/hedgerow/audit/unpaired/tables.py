@@ -50,7 +50,7 @@ class People:
 
     def known(self, released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
         """What an intruder knows of some of them, by the columns that were released."""
-        own = {c.name: c for c in self.quasi}
+        own = {c.name: c for c in (*self.quasi, *self.sensitive)}
         return Known(tuple(true_values(own[c.name], rows) for c in released))
 
 
