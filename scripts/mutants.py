@@ -265,11 +265,10 @@ MUTANTS = (
       "math.ldexp(spread, power - 1)", LIKE_HEDGE),
     M("halves are rounded up", "methods/cells.py",
       "up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))", "up = 2 * rest >= per",
-      f"{LIKE_HEDGE} {HEDGE}test_odd_ends_are_rounded_all_the_same"),
+      f"{HEDGE}test_means_halfway_between_steps_go_to_the_even_one"),
     M("a range between points holds its end", "methods/cells.py",
       "hi - 1 if column.unit else float(np.nextafter(hi, -np.inf))", "hi",
-      "adversary/test_grid.py::test_every_cell_holds_its_record "
-      "adversary/test_grid.py::test_only_public_points_are_told"),
+      f"{HEDGE}test_a_range_between_points_does_not_hold_the_one_where_it_ends"),
     M("chance is taken for telling", "methods/screening.py", "SIGMAS = 4.0", "SIGMAS = 1.0",
       f"{HEDGE}test_chance_is_seldom_taken_for_telling"),
     M("rare categories are screened unseen", "methods/screening.py",

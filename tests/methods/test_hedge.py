@@ -17,7 +17,7 @@ import hedgerow as hr
 from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
 from hedgerow.guarantees import LDiversity, TCloseness
 from hedgerow.kernels import joins
-from hedgerow.methods.cells import public_step
+from hedgerow.methods.cells import between_points, public_step, rounded
 from hedgerow.methods.screening import telling
 from hedgerow.release.plain import plainly
 from hedgerow.table import Table, ValueCounts, read
@@ -204,6 +204,21 @@ def test_records_of_one_person_are_no_further_evidence() -> None:
         table = read(pd.DataFrame(rng.normal(size=(200, 2)).repeat(20, axis=0), columns=["u", "y"]))
         found += telling(table.column("u"), [table.column("y")], 200)
     assert found <= 1
+
+
+def test_means_halfway_between_steps_go_to_the_even_one() -> None:
+    """2.5 steps are told as 2, and 3.5 as 4; steps are those of the column."""
+    column = read(pd.DataFrame({"x": [5, 5, 7, 7]})).column("x")
+    rows, starts, enough = np.arange(4, dtype=np.uint32), np.array([0, 2]), np.ones(2, bool)
+    cells, index = rounded(column, "mean", rows, starts, 2.0, enough)
+    assert [cells[at].label for at in index] == [4.0, 8.0]
+
+
+def test_a_range_between_points_does_not_hold_the_one_where_it_ends() -> None:
+    column = read(pd.DataFrame({"x": [21.5, 29.0]})).column("x")
+    rows, starts = np.arange(2, dtype=np.uint32), np.array([0])
+    (cell,), _ = between_points(column, rows, starts, np.array([20.0]), np.array([30.0]))
+    assert (cell.lo, cell.hi) == (20.0, np.nextafter(30.0, 0.0))
 
 
 @pytest.mark.parametrize(
