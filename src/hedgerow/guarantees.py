@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from .classes import Classes, FloatArray, SensitiveCounts, closeness, diversity
+from .classes import BoolArray, Classes, FloatArray, SensitiveCounts, closeness, diversity
 from .errors import ParameterError, PlanError
-
-BoolArray = npt.NDArray[np.bool_]
 
 SLACK = 1e-9
 """Rounding that a check forgives, relative to 1."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.trees.counted import Split, choose_split
 from hedgerow.trees.grow import grow
-from hedgerow.trees.split import LEAF, Split, choose_split
+from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import ENTROPY, StatisticsLayout, Terms
 
 from .tables import Given, Sensitive, predictors, responses

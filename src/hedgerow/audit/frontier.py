@@ -32,7 +32,7 @@ from ..table.profile import refuse_repeated
 from .inference_bound import InferenceBound
 from .pairing import align
 from .points import Frontier, Point, mark_dominated
-from .settings import CAP, Setting, by_name, settings_of
+from .settings import CAP, Setting, methods_by_name, settings_of
 from .tried import Trial
 
 DISCLOSURES = {
@@ -141,7 +141,7 @@ def frontier(
     >>> found.best(target_disclosure=0.3).parameters["max_disclosure"]
     0.3
     """
-    chosen = by_name(methods)
+    chosen = methods_by_name(methods)
     altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
     altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")

@@ -59,6 +59,17 @@ def wilson(successes: float, n: int) -> Rate:
     return Rate(p, low, high, n)
 
 
+def rate_of(each: npt.NDArray[Any]) -> Rate:
+    """Wilson's interval of what people reach on average, each between 0 and 1.
+
+    Examples
+    --------
+    >>> rate_of(np.array([True, False, True, False])).value
+    0.5
+    """
+    return wilson(float(each.sum()), len(each))
+
+
 def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rate:
     """The mean of values with a percentile bootstrap interval (95%).
 

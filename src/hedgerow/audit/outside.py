@@ -16,6 +16,7 @@ from .pairing import Pair, pair_up
 from .subject import of_fitted
 
 FOLDS = 3
+"""Parts that people are dealt into, each left out once."""
 
 Refit = Callable[[Table], Pair]
 """Releases some of the people by the same method, and pairs the release with them."""

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ..classes import FloatArray, IntArray
+from ..classes import BoolArray, FloatArray, IntArray
 from ..notation import counted
 from ..table import Column
 from ..table.cover import Cover
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

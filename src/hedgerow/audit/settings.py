@@ -39,7 +39,7 @@ def in_words(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
-def by_name(methods: Any) -> dict[str, Any]:
+def methods_by_name(methods: Any) -> dict[str, Any]:
     """The methods by name; `MART` when none is given.
 
     Methods of one title are told apart by their parameters.

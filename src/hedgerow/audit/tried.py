@@ -15,7 +15,7 @@ from ..progress import Progress
 from ..schema import Schema
 from ..table import Table
 from .inference import infer
-from .outside import refitting
+from .outside import FOLDS, refitting
 from .pairing import Pair, pair_up
 from .risk.linkage import linking_attacks
 from .subject import of_fitted
@@ -24,8 +24,6 @@ from .utility.queries import range_queries
 
 LOOKED_UP = 500
 """People whose record is looked for on the linkage axis."""
-FOLDS = 3
-"""Parts that people are dealt into, each left out of a release once."""
 
 
 @dataclass

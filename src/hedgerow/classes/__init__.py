@@ -2,10 +2,11 @@
 
 from .classes import Classes, SensitiveCounts
 from .counts import Counts, FloatArray
-from .groups import Groups, IntArray, group
+from .groups import BoolArray, Groups, IntArray, group
 from .persons import Persons
 
 __all__ = [
+    "BoolArray",
     "Classes",
     "Counts",
     "FloatArray",

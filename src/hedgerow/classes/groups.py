@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..kernels.group import number_keys
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 _WIDEST = 1 << 62

@@ -11,9 +11,7 @@ import numpy.typing as npt
 from scipy.special import hyp2f1
 
 from .counts import FloatArray
-from .groups import Groups, IntArray, group
-
-BoolArray = npt.NDArray[np.bool_]
+from .groups import BoolArray, Groups, IntArray, group
 
 
 @dataclass(frozen=True)

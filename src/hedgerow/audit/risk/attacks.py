@@ -19,13 +19,12 @@ import numpy.typing as npt
 from ...classes import Counts, FloatArray, IntArray, group
 from ...table import Column, Table
 from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
-from ..intervals import Rate, attack_record, bootstrap, wilson
+from ..intervals import attack_record, bootstrap, rate_of
+from ..outside import FOLDS
 from ..pairing import Pair, by_name, evenly
 from ..released_values import ReleasedColumn
 from ..tolerances import Target
 from .learners import LEARNERS, Guesses, Lesson
-
-FOLDS = 3
 
 
 def regression_attacks(
@@ -229,10 +228,6 @@ def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) ->
     }
 
 
-def _rate(values: FloatArray) -> Rate:
-    return wilson(float(values.sum()), len(values))
-
-
 def attack_row(
     own: Column,
     aim: Target,
@@ -245,8 +240,8 @@ def attack_row(
 ) -> dict[str, Any]:
     """An attack on one column as plain data; without `held` nobody was asked as control."""
     key = aim.headline.key
-    success, before = (_rate(s.hits[key]) for s in (members, original))
-    control = None if held is None else _rate(held.hits[key])
+    success, before = (rate_of(s.hits[key]) for s in (members, original))
+    control = None if held is None else rate_of(held.hits[key])
     row = attack_record(
         "regression",
         learner=learner,

@@ -15,7 +15,7 @@ from ...classes import Counts, FloatArray, Groups, IntArray, SensitiveCounts, gr
 from ...errors import InputError
 from ...release import Release
 from ...table import Column, Table, read
-from ..intervals import Rate, attack_record, wilson
+from ..intervals import attack_record, rate_of
 from ..pairing import Pair, by_name, evenly, pair_up
 from ..subject import of_release, plan_of, subject
 
@@ -220,18 +220,14 @@ def _column(
         learner="intersection",
         target=column.name,
         means="one value is left, and it is the person's",
-        success=_share(together.certain),
-        control=_share(together.withheld),
-        original=_share(np.diff(distinct.starts)[same] == 1),
+        success=rate_of(together.certain),
+        control=rate_of(together.withheld),
+        original=rate_of(np.diff(distinct.starts)[same] == 1),
         public_guess=float(column.n_values == 1),
         public_best=max(one["certain"] for one in alone),
         random_row=float(column.n_values == 1),
     )
     return {"people": len(asked), "together": together.summary(k), "alone": alone}, attack
-
-
-def _share(found: Any) -> Rate:
-    return wilson(float(found.sum()), len(found))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from ...classes import FloatArray, IntArray, group
 from ...classes.linkage import MOST_COLUMNS, Agreement, bits_of, credit, last_weights
 from ...kernels.patterns import count_patterns, count_ties
 from ..design_matrix import Known, known_rows
-from ..intervals import attack_record, wilson
+from ..intervals import attack_record, rate_of
 from ..pairing import Pair, evenly
 from ..reach import Reach, bound
 from ..released_values import ReleasedColumn
@@ -57,9 +57,9 @@ def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> l
                 learner=name,
                 target="own record",
                 means="the person's own record is named",
-                success=wilson(float(chance.sum()), len(chance)),
-                control=wilson(float(agree.sum()), len(agree)),
-                original=wilson(float(unprotected.sum()), len(unprotected)),
+                success=rate_of(chance),
+                control=rate_of(agree),
+                original=rate_of(unprotected),
                 public_guess=1 / n,
                 public_best=1 / n,
                 random_row=1 / n,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...classes import FloatArray, IntArray, group
-from ..intervals import Z95, Rate, attack_record, wilson
+from ..intervals import Z95, attack_record, rate_of
 from ..reach import NEAR
 from .matches import Matches, halves, match
 from .tables import Apart
@@ -51,7 +51,7 @@ def linking(tables: Apart, *, people: int = 500) -> tuple[list[dict[str, Any]], 
     if tables.sensitive_cells:
         out.append(_best(tables, mine, theirs, rows))
     if halves(tables)[1]:
-        success, control = _rate(mine.joined), None if theirs is None else _rate(theirs.joined)
+        success, control = rate_of(mine.joined), None if theirs is None else rate_of(theirs.joined)
         one, alike = 1 / tables.n_rows, tables.unchanged.classes
         out.append(
             attack_record(
@@ -61,7 +61,7 @@ def linking(tables: Apart, *, people: int = 500) -> tuple[list[dict[str, Any]], 
                 means="the person's two halves lead to one released record, ties shared",
                 success=success,
                 control=control,
-                original=_rate(1 / alike.sizes[alike.labels[rows]]),
+                original=rate_of(1 / alike.sizes[alike.labels[rows]]),
                 public_guess=one,
                 public_best=one,
                 random_row=one,
@@ -83,17 +83,13 @@ def _best(tables: Apart, mine: Matches, theirs: Matches | None, rows: IntArray) 
         learner="best match",
         target="own record",
         means="the nearest released record has all sensitive values of the person",
-        success=_rate(mine.own),
-        control=None if theirs is None else _rate(theirs.own),
-        original=_rate(original),
+        success=rate_of(mine.own),
+        control=None if theirs is None else rate_of(theirs.own),
+        original=rate_of(original),
         public_guess=commonest,
         public_best=commonest,
         random_row=float(mine.chance.mean()),
     )
-
-
-def _rate(values: Any) -> Rate:
-    return wilson(float(np.sum(values)), len(values))
 
 
 def _near(mine: Matches, theirs: Matches | None) -> dict[str, Any]:

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ...classes import FloatArray, IntArray
+from ...classes import BoolArray, FloatArray, IntArray
 from ...kernels.threads import in_parts
 from ..design_matrix import Known
 from ..pairing import by_name
 from ..reach import Reach, bound
 from ..released_values import ReleasedColumn
 from .tables import Apart, People
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

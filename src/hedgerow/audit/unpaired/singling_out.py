@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import FloatArray, IntArray, group
-from ..intervals import Rate, attack_record, wilson
+from ...classes import BoolArray, FloatArray, IntArray, group
+from ..intervals import Rate, attack_record, rate_of, wilson
 from ..pairing import by_name
 from ..released_values import ReleasedColumn, unchanged
 from .tables import Apart, People
-
-BoolArray = npt.NDArray[np.bool_]
 
 KINDS = ("one column", "several columns", "whole record")
 TRIES = 20
@@ -69,7 +67,7 @@ def singling_out(
         found = asked.unique(kind, people, generator)
         told = len(before.unique(kind, people, generator))  # each fits its own person alone
         fits = np.array([asked.fitting(d, mine) for d in found], np.int64)
-        success = wilson(float((fits == 1).sum()), len(fits))
+        success = rate_of(fits == 1)
         control = None
         if theirs is not None:
             others = np.array([asked.fitting(d, theirs) for d in found], np.int64)
