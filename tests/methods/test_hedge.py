@@ -73,6 +73,19 @@ def test_means_are_told_from_k_people() -> None:
         assert part["told"].all() == (known.get(group, 0) >= 5)
 
 
+def test_a_group_that_is_mostly_one_persons_is_joined() -> None:
+    """Ten people are in region A, and thirty of its 39 records are those of one."""
+    who = ["v"] * 30 + list("abcdefghi") + [f"b{i}" for i in range(60)]
+    region = ["A"] * 39 + ["B"] * 60
+    table = pd.DataFrame({"who": who, "region": region, "pay": [1.0] * 39 + [9.0] * 60})
+    schema = hr.Schema(quasi=["region"], sensitive=["pay"], unit="who")
+    released = made(table, schema, hr.Hedge(10, screen=False, max_disclosure=None)).table
+    assert set(released["region"]) == {"A:39+B:60"}
+    table = table.iloc[29:]  # with one record each both stay
+    released = made(table, schema, hr.Hedge(10, screen=False, max_disclosure=None)).table
+    assert set(released["region"]) == {"A", "B"}
+
+
 def test_nobody_makes_up_most_of_a_mean() -> None:
     """One person holds 95 of the 109 known ages of a group of ten people."""
     who = ["v"] * 95 + [p for p in "abcdefghi" for _ in range(11)] + [f"b{i}" for i in range(300)]
