@@ -239,6 +239,37 @@ def test_a_plan_with_a_field_of_another_type_is_refused_or_applied(home: Path, w
             continue
 
 
+@pytest.mark.parametrize("wrong", [None, "x", [[1]], 10**30], ids=repr)
+def test_files_beside_a_release_that_were_edited(home: Path, wrong: Any, capsys: Any) -> None:
+    out = home / "edited"
+    if not out.exists():
+        roles = hr.Schema(quasi=["job"], sensitive=["pay"])
+        for name, method in (
+            ("rr", hr.RandomizedResponse(1.1, random_state=1)),
+            ("pram", hr.PRAM(random_state=1)),
+        ):
+            out.mkdir(exist_ok=True)
+            hr.protect(home / "people.csv", roles, method).write(out / name, mapping=True)
+    for file, command in (
+        ("rr/public.json", "reconstruct @edited/rr"),
+        ("pram/mapping.json", "audit @people.csv @edited/pram --no-attacks --no-learning"),
+    ):
+        text = (out / file).read_text()
+        for data in edits(json.loads(text), wrong):
+            (out / file).write_text(json.dumps(data))
+            told(home, command, capsys)
+        (out / file).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "value", ["5", "'x'", "'\\u0000'", "{job = 5}", "{job = [1]}", "{job = {a = 5}}"]
+)
+def test_hierarchies_of_a_config_that_are_none(home: Path, value: str, capsys: Any) -> None:
+    (home / "h.toml").write_text("hierarchies = " + value.replace("'", '"'))
+    command = f"protect @people.csv {' '.join(ROLES)} --method datafly --config @h.toml --out @h"
+    assert told(home, command, capsys)[0] == 2
+
+
 class Gone:
     """A library's call that runs out of memory."""
 

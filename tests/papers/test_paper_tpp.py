@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow.cli.run import run
 from hedgerow.papers import tpp
-from hedgerow.papers.tpp_learners import Bayes, Encoder, tree
+from hedgerow.papers.tpp_learners import Bayes, Encoder, _distinct, svm, tree
 
 DATA = os.environ.get("HEDGEROW_DATA", "")
 needs_adult = pytest.mark.skipif(
@@ -149,3 +149,27 @@ def test_a_table_without_columns_left_guesses_the_majority():
     y = pd.Series(list("nnnyy"))
     made = Encoder().fit(frame).transform(frame)
     assert tree(True)(3).fit(made, y).predict(made).tolist() == ["n"] * 5
+
+
+@needs_adult
+def test_figures_say_what_they_do(monkeypatch):
+    monkeypatch.setattr(tpp, "scaling", lambda: {"figure15": [], "figure16": []})
+    monkeypatch.setattr(tpp, "pictures", lambda found: {})
+    heard = []
+    tpp.figures(leaves=(2, 3), folds=2, rows=400, progress=lambda *told: heard.append(told))
+    steps, shares = zip(*heard, strict=True)
+    assert steps[:3] == ("Adult, 2 leaves", "Adult, 3 leaves", "diabetes, 2 leaves")
+    assert list(shares) == sorted(shares)
+    assert shares[0] == 0 < shares[-1] < 1
+
+
+@needs_adult
+def test_equal_records_train_a_linear_svm_as_one_of_their_number():
+    frame = tpp.adult().sample(2000, random_state=1)
+    X, y = frame[["age", "education-num", "sex"]].copy(), frame["income"]
+    X["age"] = X["age"] // 20
+    made = Encoder().fit(X).transform(X)
+    ours, plain = svm(2).fit(made, y), svm(2)
+    plain.weighted = ()
+    assert len(_distinct(made.matrix, y)[0]) < 500
+    assert (ours.predict(made) == plain.fit(made, y).predict(made)).mean() > 0.999

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,8 +60,10 @@ def reproduce(
             hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
     module, function = EXPERIMENTS[name]
-    with working(f"running {name}"):
-        found = dict(getattr(import_module(module), function)())
+    with working(f"running {name}") as progress:
+        run = getattr(import_module(module), function)
+        told = {"progress": progress} if "progress" in signature(run).parameters else {}
+        found = dict(run(**told))
     pictures: dict[str, str] = found.pop("pictures", {})
     if out is not None and pictures:
         found["pictures"] = [str(path) for path in _save(pictures, out)]

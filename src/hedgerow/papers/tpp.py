@@ -25,6 +25,7 @@ from ..methods.tpp.columns import PredictedColumn, Predictor
 from ..methods.tpp.sanitize import Sanitizer
 from ..methods.tpp.settings import RpartSettings
 from ..methods.tpp.targets import RpartTree
+from ..progress import Progress, telling
 from ..table import read
 from .folds import folds as splits
 from .tpp_learners import Bayes, Encoder, linear_model, svm, tree
@@ -148,6 +149,7 @@ def figures(
     folds: int = 10,
     random_state: int = 0,
     rows: int | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Figures 5 to 13, 15 and 16 as numbers, and as SVG pictures under ``pictures``.
 
@@ -161,6 +163,8 @@ def figures(
         Deals the records into folds.
     rows : int, optional
         Only that many Adult records, drawn by `random_state`; all by default.
+    progress : callable, optional
+        Called with what is being done and the share that is done.
 
     Returns
     -------
@@ -170,10 +174,17 @@ def figures(
         every protocol). InfoGain Mondrian runs at the K that the preserved tree reaches.
         ``figure15`` and ``figure16``: seconds by records and by attributes.
     """
+    tell = telling(progress)
+    sizes = len(leaves)
+
+    def at(name: str, done: int) -> Callable[[int], None]:
+        return lambda i: tell(f"{name}, {leaves[i]} leaves", (done + i) / (2 * sizes + 1))
+
     sets = {
-        "adult": _compare_adult(leaves, folds, random_state, rows),
-        "diabetes": _compare_diabetes(leaves, folds, random_state),
+        "adult": _compare_adult(leaves, folds, random_state, rows, at("Adult", 0)),
+        "diabetes": _compare_diabetes(leaves, folds, random_state, at("diabetes", sizes)),
     }
+    tell("seconds by records and by attributes", 2 * sizes / (2 * sizes + 1))
     speed = scaling()
     told: dict[str, Any] = {"experiment": "tpp-figures", "protocols": LEAK}
     for name, found in sets.items():
@@ -192,25 +203,55 @@ def _privacy_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare_adult(
-    leaves: Sequence[int], folds: int, random_state: int, rows: int | None
+    leaves: Sequence[int],
+    folds: int,
+    random_state: int,
+    rows: int | None,
+    at: Callable[[int], None] | None = None,
 ) -> list[dict[str, Any]]:
     frame = adult()
     if rows is not None:
         frame = frame.sample(rows, random_state=random_state).reset_index(drop=True)
     X, y = frame[list(PREDICTORS)], frame["income"]
     learners = {"tree": tree(True), "naive Bayes": lambda n: Bayes(), "linear SVM": svm}
-    return [
-        _row(X, y, size, "entropy", learners, folds, random_state, frame["occupation"])
-        for size in leaves
-    ]
+    return _rows(X, y, leaves, "entropy", learners, folds, random_state, frame["occupation"], at)
 
 
-def _compare_diabetes(leaves: Sequence[int], folds: int, random_state: int) -> list[dict[str, Any]]:
+def _compare_diabetes(
+    leaves: Sequence[int],
+    folds: int,
+    random_state: int,
+    at: Callable[[int], None] | None = None,
+) -> list[dict[str, Any]]:
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     learners = {"tree": tree(False), "linear regression": linear_model}
-    return [_row(X, y, size, "variance", learners, folds, random_state, None) for size in leaves]
+    return _rows(X, y, leaves, "variance", learners, folds, random_state, None, at)
+
+
+def _rows(
+    X: Any,
+    y: Any,
+    leaves: Sequence[int],
+    criterion: str,
+    learners: dict[str, Any],
+    folds: int,
+    random_state: int,
+    sensitive: Any,
+    at: Callable[[int], None] | None,
+) -> list[dict[str, Any]]:
+    """One row for each tree size; learners but the tree learn the same from the original at all."""
+    parts = [np.flatnonzero(~kept) for kept in splits(len(y), folds, random_state)]
+    made, known = [], {}
+    for i, size in enumerate(leaves):
+        if at is not None:
+            at(i)
+        for learner, build in learners.items():
+            if learner == "tree" or not i:
+                known[learner] = _score(X, X, y, build(size), parts)
+        made.append(_row(X, y, size, criterion, learners, known, parts, sensitive))
+    return made
 
 
 def _row(
@@ -219,8 +260,8 @@ def _row(
     size: int,
     criterion: str,
     learners: dict[str, Any],
-    folds: int,
-    random_state: int,
+    known: dict[str, float],
+    parts: Sequence[NDArray[np.int64]],
     sensitive: Any,
 ) -> dict[str, Any]:
     """One tree size: privacy of both methods, scores of every learner and protocol."""
@@ -234,16 +275,15 @@ def _row(
     for name, make in methods.items():
         tables[name] = make(X, y).transform(X)
         row["k"][name], row["l"][name] = _privacy(tables[name], sensitive)
-    parts = [np.flatnonzero(~kept) for kept in splits(len(y), folds, random_state)]
     scores = row["scores"]
     for learner, make in learners.items():
-        scores[learner] = {"original": _score(X, X, y, make(size), parts)}
+        scores[learner] = {"original": known[learner]}
         for name, released in tables.items():
             scores[learner][f"{name} leaking"] = _score(released, released, y, make(size), parts)
     for name, make in methods.items():
         found: dict[str, list[Any]] = {learner: [] for learner in learners}
         for test in parts:
-            train = np.setdiff1d(np.arange(len(y)), test)
+            train = _others(test, len(y))
             method = make(X.iloc[train], y.iloc[train])
             released = method.transform(X.iloc[train])
             encoder = Encoder().fit(released)
@@ -258,6 +298,13 @@ def _row(
             scores[learner][f"{name} honest"] = _quality(y, [(t, b) for t, b, _ in told])
             scores[learner][f"{name} recoded"] = _quality(y, [(t, c) for t, _, c in told])
     return row
+
+
+def _others(part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """The records of the other folds, in their order."""
+    kept = np.ones(n, dtype=bool)
+    kept[part] = False
+    return np.flatnonzero(kept)
 
 
 def _raw(raw: Any, recoded: Any, by_label: bool) -> Any:
@@ -295,7 +342,7 @@ def _score(
     """Cross-validated quality on one table."""
     told = []
     for part in parts:
-        rest = np.setdiff1d(np.arange(len(y)), part)
+        rest = _others(part, len(y))
         encoder = Encoder().fit(train.iloc[rest])
         fitted = learner.fit(encoder.transform(train.iloc[rest]), y.iloc[rest])
         told.append((part, fitted.predict(encoder.transform(test.iloc[part]))))

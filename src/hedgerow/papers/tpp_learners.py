@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def _cells(text: Any) -> list[tuple[str, int]]:
 
 def _shares(column: Any, known: list[str]) -> Floats:
     place = {c: i for i, c in enumerate(known)}
-    codes, texts = column.astype(object).factorize(use_na_sentinel=False)
+    codes, texts = column.factorize(use_na_sentinel=False)
     table = np.zeros((len(texts), len(known)))
     for row, text in zip(table, texts, strict=True):
         cells = _cells(text)
@@ -107,16 +107,24 @@ class Bayes:
 
 
 class _Sklearn:
-    """A scikit-learn learner on all columns side by side."""
+    """A scikit-learn learner on all columns side by side.
 
-    def __init__(self, learner: Any) -> None:
-        self.learner = learner
+    With `weighted`, the names of its steps that take weights, equal records are one of their
+    number: released tables have few different ones.
+    """
+
+    def __init__(self, learner: Any, weighted: Sequence[str] = ()) -> None:
+        self.learner, self.weighted = learner, weighted
 
     def fit(self, X: EncodedRecords, y: Any) -> _Sklearn:
         """Fit; without any column left, guess the majority or the mean."""
         self.empty: Any = None
         if X.matrix.shape[1] == 0:
             self.empty = y.mode()[0] if y.dtype.kind not in "iuf" else float(y.mean())
+        elif self.weighted:
+            first, counts = _distinct(X.matrix, y)
+            weights = {f"{step}__sample_weight": counts for step in self.weighted}
+            self.learner.fit(X.matrix[first], y.iloc[first], **weights)
         else:
             self.learner.fit(X.matrix, y)
         return self
@@ -126,6 +134,16 @@ class _Sklearn:
         if self.empty is not None:
             return np.full(len(X.numbers), self.empty)
         return self.learner.predict(X.matrix)
+
+
+def _distinct(matrix: Floats, y: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first of equal records, responses included, and how many are equal to each."""
+    codes = y.factorize()[0].astype(float)
+    rows = np.ascontiguousarray(np.column_stack([matrix, codes])) + 0.0
+    texts = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel()
+    _, first, counts = np.unique(texts, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], counts[order]
 
 
 def tree(classes: bool) -> Callable[[int], Any]:
@@ -145,7 +163,8 @@ def svm(leaves: int) -> Any:
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import LinearSVC
 
-    return _Sklearn(make_pipeline(StandardScaler(), LinearSVC(dual=False, tol=1e-3)))
+    made = make_pipeline(StandardScaler(), LinearSVC(dual=False, tol=1e-3))
+    return _Sklearn(made, weighted=list(made.named_steps))
 
 
 def linear_model(leaves: int) -> Any:

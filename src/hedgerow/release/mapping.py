@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,18 @@ class RowMap:
         try:
             data = json.loads(path.read_text())
             assert data["hedgerow_mapping"] == VERSION
-            return cls(np.array(data["rows"], np.int64), str(data["fingerprint"]))
-        except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError):
+            rows = np.array([index(row) for row in data["rows"]], np.int64)
+            assert not len(rows) or 0 <= rows.min() <= rows.max() < len(rows)
+            return cls(rows, str(data["fingerprint"]))
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AssertionError,
+            OverflowError,
+            RecursionError,
+        ):
             raise InputError(f"{path} is no mapping of this version") from None
 
     def text(self) -> str:
