@@ -12,7 +12,7 @@ import numpy as np
 from ...classes import FloatArray, Groups, IntArray, group
 from ...table import Column
 from ..design_matrix import Known, true_values, values_in
-from ..intervals import Rate, attack_record, wilson
+from ..intervals import Rate, area, attack_record, wilson
 from ..outside import Outside
 from ..pairing import Pair, by_name, evenly
 from ..reach import Reach
@@ -231,7 +231,7 @@ def membership_record(
     """The attack as plain data, from the scores on releases and on their originals."""
     members = sum(len(s.members) for s in scores)
     strangers = sum(len(s.strangers) for s in scores)
-    success = _area(scores)
+    success = _area_of(scores)
     variance = _mean([_by_chance(s) for s in scores]) / len(scores)
     chance = 0.25 / variance
     null = wilson(chance / 2, chance)  # type: ignore[arg-type]
@@ -242,7 +242,7 @@ def membership_record(
         means="somebody in the table scores above somebody who is not",
         success=success,
         control=Rate(0.5, null.low, null.high, strangers),
-        original=_area(before),
+        original=_area_of(before),
         public_guess=0.5,
         public_best=0.5,
         random_row=0.5,
@@ -263,26 +263,8 @@ def _by_chance(scores: Scores) -> float:
     return (n + m + 1) / (12 * n * m)
 
 
-def _area(scores: Sequence[Scores]) -> Rate:
-    """The mean area over releases, with an interval by DeLong's variance in Wilson's form."""
-    each = [_beaten(s) for s in scores]
-    area = _mean([a for a, _ in each])
-    variance = _mean([v for _, v in each]) / len(each)
-    fewest = sum(min(len(s.members), len(s.strangers)) for s in scores)
-    worth = area * (1 - area) / variance if variance > 0 else float(fewest)
-    worth = min(worth, float(sum(len(s.members) + len(s.strangers) for s in scores)))
-    found = wilson(area * worth, worth)  # type: ignore[arg-type]
-    return Rate(area, found.low, found.high, sum(len(s.members) for s in scores))
-
-
-def _beaten(scores: Scores) -> tuple[float, float]:
-    """The share of pairs in which the member scores above the stranger, and its variance."""
-    mine, theirs = np.sort(scores.members), np.sort(scores.strangers)
-    over = (np.searchsorted(theirs, mine, "left") + np.searchsorted(theirs, mine, "right")) / 2
-    under = (np.searchsorted(mine, theirs, "left") + np.searchsorted(mine, theirs, "right")) / 2
-    over, under = over / len(theirs), 1 - under / len(mine)
-    spread = sum(float(v.var(ddof=1)) / len(v) for v in (over, under) if len(v) > 1)
-    return fsum(over.tolist()) / len(over), spread
+def _area_of(scores: Sequence[Scores]) -> Rate:
+    return area([(s.members, s.strangers) for s in scores])
 
 
 def _found(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...classes import FloatArray, IntArray, group
-from ..intervals import Z95, attack_record, rate_of
+from ..intervals import area, attack_record, rate_of
 from ..reach import NEAR
 from .matches import Matches, halves, match
 from .tables import Apart
@@ -96,7 +96,9 @@ def _near(mine: Matches, theirs: Matches | None) -> dict[str, Any]:
     """Distances of the nearest record, and how often a member's is the smaller one."""
     closer, interval = None, None
     if theirs is not None:
-        closer, interval = _closer(mine.nearest, theirs.nearest)
+        near, far = (-np.round(d / NEAR) for d in (mine.nearest, theirs.nearest))
+        nearer = area([(near, far)])
+        closer, interval = nearer.value, nearer.interval
     return {
         "members": _quantiles(mine.nearest),
         "strangers": None if theirs is None else _quantiles(theirs.nearest),
@@ -112,20 +114,3 @@ def _quantiles(distances: FloatArray) -> dict[str, float]:
         "median": float(np.median(distances)),
         "none": float((distances <= NEAR).mean()),
     }
-
-
-def _closer(mine: FloatArray, theirs: FloatArray) -> tuple[float, list[float]]:
-    """The chance that a member lies nearer than a stranger, ties half; 95% by DeLong's variance."""
-    mine, theirs = (np.round(d / NEAR) for d in (mine, theirs))
-    order = np.sort(theirs)
-    ahead = (
-        len(order)
-        - (np.searchsorted(order, mine, "left") + np.searchsorted(order, mine, "right")) / 2
-    )
-    order = np.sort(mine)
-    behind = (np.searchsorted(order, theirs, "left") + np.searchsorted(order, theirs, "right")) / 2
-    of_mine, of_theirs = ahead / len(theirs), behind / len(mine)
-    value = float(of_mine.mean())
-    spread = sum(float(v.var(ddof=1)) / len(v) for v in (of_mine, of_theirs) if len(v) > 1)
-    half = Z95 * float(np.sqrt(spread))
-    return value, [max(value - half, 0.0), min(value + half, 1.0)]
