@@ -88,8 +88,8 @@ def audit(
 
     Parameters
     ----------
-    original : path, pandas, Polars or Arrow table, DuckDB relation, or None
-        The table before. Of a release alone (None) its groups are measured, and what they tell
+    original : path, pandas, Polars or Arrow table, DuckDB relation
+        The table before, or None. Of a release alone (None) its groups are measured, and what they tell
         beside its own totals; so they are where cells cannot be read. What was not measured is
         None, and `not_measured` of the data says why.
     released : Release, release folder, path or frame
