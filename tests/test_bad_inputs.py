@@ -17,6 +17,7 @@ from hedgerow.cli.run import run
 from hedgerow.errors import HedgerowError, InputError
 from hedgerow.session.methods import METHODS, make
 from hedgerow.table import read
+from tests.limits import a_file_holds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -314,3 +315,23 @@ def test_memory_that_ran_out_is_told_as_such(
 def test_a_device_is_no_key(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a device and no file"):
         hr.Key.file("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "protect @people.csv --quasi age,job --sensitive pay --no-report --out @full/out",
+        "protect @people.csv --quasi age --sensitive pay --method rr --key-file @full/k --out @full/out",
+        "apply @good/plan.json @people.csv --out @full/applied.csv",
+        "audit @people.csv @good --no-attacks --no-learning --save @full/a.json",
+        "audit @people.csv @good --no-attacks --no-learning --report @full/a.html",
+        "frontier @people.csv --quasi age --sensitive pay -k 5 --picture @full/f.svg",
+    ],
+)
+def test_a_full_disk_leaves_nothing(home: Path, command: str, capsys: Any) -> None:
+    (home / "full").mkdir(exist_ok=True)
+    with a_file_holds(20):
+        code, error = told(home, command, capsys)
+    assert code == 2
+    assert "cannot" in error
+    assert list((home / "full").iterdir()) == []

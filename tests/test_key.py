@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow.errors import HedgerowError, InputError, OutputError, ParameterError
 from hedgerow.key import Key, Secret
+from tests.limits import a_file_holds
 
 
 def test_a_new_file_is_for_its_owner_alone_and_reads_back(tmp_path):
@@ -102,6 +103,20 @@ def test_a_name_that_no_file_has_is_told():
     for read in (Key.file, Secret.of):
         with pytest.raises(HedgerowError, match=r"path|name of a file"):
             read("a\0b")
+
+
+def test_a_full_disk_leaves_no_half_a_key(tmp_path):
+    with a_file_holds(10), pytest.raises(OutputError, match="cannot write"):
+        Key.file(tmp_path / "secret.key")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_file_of_zeros_makes_no_pseudonyms(tmp_path):
+    path = tmp_path / "secret.key"
+    path.write_bytes(b"hedgerow-key-1 " + b"0" * 64 + b"\n")
+    path.chmod(0o600)
+    with pytest.raises(ParameterError, match="nothing but zeros"):
+        Secret.of(path)
 
 
 def test_a_folder_that_is_not_there(tmp_path):

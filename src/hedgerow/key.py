@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from .arguments import PATH, takes
 from .errors import HedgerowError, InputError, OutputError, ParameterError
+from .files import unwritable
 
 _SIZE = 32
 _LEAST = 16
@@ -221,8 +222,14 @@ class Key(Secret):
             return cls._read(path)
         except OSError as error:
             raise OutputError(f"cannot make the key file {path}: {error.strerror}") from None
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(_HEAD + key._secret.hex() + "\n")
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(_HEAD + key._secret.hex() + "\n")
+        except BaseException as error:  # no half a key is left, also on Ctrl-C
+            path.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise unwritable(path, error) from None
+            raise
         return key
 
     @classmethod

@@ -348,3 +348,13 @@ def test_more_ways_than_can_be_searched_are_refused_and_datafly_walks():
     with pytest.raises(ParameterError, match="2,176,782,336 ways together"):
         hr.Incognito(k=3).fit_table(read(people), schema)
     assert hr.Datafly(k=3).fit_table(read(people), schema).loss_ > 0.5
+
+
+@pytest.mark.parametrize("method", [hr.Datafly(k=5), hr.Incognito(k=5)])
+def test_many_categories_are_released(method):
+    n = 20_000
+    codes = np.random.default_rng(0).permutation(n)
+    people = pa.table({"code": [f"v{c:06d}" for c in codes], "s": codes % 7})
+    schema = hr.Schema(quasi=["code"], sensitive=["s"])
+    release = hr.protect(people, schema, method)
+    assert release.summary()["groups"]["smallest"] >= 5

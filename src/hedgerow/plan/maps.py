@@ -56,11 +56,13 @@ class ColumnMap(PlanColumn):
     @property
     def meanings(self) -> tuple[Cell, ...]:
         """What each released text stands for: every value that becomes it."""
-        texts = {label for label in (*self.labels, self.missing) if isinstance(label, str)}
-        return tuple(self._meaning(label) for label in sorted(texts))
+        slots: dict[Released, list[int]] = {}
+        for i, label in enumerate(self.labels):
+            slots.setdefault(label, []).append(i)
+        texts = {label for label in (*slots, self.missing) if isinstance(label, str)}
+        return tuple(self._meaning(label, slots.get(label, [])) for label in sorted(texts))
 
-    def _meaning(self, label: str) -> Cell:
-        at = [i for i, other in enumerate(self.labels) if other == label]
+    def _meaning(self, label: str, at: list[int]) -> Cell:
         lo = hi = None
         categories: tuple[str, ...] = ()
         if self.is_number and at:
