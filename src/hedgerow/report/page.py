@@ -154,9 +154,9 @@ def _context(
 
 
 def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The attack that gains most over its control."""
+    """The attack that most surely gains over its control."""
     known = [a for a in attacks if a["over_control"] is not None]
-    return max(known, key=lambda a: a["over_control"], default=None)
+    return max(known, key=lambda a: a["over_control_interval"][0], default=None)
 
 
 def _done(plan: Plan | None, steward: bool) -> list[str]:

@@ -189,7 +189,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     """Success of every attack with its interval beside control, public guess and original."""
     names = [f"{a['learner']}: {a['target']}" for a in attacks]
-    with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (_, axes, canvas):
+    with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
         for i, attack in enumerate(attacks):
             y = len(attacks) - 1 - i
             low, high = attack["interval"]
@@ -224,8 +224,9 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
         axes.set_xlabel("share of people the attack is right about (bar: 95% interval)")
         _percent_axis(axes.xaxis)
         axes.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.4, -0.9 / (0.6 + 0.42 * len(attacks))),
+            loc="lower center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=figure.transFigure,
             ncols=4,
             columnspacing=1.2,
             handletextpad=0.3,
