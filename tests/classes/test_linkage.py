@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.classes.linkage import Agreement, credit, last_weights, prefix_weights
+from hedgerow.classes.linkage import Agreement, credit, prefix_weights
 from hedgerow.kernels.patterns import count_patterns, count_ties, near_patterns
 
 
@@ -75,7 +75,6 @@ def test_weights_of_patterns() -> None:
     assert agreement.weights(informative=True) == pytest.approx(
         [np.log2(0.1 / 0.9), np.log2(9)] * 2
     )
-    assert last_weights(agreement)[4:] == pytest.approx(agreement.weights(informative=True))
     four = Agreement(np.array([[0.4, 0.1, 0.2, 0.3]]), np.array([[0.2, 0.4, 0.3, 0.1]]))
     assert four.weights() == pytest.approx(np.log2([2, 1 / 4, 2 / 3, 3]))
     assert four.weights(informative=True) == pytest.approx([0, 0, 0, np.log2(3)])

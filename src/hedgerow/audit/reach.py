@@ -23,6 +23,10 @@ def bound(least: float) -> float:
     return least + NEAR if least > 0 else 0.0
 
 
+WHOLE = 1 << 20
+"""The weight of the record that is most likely a person's, among those that may be."""
+
+
 class Reach:
     """Released rows, for asking how far people are from each of them.
 
@@ -45,6 +49,7 @@ class Reach:
         self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
         self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
         self._bits = bits_of(len(released))
+        self._share = np.concatenate([_shares(column) for column in released])
         # who links by many columns asks of each whether it agrees wholly
         self._within = np.array(
             [_levels(column)[-((1 << self._bits) - 1) :] for column in released]
@@ -64,6 +69,29 @@ class Reach:
         out, away = np.empty(self._codes.shape[1], np.uint32), self._away(people, person)
         agreeing(self._codes, self._starts, away, self._within, self._bits, out)
         return out
+
+    def likely(self, rows: IntArray) -> IntArray:
+        """How likely each of some rows is a person's, all of whose cells may stand for the person.
+
+        The fewer people fit a row by the totals of the columns, the more does it say that one
+        of them does: a row of the person's own values counts before one that says nothing.
+
+        Returns
+        -------
+        int64 array
+            `WHOLE` for the most likely; the weights of the others beside it.
+        """
+        fit = self._share[self._codes[:, rows] + self._starts[:, None]].prod(axis=0)
+        return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
+
+    def nearest(self, away: FloatArray) -> IntArray:
+        """The rows at the smallest of `sums`; of those that may be the person's the most likely."""
+        near = np.flatnonzero(away <= bound(away.min()))
+        return near if away[near[0]] else self.likeliest(near)
+
+    def likeliest(self, rows: IntArray) -> IntArray:
+        """Those rows that are most likely a person's, of rows that may all be the person's."""
+        return rows[self.likely(rows) == WHOLE]
 
     def _away(self, people: Known, person: int) -> FloatArray:
         """The person's distance from every cell of every column, one after the other."""
@@ -109,6 +137,23 @@ class _Sets:
             out = (~self.column.missing).astype(np.float64)
         out[self.column.anything] = 0.0
         return out
+
+
+def _shares(column: ReleasedColumn) -> FloatArray:
+    """The share of the original's people that each cell may stand for, one of them at least."""
+    counts = column.whole.counts().astype(np.int64)
+    n, m = max(int(counts.sum()), 1), column.original.n_values
+    held = counts[m] * column.missing
+    if column.is_number:
+        upto, values = np.append(0, np.cumsum(counts[:m])), column.original.values
+        first = np.searchsorted(values, column.lo, "left")
+        held += np.maximum(upto[np.searchsorted(values, column.hi, "right")] - upto[first], 0)
+    else:
+        sizes = [len(members) for members in column.members]
+        cells = np.repeat(np.arange(column.n_cells), sizes)
+        members = np.concatenate([np.zeros(0, np.int64), *column.members])
+        held += np.bincount(cells, counts[members], column.n_cells).astype(np.int64)
+    return np.where(column.anything, n, np.maximum(held, 1)) / n
 
 
 def _levels(column: ReleasedColumn) -> list[float]:

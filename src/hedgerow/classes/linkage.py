@@ -137,9 +137,3 @@ def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
         folded = counts.reshape(-1, size).sum(axis=0)
         made[size : 2 * size] = Agreement.estimated(folded, j, belong).weights()
     return made
-
-
-def last_weights(agreement: Agreement) -> FloatArray:
-    """The weights of all columns together, as `count_ties` reads them; shorter prefixes are 0."""
-    weights = agreement.weights(informative=True)
-    return np.concatenate([np.zeros(len(weights)), weights])

@@ -189,3 +189,40 @@ def test_many_different_categories_ask_for_no_table_of_all_pairs():
     tracemalloc.stop()
     assert by_target(found)["pay", "nearest"]["success"] == 1.0
     assert peak < 400e6  # all pairs of 30,000 streets take 7 GB
+
+
+def suppressed(people, share):
+    """A share of the rows as they are, the others with no known column left."""
+    release = people.astype({"number": object})
+    release.loc[np.arange(len(people)) >= share * len(people), ["number", "place"]] = "*"
+    return release
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_rows_that_say_nothing_hide_nobody_whose_row_is_as_it_was(share):
+    people = strangers(1_000, seed=8)
+    people["ill"] = [f"d{i}" for i in range(len(people))]
+    pair = align(people, suppressed(people, share), SCHEMA)
+    (ill,) = [
+        a
+        for a in regression_attacks(pair, learners=["nearest"], people=1_000)
+        if a["target"] == "ill"
+    ]
+    left = 1 / 700 if share < 1 else 0.0
+    assert ill["success"] == pytest.approx(share, abs=0.01)
+    for attack in linking_attacks(pair, people=1_000):
+        assert attack["success"] == pytest.approx(share + (1 - share) * left, abs=1e-3)
+        # who lies in the rows that say nothing would be linked without their own row as well
+        assert attack["control"] == 1 - share
+
+
+def test_without_pairs_rows_that_say_nothing_hide_nobody_either():
+    everybody = strangers(1_500, seed=9)
+    people, others = everybody[:1_000], everybody[1_000:]
+    asked = {"paired": False, "control": others, "people": 500, "learning": False}
+    released = suppressed(people.reset_index(drop=True), 0.3)
+    found = hr.audit(people, released, SCHEMA, inference=False, learners=["nearest"], **asked)
+    for attack in found.attacks:
+        if attack["attack"] == "linking":
+            low, high = attack["over_control_interval"]
+            assert low <= 0.3 <= high, attack["learner"]

@@ -210,8 +210,9 @@ class Lesson:
     def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
         """The best guess from the records at each person's smallest distance.
 
-        Of categories the most frequent one; of numbers the mean, and by each tolerance the number
-        that hits most of these records.
+        Records that may be the person's count by how `likely` they are. Of categories the
+        most frequent one; of numbers the mean, and by each tolerance the number that hits most
+        of these records.
         """
         reach, counts, n = Reach(self.released, self.first), self.counts, len(people)
         means, named = np.zeros(n), np.zeros((len(tolerances), n))
@@ -219,9 +220,11 @@ class Lesson:
         def ask(part: slice) -> None:
             for i in range(part.start, part.stop):
                 away = reach.sums(people, i)
-                cells = _cells(counts, np.flatnonzero(away <= bound(away.min())))
+                near = np.flatnonzero(away <= bound(away.min()))
+                cells, weight = _weighted(counts, near, None if away[near[0]] else reach)
                 codes, inverse = np.unique(counts.values[cells], return_inverse=True)
-                held = np.bincount(inverse, counts.counts[cells]).astype(np.int64)
+                held = np.zeros(len(codes), np.int64)
+                np.add.at(held, inverse, weight)
                 if not self.number:
                     means[i] = codes[held.argmax()]
                     continue
@@ -245,8 +248,8 @@ class Lesson:
             for i in range(part.start, part.stop):
                 away = reach.sums(people, i)
                 near = np.flatnonzero(away <= _tenth(away, counts.sizes) + NEAR)
-                cells = _cells(counts, near)
-                weight = counts.counts[cells]
+                fits = not away[near].any()
+                cells, weight = _weighted(counts, near, reach if fits else None)
                 if self.number:
                     out[i, 0] = weight @ self.values[counts.values[cells]] / weight.sum()
                 else:
@@ -294,10 +297,16 @@ def _taught(asked: npt.NDArray[np.bool_]) -> IntArray | None:
     return np.flatnonzero(chosen)
 
 
-def _cells(counts: Counts, groups: IntArray) -> IntArray:
-    """The entries of some classes."""
+def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, IntArray]:
+    """The entries of some classes, and their records; those that fit a person as they are likely."""
     begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
-    return np.repeat(begin - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    cells = np.repeat(begin - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    weight = counts.counts[cells].astype(np.int64)
+    if reach is None:
+        return cells, weight
+    weight = weight * np.repeat(reach.likely(groups), sizes)
+    some = weight > 0
+    return cells[some], weight[some]
 
 
 @contextmanager

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, IntArray, group
-from ...classes.linkage import MOST_COLUMNS, Agreement, bits_of, credit, last_weights
-from ...kernels.patterns import count_patterns, count_ties
+from ...classes.linkage import MOST_COLUMNS, Agreement, bits_of
+from ...kernels.patterns import count_patterns
 from ..design_matrix import Known, known_rows
 from ..intervals import attack_record, rate_of
 from ..pairing import Pair, evenly
-from ..reach import Reach, bound
+from ..reach import Reach
 from ..released_values import ReleasedColumn
 
 
@@ -33,10 +33,11 @@ def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> l
     list of dict
         ``success`` is the expected share of people linked to their own record:
         a person whose record shares the best score with t - 1 others counts
-        1/t. The baseline names a record at random; ``original`` is the same on
+        1/t. Of records that may be the person's, those whose cells fit the fewest people
+        come first. The baseline names a record at random; ``original`` is the same on
         the unprotected table; ``control`` is the share of people who are linked
-        without any disagreement although their own record was withheld, so that
-        the intruder cannot tell them from people in the table.
+        without any disagreement and as closely although their own record was withheld, so
+        that the intruder cannot tell them from people in the table.
     """
     chosen = pair.released_quasi[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
@@ -80,7 +81,7 @@ def _linked(
 
     A column agrees wholly when the released cell may stand for the person's value; the
     own record is named among all that are linked as well. Others fit when a record
-    that is not the person's agrees wholly in every column.
+    that is not the person's agrees wholly in every column, and no cells fit fewer people.
     """
     q, n, bits = len(released), len(people), bits_of(len(released))
     full = np.uint32((1 << (bits * q)) - 1)
@@ -89,17 +90,26 @@ def _linked(
     counts = np.zeros(1 << (bits * q), np.int64)
     for i in range(n):
         away, agree = reach.sums(people, i), reach.patterns(people, i)
-        best = away <= bound(away.min())
-        nearest[i] = 1.0 / (best @ sizes) if best[own[i]] else 0.0
+        best = reach.nearest(away)
+        nearest[i] = _named(own[i], best, sizes)
         counts += count_patterns(agree[None], sizes, bits * q)
-        fits[i] = (agree == full) @ sizes > (agree[own[i]] == full)
+        wholly = reach.likeliest(np.flatnonzero(agree == full))
+        fits[i] = sizes[wholly].sum() > (wholly == own[i]).any()
     # ranges and sets hold the true value by construction; plain columns may be perturbed
     sure = np.array([column.general and not column.stands_in for column in released])
     belong = 1.0 / int(sizes.sum())
-    weights = last_weights(Agreement.estimated(counts, q, belong, sure))
+    weights = Agreement.estimated(counts, q, belong, sure).weights(informative=True)
     likeliest = np.zeros(n)
     for i in range(n):
-        agree = reach.patterns(people, i)[None]
-        ties = count_ties(agree, sizes, own[i : i + 1], weights, bits)
-        likeliest[i] = credit(ties[0, -1:])[0]
+        agree = reach.patterns(people, i)
+        weight = weights[agree]
+        best = np.flatnonzero(weight == weight.max())
+        if (agree[best] == full).all():
+            best = reach.likeliest(best)
+        likeliest[i] = _named(own[i], best, sizes)
     return nearest, likeliest, fits
+
+
+def _named(own: int, best: IntArray, sizes: IntArray) -> float:
+    """The chance that a record is named, where some classes of records share the link."""
+    return float((best == own).any() / sizes[best].sum())

@@ -11,7 +11,7 @@ from ...classes import BoolArray, FloatArray, IntArray
 from ...kernels.threads import in_parts
 from ..design_matrix import Known
 from ..pairing import by_name
-from ..reach import Reach, bound
+from ..reach import Reach
 from ..released_values import ReleasedColumn
 from .tables import Apart, People
 
@@ -56,13 +56,15 @@ def halves(tables: Apart) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
 def match(tables: Apart, people: People, rows: IntArray) -> Matches:
     """Match some people with all released records.
 
-    Distances are those of `Reach`, summed over the columns; records at the same distance share.
-    At hand are 4 bytes a record and column, and 24 a record for each person who is asked about.
+    Distances are those of `Reach`, summed over the columns; records at the same distance share,
+    but of those that may be the person's the most likely come first.
+    At hand are 8 bytes a record and column, and 24 a record for each person who is asked about.
     """
     first, sizes = tables.records.first, tables.records.sizes
     parts = halves(tables)
     files = [Reach(half, first) for half in parts if half]
     known = [people.known(half, rows) for half in parts if half]
+    whole = Reach([column for half in parts for column in half], first)
     agree = [_Agreement(people, column, rows, first) for column in by_name(tables.sensitive_cells)]
     n = len(rows)
     nearest, own, chance, joined = (np.zeros(n) for _ in range(4))
@@ -71,11 +73,12 @@ def match(tables: Apart, people: People, rows: IntArray) -> Matches:
         for i in range(part.start, part.stop):
             seen = [file.sums(k, i) for file, k in zip(files, known, strict=True)]
             if len(seen) == 2:
-                both = np.logical_and(*(s <= bound(s.min()) for s in seen))
-                joined[i] = 1 / sizes[both].sum() if both.any() else 0.0
+                one, other = (file.nearest(s) for file, s in zip(files, seen, strict=True))
+                both = np.intersect1d(one, other, assume_unique=True)
+                joined[i] = 1 / sizes[both].sum() if len(both) else 0.0
                 seen[0] += seen[1]
             nearest[i] = seen[0].min()
-            best = np.flatnonzero(seen[0] <= bound(nearest[i]))
+            best = whole.nearest(seen[0])
             same = np.ones(len(first), np.bool_)
             for column in agree:
                 same &= column.with_person(i)
