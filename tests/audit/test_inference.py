@@ -8,6 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import inference as room
+from hedgerow.audit import shares
 from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align
 from hedgerow.audit.risk import learners as learning
@@ -79,6 +80,70 @@ def test_what_is_told_of_members_alone_is_their_disadvantage():
     assert told["worst_tenth"]["explained"] > 0.95  # less than 1 by the floor of a record
 
 
+def handed(people, schema, method, how, folder):
+    """One release as a Release, as its folder or as its plain file, unpaired."""
+    release = hr.protect(people, schema, method)
+    if how == "release":
+        return release
+    release.write(folder / "out")
+    return folder / "out" if how == "folder" else release.table
+
+
+@pytest.mark.parametrize("how", ["release", "folder", "table"])
+@pytest.mark.parametrize("pay", [noise, words])
+def test_a_control_tells_that_nothing_leaks(how, pay, tmp_path):
+    people, others = people_of(1200, pay, seed=1), people_of(700, pay, seed=2)
+    released = handed(people, SCHEMA, hr.Mondrian(k=150), how, tmp_path)
+    schema = SCHEMA if how == "table" else None
+    asked = {"attacks": False, "learning": False, "inference": True, "control": others}
+    found = hr.audit(people, released, schema, **asked).risk["inference"]
+    low, high = found["columns"]["pay"]["advantage"]["interval"]
+    assert low <= 0.01
+    assert high >= -0.01
+    assert found["notes"] == []
+    assert found["folds"] == 0  # those were asked who were given
+
+
+def secret_of(n, seed, numbers):
+    """People whom a number tells apart, with values that follow no rule."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"number": rng.permutation(numbers)[:n], "pay": rng.normal(0, 1, n)})
+
+
+@pytest.mark.parametrize("attacks", [False, True])
+def test_a_control_tells_that_everything_leaks(attacks):
+    schema = hr.Schema(quasi=["number"], sensitive=["pay"])
+    people, others = secret_of(600, 1, 600), secret_of(300, 2, 600)
+    asked = {"learners": ["tree", "nearest"], "people": 200, "learning": False, "attacks": attacks}
+    found = hr.audit(people, people, schema, control=others, inference=True, **asked)
+    column = found.risk["inference"]["columns"]["pay"]
+    assert column["members"]["explained"] == 1.0
+    assert column["strangers"]["explained"] < 0.05
+    assert column["advantage"]["interval"][0] > 0.9
+    for attack in found.attacks:
+        if attack["attack"] == "regression":
+            assert attack["over_control_interval"][0] > 0.8
+    mixed = others.sample(frac=1, random_state=3).reset_index(drop=True)
+    again = hr.audit(people, people, schema, control=mixed, inference=True, **asked)
+    assert again.risk["inference"] == found.risk["inference"]
+
+
+def test_people_of_a_control_count_only_where_their_value_is_known():
+    people, others = people_of(300, words, seed=1), people_of(80, words, seed=2)
+    others["pay"] = None
+    asked = {"attacks": False, "learning": False, "inference": True}
+    found = hr.audit(people, people, SCHEMA, control=others, **asked).risk["inference"]
+    assert found["columns"]["pay"]["strangers"] is None
+    assert "pay" in found["notes"][0]
+    # a value that no member has costs more than any that one has
+    others["pay"] = "z"
+    known = hr.audit(people, people, SCHEMA, control=others, **asked).risk["inference"]
+    assert known["columns"]["pay"]["strangers"] is not None
+    apart = hr.audit(people, people, SCHEMA, control=others, paired=False, **asked)
+    same = apart.risk["inference"]["columns"]["pay"]["strangers"]["explained"]
+    assert known["columns"]["pay"]["strangers"]["explained"] == pytest.approx(same)
+
+
 def test_shuffled_rows_give_the_same_numbers():
     people = people_of(400, lambda age, job, rng: age + rng.normal(0, 9, len(age)))
     people["ill"] = np.where(people.age + 20 * (people.job == "cook") > 60, "yes", "no")
@@ -137,8 +202,8 @@ def test_the_worst_tenth_by_hand():
     base, cells = np.full(20, 4.0), np.repeat([0, 1, 2, 3], [1, 4, 5, 10])
     errors = np.repeat([1.0, 2.0, 4.0, 6.0], [1, 4, 5, 10])
     # two people: all of cell 0 (3 of 4 taken off) and one of cell 1 (2 of 4)
-    assert room._worst_tenth(base, errors, cells) == pytest.approx((3 + 2) / 8)
-    assert room._worst_tenth(base, errors, np.zeros(20, int)) == pytest.approx((80 - 89) / 80)
+    assert shares._worst_tenth(base, errors, cells) == pytest.approx((3 + 2) / 8)
+    assert shares._worst_tenth(base, errors, np.zeros(20, int)) == pytest.approx((80 - 89) / 80)
 
 
 def test_what_nearly_everybody_shares_is_no_secret():

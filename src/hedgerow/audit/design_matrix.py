@@ -34,6 +34,11 @@ class Known:
     def __len__(self) -> int:
         return len(self.columns[0])
 
+    @classmethod
+    def joined(cls, *parts: Known) -> Known:
+        """Several groups of people, one behind the other."""
+        return cls(tuple(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
+
     def part(self, rows: Any) -> Known:
         """Some of the people."""
         return Known(tuple(c[rows] for c in self.columns))

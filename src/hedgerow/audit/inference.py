@@ -8,7 +8,7 @@ them; of people left out (strangers) the rule alone; the difference is the membe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,8 +25,9 @@ from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .outside import Outside, Refit, left_out, refitting
-from .pairing import Pair, evenly, pair_up
-from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners
+from .pairing import Pair, by_name, evenly, pair_up
+from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners, nearest_of
+from .shares import in_shares
 from .sides import Sides
 from .subject import of_release
 
@@ -34,8 +35,10 @@ MOST_ASKED = 5_000
 """People who are asked about; of a larger table as many, spread evenly over its sorted values."""
 CELL = 10
 """Fewest people in a cell of the tree that the worst tenth is looked for in."""
-REPEATS = 500
-"""Bootstrap samples of the people asked."""
+WITHOUT = (
+    "Strangers need people who took no part (control), or a Release, whose method leaves people out; "
+    "there was neither."
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Inference:
         Per sensitive column ``members``, ``strangers``, ``advantage``, ``worst_tenth`` (the
         learner that explains most, with ``interval``), and ``learners`` with each of them.
         Shares of the public squared error (numbers: R squared) or Brier score (categories)
-        that the learner takes away: 1 all, 0 or less nothing. Without a refit
+        that the learner takes away: 1 all, 0 or less nothing. Where nobody took no part
         ``strangers`` and ``advantage`` are None.
     learners : tuple of str
         Who was trained.
@@ -57,7 +60,7 @@ class Inference:
     classes, trained : int
         Different released rows, and how many of them learners were trained on.
     folds : int
-        Parts in which strangers were left out; 0 where they were not measured.
+        Parts in which strangers were left out; 0 where they are the control, or not measured.
     notes : tuple of str
         Why something was not measured.
     """
@@ -135,6 +138,7 @@ def inference(
     method: Any = None,
     release: Release | None = None,
     *,
+    control: Any = None,
     folds: int = 3,
     learners: Sequence[str] = LEARNERS,
     random_state: int = 0,
@@ -144,7 +148,7 @@ def inference(
 
     Every learner is fitted on the released cells as a recipient decodes them (ranges at their
     middle, joined categories as shares; neighbours are nearest to cells, 0 inside) and asked about
-    true quasi-identifiers. Strangers are
+    true quasi-identifiers. Strangers are people of a control, or
     had by refitting the method on all folds but one and asking about the fold left out; nobody is
     left out of the release itself. Figures are shares of what guessing from public totals misses
     that the learner takes away: R squared, or 1 - Brier / public Brier for categories. The *worst
@@ -165,6 +169,8 @@ def inference(
         An unfitted method; that of `release` by default.
     release : Release, optional
         What was released; by default `method` protects the people.
+    control : path or frame, optional
+        People who are not in the original: the strangers, instead of people left out.
     folds : int
         Parts that strangers are dealt into, at least 2; 0 leaves strangers out.
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
@@ -204,8 +210,18 @@ def inference(
         release = protect(table, schema, method, progress=progress)
     pair = pair_up(table, of_release(release, schema))
     refit = refitting(method if method is not None else release.method, schema)
+    strangers = None
+    if control is not None:
+        strangers = read(control, schema=schema)
+        schema.check(strangers.names)
     return infer(
-        pair, refit, folds=folds, learners=learners, random_state=random_state, progress=progress
+        pair,
+        refit,
+        control=strangers,
+        folds=folds,
+        learners=learners,
+        random_state=random_state,
+        progress=progress,
     )
 
 
@@ -213,13 +229,14 @@ def infer(
     pair: Pair,
     refit: Refit | None = None,
     *,
+    control: Table | None = None,
     folds: int = 3,
     learners: Sequence[str] = LEARNERS,
     random_state: int = 0,
     progress: Progress | None = None,
     without: Sequence[Outside] = (),
 ) -> Inference:
-    """`inference` of a paired release; without `refit` strangers are not measured.
+    """`inference` of a paired release; strangers are `control`, or are left out by `refit`.
 
     `without` are its `left_out`, where somebody made them before.
     """
@@ -227,15 +244,13 @@ def infer(
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
     tell = telling(progress)
-    asked = evenly(pair.canonical, MOST_ASKED)
-    own = _members(pair, asked, learners, random_state, tell)
-    notes: list[str] = []
-    others: dict[str, dict[str, FloatArray]] | None = None
-    if refit is None and not without:
-        notes.append(
-            "Strangers need the method that made the release; of a file or folder they are "
-            "not measured."
-        )
+    rows = evenly(pair.canonical, MOST_ASKED)
+    asked, notes = [Asked.of(pair, rows)], []
+    left: dict[str, dict[str, FloatArray]] | None = None
+    if control is not None:
+        asked.append(Asked.others(pair, control))
+    elif refit is None and not without:
+        notes.append(WITHOUT)
     elif folds > pair.n_rows:
         notes.append(f"Strangers were not measured: {pair.n_rows} people are fewer than {folds}.")
     elif folds:
@@ -243,42 +258,133 @@ def infer(
             made: Iterable[Outside] = without
             if refit is not None and not without:
                 made = left_out(pair, refit, folds=folds, random_state=random_state, tell=tell)
-            others = _strangers(pair, asked, made, learners, random_state, tell)
+            left = _strangers(pair, rows, made, learners, random_state, tell)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
-    columns = {}
-    for column in pair.sensitive:
-        base = public_loss(column, true_values(column, asked))
-        known = np.isfinite(base)
-        mine = {name: errors[known] for name, errors in own[column.name].items()}
-        theirs = None
-        if others is not None:
-            theirs = {name: errors[known] for name, errors in others[column.name].items()}
-        cells = tree_cells(pair, column.name, asked[known])
-        columns[column.name] = in_shares(base[known], mine, theirs, cells, random_state)
-    n_classes = pair.classes.n_groups
-    return Inference(
-        columns,
+    near = [
+        rows,
+        *(nearest_of(pair.released_quasi, pair.classes, people.known) for people in asked[1:]),
+    ]
+    return asked_of(
+        pair,
+        asked,
+        np.concatenate(near),
         tuple(learners),
-        len(asked),
-        pair.n_rows,
-        n_classes,
-        min(n_classes, MOST_CLASSES),
-        folds if others is not None else 0,
-        tuple(notes),
+        random_state,
+        tell,
+        left=left,
+        folds=folds if left is not None else 0,
+        notes=notes,
     )
 
 
-def _members(
-    pair: Pair, asked: IntArray, learners: Sequence[str], random_state: int, tell: Tell
-) -> dict[str, dict[str, FloatArray]]:
-    """The loss of every learner on every person asked about, by column."""
-    known = known_rows(pair.released_quasi, asked)
-    own = {}
-    for j, column in enumerate(pair.sensitive):
-        truth = true_values(column, asked)
-        own[column.name] = losses_of(pair, j, asked, known, truth, learners, random_state, tell)
-    return own
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """People who are asked about.
+
+    Parameters
+    ----------
+    known : Known
+        What an intruder knows of them.
+    values : sequence of arrays
+        By sensitive column their values: numbers, or codes of the members' categories.
+    rows : int array
+        Where they stand in the original; empty for people who are not in it.
+    """
+
+    known: Known
+    values: Sequence[Any]
+    rows: IntArray
+
+    @classmethod
+    def of(cls, pair: Pair, rows: IntArray) -> Asked:
+        """Members, by their pairs."""
+        values = [true_values(column, rows) for column in pair.sensitive]
+        return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows])
+
+    @classmethod
+    def others(cls, pair: Pair, people: Table) -> Asked:
+        """At most as many people who took no part, spread evenly over their sorted values."""
+        values = [_values_of(column, people) for column in pair.sensitive]
+        known = known_table(by_name(pair.released_quasi), people)
+        rows = evenly(np.lexsort((*values, *known.columns)), MOST_ASKED)
+        return cls(
+            known_table(pair.released_quasi, people).part(rows),
+            [v[rows] for v in values],
+            np.zeros(0, np.int64),
+        )
+
+
+def _values_of(column: Column, people: Table) -> Any:
+    """Values of other people; a category that no member has stands behind missing ones."""
+    if column.is_number:
+        return values_in(column, people)
+    return people.like(column).codes_in(column, unknown=column.n_values + 1)
+
+
+def asked_of(
+    sides: Sides,
+    asked: Sequence[Asked],
+    near: IntArray,
+    learners: tuple[str, ...],
+    random_state: int,
+    tell: Tell,
+    *,
+    left: Mapping[str, Mapping[str, FloatArray]] | None = None,
+    folds: int = 0,
+    notes: Sequence[str] = (),
+) -> Inference:
+    """Ask about members, and about strangers where there are some.
+
+    Parameters
+    ----------
+    asked : sequence of Asked
+        The members; behind them people who took no part.
+    near : int array
+        Released rows that learners are trained on before others.
+    left : mapping, optional
+        By column and learner the losses on the members by releases that they were left out of.
+    """
+    known = Known.joined(*(people.known for people in asked))
+    ends = np.cumsum([len(people.known) for people in asked])
+    columns, silent = {}, []
+    for j, own in enumerate(sides.sensitive):
+        truth = np.concatenate([people.values[j] for people in asked])
+        base = public_loss(own, truth)
+        errors = losses_of(sides, j, near, known, truth, learners, random_state, tell)
+        there = [
+            part[np.isfinite(base[part])] for part in np.split(np.arange(len(truth)), ends[:-1])
+        ]
+        bases = [base[part] for part in there]
+        found = [{name: losses[part] for name, losses in errors.items()} for part in there]
+        theirs: Mapping[str, FloatArray] | None = None
+        if left is not None:
+            theirs = {name: losses[there[0]] for name, losses in left[own.name].items()}
+        elif len(asked) > 1 and len(there[1]):
+            theirs = found[1]
+        elif len(asked) > 1:
+            silent.append(own.name)
+        columns[own.name] = in_shares(
+            bases[0],
+            found[0],
+            theirs,
+            _tree_cells(sides.unchanged, own.name, asked[0].rows[there[0]]),
+            random_state,
+            None if left is not None or theirs is None else bases[1],
+        )
+    if silent:
+        notes = [*notes, f"Nobody who took no part has a value of {', '.join(silent)}."]
+    n_classes = sides.classes.n_groups
+    return Inference(
+        columns,
+        learners,
+        len(asked[0].rows),
+        round(sides.n_rows * sides.each),
+        n_classes,
+        min(n_classes, MOST_CLASSES),
+        folds,
+        tuple(notes),
+    )
 
 
 def _strangers(
@@ -338,7 +444,8 @@ def losses_of(
             out[learner] = (truth - guess) ** 2
         else:
             # a category that the release does not show has no share
-            hit = guess[np.arange(len(truth)), truth] * (truth < own.n_values)
+            at = np.minimum(truth, own.n_values)
+            hit = guess[np.arange(len(truth)), at] * (truth < own.n_values)
             out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
     return out
 
@@ -355,20 +462,19 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
     if column.is_number:
         mean = float(shares @ np.asarray(column.values, np.float64))
         return np.asarray((truth - mean) ** 2)
-    known = truth < column.n_values
-    each = 1 - 2 * np.append(shares, 0.0)[truth] + float(shares @ shares)
-    return np.where(known, each, np.nan)
+    each = 1 - 2 * np.append(shares, [0.0, 0.0])[truth] + float(shares @ shares)
+    return np.where(truth == column.n_values, np.nan, each)
 
 
-def tree_cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
+def _tree_cells(before: Sides, name: str, asked: IntArray) -> IntArray:
     """The cell of each person in an uncapped tree that is grown on them for one column."""
     if len(asked) < 2 * CELL:
         return np.zeros(len(asked), np.int64)
-    people = Table(pair.original.arrow.take(pair.rows[asked]))
-    schema = pair.schema
+    people = Table(before.original.arrow.take(asked))
+    schema = before.schema
     known = [
         n
-        for n, c in zip(schema.quasi, pair.quasi, strict=True)
+        for n, c in zip(schema.quasi, before.quasi, strict=True)
         if (c.codes[asked] < c.n_values).any()
     ]
     if not known:
@@ -377,94 +483,3 @@ def tree_cells(pair: Pair, name: str, asked: IntArray) -> IntArray:
         people, schema.replace(quasi=tuple(known), sensitive=(name,), unit=None, grid={})
     )
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
-
-
-def in_shares(
-    base: FloatArray,
-    members: Mapping[str, FloatArray],
-    strangers: Mapping[str, FloatArray] | None,
-    cells: IntArray,
-    random_state: int,
-    others: FloatArray | None = None,
-) -> dict[str, Any]:
-    """Shares with their intervals, of each learner and of the best one.
-
-    `others` are the public losses of strangers who are other people than the members.
-    """
-    shares = _resampled(base, random_state)
-    own = {name: shares(errors) for name, errors in members.items()}
-    best = max(own, key=lambda name: float(own[name][0]))
-    tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
-    hardest = max(tenth, key=lambda name: tenth[name])
-    # nobody does worse than guessing from public totals: the figures of the best learner end at 0
-    reached = np.maximum(own[best], 0.0)
-    out: dict[str, Any] = {
-        "members": _share(reached) | {"learner": best},
-        "strangers": None,
-        "advantage": None,
-        "worst_tenth": {"explained": max(tenth[hardest], 0.0), "learner": hardest},
-        "learners": {
-            name: {
-                "members": _share(found),
-                "strangers": None,
-                "advantage": None,
-                "worst_tenth": tenth[name],
-            }
-            for name, found in own.items()
-        },
-    }
-    if strangers is not None:
-        theirs = shares if others is None else _resampled(others, random_state + 1)
-        other = {name: theirs(errors) for name, errors in strangers.items()}
-        rule = max(other, key=lambda name: float(other[name][0]))
-        out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
-        out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
-        for name, found in other.items():
-            out["learners"][name]["strangers"] = _share(found)
-            out["learners"][name]["advantage"] = _share(own[name] - found)
-    return out
-
-
-def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
-    """How much of the public losses errors take off: of all people first, then of samples."""
-    n = len(base)
-    draws = np.random.default_rng(random_state).multinomial(
-        n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
-    )
-    weights = np.vstack([np.ones((1, n)), draws])
-    spread = weights @ base
-
-    def shares(errors: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(spread > 0, 1 - (weights @ errors) / spread, 0.0)
-
-    return shares
-
-
-def _share(found: FloatArray) -> dict[str, Any]:
-    """The share of all people, which stands first, and the interval of the samples."""
-    value = float(found[0])
-    if len(found) < 2:
-        return {"explained": value, "interval": [value, value]}
-    low, high = np.quantile(found[1:], [0.025, 0.975])
-    return {"explained": value, "interval": [float(low), float(high)]}
-
-
-def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
-    """The share explained in the best explained cells that hold a tenth of the people."""
-    n = len(base)
-    if not n:
-        return 0.0
-    # the floor of each record keeps what nearly everybody shares from counting as a secret
-    floored = np.maximum(base, base.mean() / 4)
-    size = np.bincount(cells)
-    gain, spread = np.bincount(cells, base - errors), np.bincount(cells, floored)
-    filled = np.flatnonzero(size)
-    size, gain, spread = size[filled], gain[filled], spread[filled]
-    share = np.divide(gain, spread, out=np.zeros(len(filled)), where=spread > 0)
-    order = np.argsort(-share, kind="stable")
-    need = n / 10
-    before = np.cumsum(size[order]) - size[order]
-    part = np.clip((need - before) / size[order], 0.0, 1.0)
-    total = float(part @ spread[order])
-    return float(part @ gain[order]) / total if total > 0 else 0.0

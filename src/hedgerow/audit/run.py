@@ -113,7 +113,8 @@ def audit(
         Compare learning from the release with learning from the original.
     inference : bool, optional
         Measure what learners infer about members and strangers (`hedgerow.inference`); by
-        default as `attacks`. Strangers are measured for a `Release`, whose method is at hand.
+        default as `attacks`. Strangers are the people of `control`, or those whom the method of a
+        `Release` leaves out as it releases the rest again.
     control : frame or path, optional
         People who are not in the original, for the attacks' control; without it
         the same people with their own rows withheld, and where rows are not paired nobody.
@@ -233,9 +234,9 @@ def audit(
     refit = refitting(what.method, what.schema) if what.method is not None else None
     outside: list[Outside] = []
     found: list[dict[str, Any]] = []
+    if strangers is not None and isinstance(sides, Pair):
+        what.schema.check(strangers.names)
     if attacks and isinstance(sides, Pair):
-        if strangers is not None:
-            what.schema.check(strangers.names)
         outside = _outside(sides, refit, strangers, random_state, tell)
         found, risk["influence"] = _attacks(
             sides, strangers, outside, people, learners, random_state, tell
@@ -251,7 +252,7 @@ def audit(
     risk["inference"] = None
     if (attacks if inference is None else inference) and what.schema.sensitive:
         risk["inference"] = _inferred(
-            sides, refit, outside, learners or LEARNERS, random_state, tell
+            sides, refit, strangers, outside, learners or LEARNERS, random_state, tell
         )
     utility: dict[str, Any] = {
         "loss": loss,
@@ -434,6 +435,7 @@ def _attacks_apart(
 def _inferred(
     sides: Pair | Apart,
     refit: Refit | None,
+    control: Table | None,
     outside: Sequence[Outside],
     learners: Sequence[str],
     random_state: int,
@@ -448,10 +450,11 @@ def _inferred(
         found = infer(
             sides,
             refit,
+            control=control,
             learners=learners,
             random_state=random_state,
             progress=tell,
-            without=[each for each in outside if len(each.left)],
+            without=outside,
         )
     return found.to_dict()
 

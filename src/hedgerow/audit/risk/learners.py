@@ -286,6 +286,21 @@ class Guesses:
         return cls(values, {t.key: values for t in tolerances}, trained)
 
 
+def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
+    """Where learners are trained on some classes alone: of each person's nearest class a row."""
+    if classes.n_groups <= MOST_CLASSES:
+        return np.zeros(0, np.int64)
+    rows = classes.first
+    reach, out = Reach(released, rows), np.zeros(len(people), np.int64)
+
+    def ask(part: slice) -> None:
+        for i in range(part.start, part.stop):
+            out[i] = rows[reach.sums(people, i).argmin()]
+
+    in_parts(ask, len(people), len(people) * len(rows))
+    return out
+
+
 def _taught(asked: npt.NDArray[np.bool_]) -> IntArray | None:
     """The classes to learn from: of many those that are asked about, and others spread evenly."""
     if len(asked) <= MOST_CLASSES:

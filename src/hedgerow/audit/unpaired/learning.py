@@ -11,9 +11,8 @@ import numpy as np
 from ...classes import Counts, IntArray, group
 from ..pairing import by_name, evenly
 from ..risk.attacks import attack_row, baselines, score, shown_as, truth_of
-from ..risk.learners import LEARNERS, MOST_CLASSES, Lesson
+from ..risk.learners import LEARNERS, Lesson, nearest_of
 from ..tolerances import Target
-from .matches import nearest_rows
 from .tables import Apart, People
 
 
@@ -67,9 +66,7 @@ class _Attack:
         if not len(usable) or not len(groups[0][1]):
             return []
         known = [people.known(quasi, rows) for people, rows, _ in groups]
-        near = np.zeros(0, np.int64)
-        if tables.classes.n_groups > MOST_CLASSES:
-            near = np.concatenate([nearest_rows(quasi, k, tables.classes.first) for k in known])
+        near = np.concatenate([nearest_of(quasi, tables.classes, k) for k in known])
         lesson = Lesson.of(quasi, tables.classes, usable, told, aim.is_number, near)
         mine, y = groups[0][1:]
         unprotected = Lesson.of(

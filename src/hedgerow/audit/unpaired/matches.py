@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...classes import BoolArray, FloatArray, IntArray
 from ...kernels.threads import in_parts
-from ..design_matrix import Known
 from ..pairing import by_name
 from ..reach import Reach
 from ..released_values import ReleasedColumn
@@ -87,18 +85,6 @@ def match(tables: Apart, people: People, rows: IntArray) -> Matches:
 
     in_parts(ask, n, n * len(first))
     return Matches(nearest, own, chance, joined)
-
-
-def nearest_rows(columns: Sequence[ReleasedColumn], people: Known, rows: IntArray) -> IntArray:
-    """For each person one of some released rows that lies nearest."""
-    reach, out = Reach(columns, rows), np.zeros(len(people), np.int64)
-
-    def ask(part: slice) -> None:
-        for i in range(part.start, part.stop):
-            out[i] = rows[reach.sums(people, i).argmin()]
-
-    in_parts(ask, len(people), len(people) * len(rows))
-    return out
 
 
 class _Agreement:
