@@ -373,7 +373,7 @@ MUTANTS = (
       "(1 - weight) ** (n - 1))", "(1 - weight) ** (2 * n))",
       "audit/risk/test_singling_out.py::test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group"),
     M("the own record fits as another", "audit/risk/linkage.py",
-      "@ sizes > (agree[own[i]] == full)", "@ sizes >= (agree[own[i]] == full)",
+      "sizes[wholly].sum() > (wholly", "sizes[wholly].sum() >= (wholly",
       f"{ATTACKS}test_identical_rows_share_the_link"),
     # a service's steps
     M("a step keeps what was made from an earlier one", "session/steps.py",
