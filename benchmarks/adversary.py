@@ -18,7 +18,7 @@ from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.risk.composition import composition, other_releases
 from hedgerow.audit.risk.downcoding import downcoding
 from hedgerow.audit.risk.membership import membership
-from hedgerow.audit.risk.singling_out import singling_out
+from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.audit.subject import of_release
 from hedgerow.table import Table, read
 
@@ -51,7 +51,7 @@ def main() -> None:
         outside = list(left_out(pair, refitting(method, SCHEMA), tell=lambda *_: None))
         found = downcoding(pair, people=given.people)
         found += membership(outside, people=given.people)
-        found += singling_out(pair, outside)
+        found += predicate_singling_out(pair, outside)
         if name != "MART(k=10)":
             found += composition(pair, other_releases(pair, [first]))[1]
         print(name)

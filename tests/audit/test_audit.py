@@ -35,7 +35,7 @@ def test_it_states_what_decides(found):
             <= found.risk["original"]["sensitive"][name]["disclosure"]["mean_over_records"]
         )
     assert risk["sensitive"]["ill"]["matching"] is None
-    tried = {"regression", "linking", "singling out", "downcoding"}
+    tried = {"regression", "linking", "predicate singling out", "downcoding"}
     assert {a["attack"] for a in found.attacks} == tried
     assert 0 < found.utility["loss"]["ncp"] < 1
     assert found.utility["loss"]["c_avg"] >= 1
@@ -126,9 +126,9 @@ def test_suppressed_rows_and_cells(people, schema):
 def test_nothing_sensitive_is_an_audit_of_classes(people, release):
     found = hr.audit(people, release, hr.Schema(quasi=["age", "job"]), people=50)
     assert found.risk["release"]["sensitive"] == {}
-    assert [a["attack"] for a in found.attacks] == ["linking"] * 2 + ["singling out"] * 2 + [
-        "downcoding"
-    ] * 2
+    assert [a["attack"] for a in found.attacks] == ["linking"] * 2 + [
+        "predicate singling out"
+    ] * 2 + ["downcoding"] * 2
     assert str(found)
 
 

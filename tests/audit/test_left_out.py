@@ -57,7 +57,7 @@ def test_attacks_on_the_original_are_on_the_whole_original():
     regression = next(a for a in found if a["attack"] == "regression")
     assert regression["success"] == 1.0
     assert regression["original"] < 0.7
-    single = next(a for a in found if a["attack"] == "singling out")
+    single = next(a for a in found if a["attack"] == "predicate singling out")
     assert single["success"] > 0.9
     assert single["original"] == 0.0
 

@@ -390,7 +390,7 @@ def _attacks(
     from .risk.influence import influence
     from .risk.linkage import linking_attacks
     from .risk.membership import membership
-    from .risk.singling_out import singling_out
+    from .risk.predicates import predicate_singling_out
 
     found = regression_attacks(
         pair,
@@ -401,8 +401,8 @@ def _attacks(
         progress=tell,
     )
     found += linking_attacks(pair, people=people, progress=tell)
-    tell("singling out")
-    found += singling_out(pair, outside, random_state=random_state)
+    tell("predicate singling out")
+    found += predicate_singling_out(pair, outside, random_state=random_state)
     found += downcoding(pair, people=people, progress=tell)
     found += membership(outside, people=people, random_state=random_state, progress=tell)
     tell("which columns give people away")

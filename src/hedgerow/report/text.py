@@ -315,12 +315,13 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     if not attacks:
         return
     head = f"{'original':>10}{'release':>10}{'control':>10}{'public':>10}  over control"
-    yield from ("", f"{'Attack success':44}{head}")
-    for attack in attacks:
-        name = f"{attack['attack']}, {attack['learner']}: {attack['target']}"
+    names = [f"{attack['attack']}, {attack['learner']}: {attack['target']}" for attack in attacks]
+    wide = min(max(44, *(len(name) + 1 for name in names)), 60)
+    yield from ("", f"{'Attack success':{wide}}{head}")
+    for attack, name in zip(attacks, names, strict=True):
         public = max(attack["public_best"], attack["random_row"])
         yield (
-            f"{name[:43]:44}{percent(attack['original']):>10}"
+            f"{name[: wide - 1]:{wide}}{percent(attack['original']):>10}"
             f"{percent(attack['success']):>10}{percent(attack['control']):>10}"
             f"{percent(public):>10}{_over_control(attack)}"
         )

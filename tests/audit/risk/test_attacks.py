@@ -13,7 +13,7 @@ from hedgerow.audit.risk.attacks import regression_attacks
 from hedgerow.audit.risk.downcoding import _within_cells
 from hedgerow.audit.risk.influence import influence
 from hedgerow.audit.risk.linkage import linking_attacks
-from hedgerow.audit.risk.singling_out import singling_out
+from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.schema import Schema
 from hedgerow.table import read
 
@@ -102,7 +102,7 @@ def test_attacks_do_not_depend_on_row_order(people, release, schema):
     two = align(people.iloc[order], release.iloc[order], schema)
     assert regression_attacks(one, people=100) == regression_attacks(two, people=100)
     assert linking_attacks(one, people=100) == linking_attacks(two, people=100)
-    assert singling_out(one) == singling_out(two)
+    assert predicate_singling_out(one) == predicate_singling_out(two)
     assert influence(one) == influence(two)
 
 

@@ -10,7 +10,7 @@ import hedgerow as hr
 from hedgerow.audit.pairing import align
 from hedgerow.audit.risk.attacks import regression_attacks
 from hedgerow.audit.risk.linkage import linking_attacks
-from hedgerow.audit.risk.singling_out import singling_out
+from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.schema import Schema
 from hedgerow.table import read
 
@@ -151,7 +151,11 @@ def test_a_file_and_its_release_are_attacked_alike(tmp_path):
     direct = hr.audit(people, release, **asked)
     folder = hr.audit(people, tmp_path / "out", **asked)
     one, two = (
-        [a for a in found.attacks if a["attack"] in ("regression", "linking", "singling out")]
+        [
+            a
+            for a in found.attacks
+            if a["attack"] in ("regression", "linking", "predicate singling out")
+        ]
         for found in (direct, folder)
     )
     kinds = {a["target"]: a["attacked_as"] for a in two if a["attack"] == "regression"}
@@ -170,7 +174,7 @@ def test_neither_rows_nor_columns_in_another_order_change_a_figure():
     asked = {"people": 100, "learners": ["tree", "nearest", "linear"]}
     found = by_target(regression_attacks(one, **asked))
     assert found == by_target(regression_attacks(two, **asked))
-    assert singling_out(one) == singling_out(two)
+    assert predicate_singling_out(one) == predicate_singling_out(two)
     assert linking_attacks(one, people=100) == linking_attacks(two, people=100)
 
 

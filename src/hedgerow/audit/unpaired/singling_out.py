@@ -50,7 +50,8 @@ def singling_out(
     References
     ----------
     M. Giomi et al. (2023), A unified framework for quantifying privacy risk in synthetic
-    data; A. Cohen, K. Nissim (2020), Towards formalizing the GDPR's notion of singling out.
+    data. `predicate_singling_out` counts no description that luck fits to one person; here all count,
+    and the control tells what luck does.
     """
     columns = by_name((*tables.released_quasi, *tables.sensitive_cells))
     asked = _Asked(columns)

@@ -1,4 +1,4 @@
-"""Singling out: can the release be used to describe exactly one person, and not by luck?"""
+"""Predicate singling out: does the release describe exactly one person, and not by luck?"""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Description:
     chance: float = 1.0
 
 
-def singling_out(
+def predicate_singling_out(
     pair: Pair, outside: Sequence[Outside] = (), *, random_state: int = 0
 ) -> list[dict[str, Any]]:
     """Describe exactly one person of the table, in words that are unlikely to fit anybody.
@@ -96,7 +96,7 @@ def singling_out(
             continue
         out.append(
             attack_record(
-                "singling out",
+                "predicate singling out",
                 learner=learner,
                 target="one person",
                 means="exactly one person fits, where at most one in all should",

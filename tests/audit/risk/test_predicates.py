@@ -1,4 +1,4 @@
-"""Singling out: luck is told from knowledge, and groups of any size do not stop who adds to them."""
+"""Predicate singling out: luck is told from knowledge, and groups of any size do not stop who adds to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.audit.outside import given
 from hedgerow.audit.pairing import align
-from hedgerow.audit.risk.singling_out import singling_out
+from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.schema import Schema
 from hedgerow.table import read
 
@@ -27,7 +27,7 @@ PEOPLE, STRANGERS = people_of(400, 1), people_of(2_000, 2)
 def told(people, release, strangers=None, schema=SCHEMA):
     pair = align(people, release, schema)
     outside = [] if strangers is None else [given(pair, read(strangers))]
-    return {a["learner"]: a for a in singling_out(pair, outside)}
+    return {a["learner"]: a for a in predicate_singling_out(pair, outside)}
 
 
 def squares(people, side):
