@@ -269,3 +269,6 @@ def test_randomize_records_round_trip():
     column = Randomized("a", "quasi", "numeric", "", ("low", "high", None), 0.6, (3.0,))
     values = read(pa.table({"a": [2.9, 3.0, None]}))
     assert original_codes(values, column).tolist() == [0, 1, 2]
+    Randomized("a", "quasi", "numeric", "", (None,)).check()
+    with pytest.raises(ValueError, match="more than it has cuts"):
+        Randomized("a", "quasi", "numeric", "", (None,), cuts=(3.0, 4.0)).check()

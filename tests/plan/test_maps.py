@@ -5,6 +5,7 @@ import pytest
 from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import ColumnMap, Maps, Plan, PlanColumn
 from hedgerow.plan.codec import dumps, loads
+from hedgerow.plan.records import Contradiction
 
 from .mapping import mapped_rows
 
@@ -64,6 +65,12 @@ def test_damaged_maps_are_refused(damage):
     data["recoding"]["columns"][0][damage[0]] = damage[1]
     with pytest.raises(PlanError):
         loads(json.dumps(data))
+
+
+def test_a_number_has_no_word_as_a_category():
+    ColumnMap("age", "quasi", "numeric", categories=("19", "2e1"), labels=("a", "b")).check()
+    with pytest.raises(Contradiction, match="no number"):
+        ColumnMap("age", "quasi", "numeric", categories=("19", "x"), labels=("a", "b")).check()
 
 
 def test_sql_makes_the_same_release_in_duckdb():

@@ -81,6 +81,11 @@ class ColumnMap(PlanColumn):
             raise Contradiction("the cuts of a column map do not increase")
         if len(set(self.categories)) != len(self.categories):
             raise Contradiction("a column map holds a category twice")
+        if self.kind == "numeric":
+            try:
+                list(map(float, self.categories))
+            except ValueError:
+                raise Contradiction("a category of a numeric column is no number") from None
 
 
 @register

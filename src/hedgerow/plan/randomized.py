@@ -63,7 +63,7 @@ class Randomized(PlanColumn):
             raise Contradiction("a category is no text")
         if len({isinstance(c, str) for c in known}) > 1:
             raise Contradiction("the categories are numbers or texts")
-        if self.kind in ("numeric", "date") and known and len(known) != len(self.cuts) + 1:
+        if self.kind in ("numeric", "date") and len(self.cuts) != max(len(known) - 1, 0):
             raise Contradiction("a randomized column has one category more than it has cuts")
         if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):
             raise Contradiction("p lies in (1/d, 1]")
