@@ -24,7 +24,7 @@ from ..release import Release, protect
 from ..schema import SCHEMA, Schema
 from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
-from .outside import Outside, Refit, left_out, refitting
+from .outside import Outside, Refit, check_control, left_out, refitting
 from .pairing import Pair, by_name, evenly, pair_up
 from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners, nearest_of
 from .shares import in_shares
@@ -213,7 +213,7 @@ def inference(
     strangers = None
     if control is not None:
         strangers = read(control, schema=schema)
-        schema.check(strangers.names)
+        check_control(table, strangers, schema)
     return infer(
         pair,
         refit,

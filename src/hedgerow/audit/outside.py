@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..classes import IntArray
+from ..errors import InputError
 from ..progress import Tell
 from ..schema import Schema
 from ..table import Table
 from .pairing import Pair, pair_up
-from .subject import of_fitted
+from .subject import of_fitted, together
 
 FOLDS = 3
 """Parts that people are dealt into, each left out once."""
@@ -51,6 +53,33 @@ def refitting(method: Any, schema: Schema) -> Refit:
         return pair_up(part, of_fitted(fitted, part, schema))
 
     return refit
+
+
+def check_control(original: Table, control: Table, schema: Schema) -> None:
+    """Refuse a control that holds people of the original: attacks would gain nothing over them.
+
+    Records are compared by all that is measured. As many strangers have the record of somebody
+    else as members do, so where more have, they are members.
+
+    Raises
+    ------
+    SchemaError
+        It lacks a column.
+    InputError
+        A twentieth of the control and more is of the original, beyond chance.
+    """
+    schema.check(control.names)
+    n, m = original.n_rows, control.n_rows
+    labels = together(original, control, (*schema.quasi, *schema.sensitive))
+    counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
+    found = int(np.count_nonzero(counts[labels[n:]]))
+    by_chance = float(np.mean(counts[labels[:n]] > 1))
+    if found / m > by_chance + 4 * math.sqrt(by_chance * (1 - by_chance) / m) + 0.05:
+        raise InputError(
+            f"{found:,} of the {m:,} records of the control are records of the original as well, "
+            f"where {by_chance * m:,.0f} would be by chance: attacks would gain nothing over them",
+            hint="give people who are not in the original, or take those of the control out of it",
+        )
 
 
 def given(pair: Pair, control: Table) -> Outside:

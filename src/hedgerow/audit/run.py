@@ -18,7 +18,7 @@ from ..table import Table, read
 from .alone import audit_alone
 from .histograms import histograms
 from .inference import infer
-from .outside import FOLDS, Outside, Refit, given, left_out, refitting
+from .outside import FOLDS, Outside, Refit, check_control, given, left_out, refitting
 from .pairing import Pair, pair_up
 from .per_person import per_person as certificates
 from .result import Audit
@@ -204,6 +204,8 @@ def audit(
     except UnreadCells as error:
         before_it = read(original, schema=what.schema)
         return audit_alone(what, before_it, error, parameters, versions())
+    if strangers is not None:
+        check_control(sides.original, strangers, what.schema)
     plain: Pair | Apart = sides.measured or sides if isinstance(sides, Apart) else sides
     k = what.k if k is None else k
     if population is not None:
@@ -234,8 +236,6 @@ def audit(
     refit = refitting(what.method, what.schema) if what.method is not None else None
     outside: list[Outside] = []
     found: list[dict[str, Any]] = []
-    if strangers is not None and isinstance(sides, Pair):
-        what.schema.check(strangers.names)
     if attacks and isinstance(sides, Pair):
         outside = _outside(sides, refit, strangers, random_state, tell)
         found, risk["influence"] = _attacks(

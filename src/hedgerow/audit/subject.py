@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -202,22 +202,28 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
         return None
     made = original.replaced(transform(plan, original).columns)
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
-    codes = []
-    for name in names:
-        if name not in made.names or name not in released.names:
-            continue
-        kind = made.kind(name) if made.kind(name) == released.kind(name) else "categorical"
-        before = made.column(name, kind=kind)
-        after = released.column(name, kind=kind, unit=before.unit or None)
-        codes.append(np.concatenate([before.codes, after.codes_in(before, unknown=-1)]))
     n = original.n_rows
-    labels = group(codes, 2 * n).labels
+    labels = together(made, released, names)
     before_rows, after_rows = (np.argsort(part, kind="stable") for part in (labels[:n], labels[n:]))
     if not np.array_equal(labels[:n][before_rows], labels[n:][after_rows]):
         return None
     rows = np.empty(n, np.int64)
     rows[after_rows] = before_rows
     return rows
+
+
+def together(first: Table, second: Table, names: Sequence[str]) -> IntArray:
+    """Classes of the rows of two tables, one under the other, by the columns that both have."""
+    codes = []
+    for name in names:
+        if name not in first.names or name not in second.names:
+            continue
+        kind = first.kind(name) if first.kind(name) == second.kind(name) else "categorical"
+        one = first.column(name, kind=kind)
+        other = second.column(name, kind=kind, unit=one.unit or None)
+        strange = other.codes_in(one, unknown=one.n_values + 1)
+        codes.append(np.concatenate([one.codes, strange]))
+    return group(codes, first.n_rows + second.n_rows).labels.astype(np.int64)
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:

@@ -1,0 +1,59 @@
+"""A control holds people who took no part, or the audit says that it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit.outside import check_control
+from hedgerow.audit.subject import together
+from hedgerow.errors import InputError
+from hedgerow.table import read
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
+
+
+def people(n, seed, jobs="abc", pays=10**6):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, n),
+            "job": rng.choice(list(jobs), n),
+            "pay": rng.integers(0, pays, n),
+        }
+    )
+
+
+MEMBERS = people(300, 0)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("part", [300, 20])
+def test_members_are_no_control(paired, part):
+    control = pd.concat([MEMBERS[:part], people(180, 1)]).sample(frac=1, random_state=0)
+    with pytest.raises(InputError, match=f"{part} of the {part + 180} records of the control"):
+        hr.audit(MEMBERS, MEMBERS, SCHEMA, paired=paired, control=control, learning=False)
+
+
+def test_nor_are_they_strangers_of_an_inference():
+    with pytest.raises(InputError, match="300 of the 300"):
+        hr.inference(MEMBERS, SCHEMA, hr.MART(k=5), control=MEMBERS[::-1])
+
+
+def test_strangers_who_are_like_members_by_chance_are_a_control():
+    for seed in range(200):
+        few = {"jobs": "ab", "pays": 2 + seed % 7}
+        members, control = people(150, seed, **few), people(10 + seed, seed + 1000, **few)
+        check_control(read(members), read(control), SCHEMA)
+
+
+def test_values_that_one_table_alone_has_are_equal_to_none_of_the_other():
+    one = read(pd.DataFrame({"a": ["x", "x", "y"], "b": ["u", "v", None]}))
+    other = read(pd.DataFrame({"a": ["y", "y", "x"], "b": ["w", None, "w"]}))
+    labels = together(one, other, ["a", "b"]).tolist()
+    assert labels[2] == labels[4]
+    assert len(set(labels)) == 5
