@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import hedgerow as hr
 from hedgerow.audit.pairing import align
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.hierarchy import Hierarchy
@@ -167,3 +168,60 @@ def test_notes_name_identifiers_and_changed_columns():
     assert "direct identifiers are in the release: id" in said
     assert "row by row: pay" in said
     assert "not measured: age, born" in said
+
+
+def test_a_sensitive_category_of_another_name_is_named_and_never_counted_as_hidden():
+    people = pd.DataFrame({"id": range(60), "a": range(60), "ill": ["flu", "cold", "ok"] * 20})
+    schema = hr.Schema(quasi=["a"], sensitive=["ill"])
+    found = hr.audit(
+        people, people.assign(ill=people.ill.str.upper()), schema, key="id", learning=False
+    )
+    assert not found.attacks
+    assert "'COLD' (20 rows)" in found.to_dict()["not_measured"][0]
+    blank = people.assign(ill=people.ill + " ")
+    found = hr.audit(people, blank, schema, key="id", people=60, learning=False)
+    assert all(a["success"] == 1.0 for a in found.attacks if a["learner"] == "nearest")
+
+
+def test_a_sensitive_set_is_told_of_and_not_learnt_from():
+    people = pd.DataFrame({"id": range(60), "a": range(60), "ill": ["flu", "cold", "ok"] * 20})
+    schema = hr.Schema(quasi=["a"], sensitive=["ill"])
+    release = people.assign(ill=people.ill.replace({"flu": "{cold, flu}", "cold": "{cold, flu}"}))
+    asked = {"people": 60, "learning": False, "learners": ["nearest"]}
+    found = hr.audit(people, release, schema, key="id", **asked)
+    assert any("ill (40 rows)" in note for note in found.table["notes"])
+    one = next(a for a in found.attacks if a["attack"] == "regression")
+    assert one["success"] == pytest.approx(1 / 3)
+    told = found.risk["release"]["sensitive"]["ill"]
+    alone = hr.audit(None, release, schema).risk["release"]["sensitive"]["ill"]
+    assert told["t_equal"] == alone["t_equal"]
+
+
+def noted(people, release, schema, **given):
+    return hr.audit(people, release, schema, attacks=False, learning=False, **given).table["notes"]
+
+
+def test_numbers_of_another_unit_are_told():
+    people = pd.DataFrame({"a": np.arange(50), "pay": np.arange(50) + 100.5, "id": np.arange(50)})
+    schema = hr.Schema(quasi=["a"], sensitive=["pay"])
+    for column in ("a", "pay"):
+        release = people.assign(**{column: people[column] * 1000})
+        (note,) = [n for n in noted(people, release, schema, key="id") if "another unit" in n]
+        assert f"{column} (" in note
+    noisy = people.assign(pay=people.pay + 20, a=people.a - 20)
+    assert not any("another unit" in n for n in noted(people, noisy, schema, key="id"))
+
+
+@pytest.mark.parametrize("text", ["{}", "{}.50", "{},5", "2020-01-{}", "{}.12.1989"])
+def test_numbers_and_dates_that_stand_as_text_are_told(text):
+    people = pd.DataFrame(
+        {"a": np.arange(40), "pay": [text.format(n % 20 + 10) for n in range(40)]}
+    )
+    schema = hr.Schema(quasi=["a"], sensitive=["pay"])
+    told = [any("reads as numbers" in n for n in noted(people, people, schema))]
+    told += [any("reads as numbers" in n for n in noted(None, people, schema))]
+    told += [any("reads as numbers" in n for n in noted(people, people, schema, key="a"))]
+    told += [any("reads as numbers" in n for n in noted(people, people, schema, paired=False))]
+    assert told == [True] * 4
+    declared = schema.replace(kinds={"pay": "categorical"})
+    assert not any("reads as numbers" in n for n in noted(people, people, declared, key="a"))

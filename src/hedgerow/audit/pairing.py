@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,17 +10,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..classes import Groups, IntArray, Persons, group
+from ..classes import FloatArray, Groups, IntArray, Persons, group
 from ..errors import InputError, SchemaError
 from ..release.mapping import RowMap
 from ..schema import Schema
 from ..table import Column, Table, read
+from ..table.profile import MOST_CODES
 from .joined import join
 from .matching import find_rows
 from .reading import Read, read_released
 from .released_values import ReleasedColumn, taken, unchanged
 from .subject import Subject, UnreadCells, named_cells
 from .tolerances import Target
+
+_NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 
 Named = TypeVar("Named", Column, ReleasedColumn)
 
@@ -224,13 +228,17 @@ def pair_up(
                 "reader joins the two tables"
             )
         else:
-            shown = _released_sensitive(own, after, released_rows)
+            shown = _released_sensitive(own, subject, released_rows)
         after_sensitive.append(shown)
     notes += told_of_table(before, after, schema)
     told = zip(sensitive, after_sensitive, strict=True)
     changed = [own.name for own, shown in told if not same(own, shown)]
     if changed:
         notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
+    notes += _open(sensitive, after_sensitive)
+    plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
+    told = zip(sensitive, after_sensitive, strict=True)
+    notes += _elsewhere([*plain, *((own, c.numbers) for own, c in told if own.is_number)])
     return Pair(
         schema,
         before,
@@ -272,7 +280,8 @@ def released_column(original: Column, subject: Subject) -> Read:
     )
 
 
-def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
+def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Column:
+    after = subject.table
     try:
         found = after.like(column)
     except SchemaError:
@@ -282,7 +291,31 @@ def _released_sensitive(column: Column, after: Table, rows: IntArray) -> Column:
                 f"{column.kind}, the kind of the original"
             ) from None
         found = _middles(column, after)
+    if not column.is_number and not set(found.values) <= set(column.values):
+        found = _categories(column, subject)
     return taken(found, rows)
+
+
+def _categories(own: Column, subject: Subject) -> Column:
+    """A sensitive category with cells that the original lacks: its own values where one is meant."""
+    made = released_column(own, subject)
+    if made.unread or made.outside:
+        raise UnreadCells({own.name: made.told((*made.unread, *made.outside))})
+    column = made.column
+    means = [
+        own.values[members[0]] if len(members) == 1 and not missing else label
+        for label, members, missing in zip(
+            column.labels, column.members, column.missing, strict=True
+        )
+    ]
+    values = sorted({name for name in means if name is not None})
+    if own.kind == "ordinal":  # what several values are stands behind them
+        values = [*own.values, *(name for name in values if name not in own.values)]
+    place = {name: code for code, name in enumerate(values)}
+    codes = np.array([place.get(name, len(values)) for name in means], np.int64)[column.codes]
+    return replace(
+        own, codes=codes, values=values, has_missing=bool((codes == len(values)).any()), exact=()
+    )
 
 
 def _middles(own: Column, after: Table) -> Column:
@@ -293,10 +326,47 @@ def _middles(own: Column, after: Table) -> Column:
         raise UnreadCells({own.name: made.told((*made.unread, *made.outside))})
     column = made.column
     values, place = np.unique(column.middle, return_inverse=True)
-    place = np.where(column.missing & ~np.isfinite(column.lo), len(values), place.reshape(-1))
+    gone_cells = column.anything | (column.missing & ~np.isfinite(column.lo))
+    place = np.where(gone_cells, len(values), place.reshape(-1))
     codes = place[found.codes]
     gone = bool((codes == len(values)).any())
     return replace(own, codes=codes, values=values, has_missing=gone, exact=())
+
+
+def _open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+    """Sensitive categories that the release hides, or tells together with others."""
+    faults = []
+    for own, told in zip(sensitive, shown, strict=True):
+        if own.is_number:
+            continue
+        out = int((told.codes_in(own, unknown=-1) < 0).sum())
+        if out:
+            faults.append(f"{own.name} ({out:,} rows)")
+    if not faults:
+        return []
+    return [
+        "released sensitive cells that may be several values: " + ", ".join(faults) + "; attacks "
+        "and learners learn nothing from these rows"
+    ]
+
+
+def _elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
+    """Numbers that lie where no original one does, as those of another unit."""
+    faults = []
+    for own, shown in columns:
+        there = shown[np.isfinite(shown)]
+        low, high = (own.values[0], own.values[-1]) if own.n_values else (-np.inf, np.inf)
+        out = int(((there < low) | (there > high)).sum())
+        if 2 * out > len(there):
+            faults.append(f"{own.name} ({out:,} of {len(there):,} rows)")
+    if not faults:
+        return []
+    return [
+        "most released numbers lie below or above every original one: "
+        + ", ".join(faults)
+        + "; are "
+        "they of another unit? then what is measured of them means nothing"
+    ]
 
 
 def _outside(
@@ -323,7 +393,7 @@ def _outside(
 
 def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
     """What a reader should know of the people and the columns of a release."""
-    notes: list[str] = []
+    notes = numbers_as_text(before, schema)
     persons = Persons.of(before, schema.person)
     if persons is not None:
         notes += filter(None, [persons.caution()])
@@ -340,6 +410,24 @@ def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
             "columns of no other role were released and not measured: " + ", ".join(others)
         )
     return notes
+
+
+def numbers_as_text(table: Table, schema: Schema) -> list[str]:
+    """A note on sensitive text of no declared kind that is all numbers, or dates, too many to be codes."""
+
+    def reads_so(name: str) -> bool:
+        if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
+            return False
+        values = table.column(name).values
+        return len(values) > MOST_CODES and all(_NUMBER.match(v) for v in values)
+
+    texts = [name for name in schema.sensitive if reads_so(name)]
+    if not texts:
+        return []
+    return [
+        f"text that reads as numbers or dates is taken as categories, right or wrong: "
+        f"{', '.join(texts)}; if these are numbers or dates, declare their kinds"
+    ]
 
 
 def same(a: Column, b: Column) -> bool:

@@ -29,7 +29,7 @@ _UNIQUE = 0.9
 """Share of distinct values from which text names its person."""
 _FEW = 100
 """Distinct values up to which a column counts as a group of people."""
-_CODES_MOST, _CODE_SHARED = 10, 3
+MOST_CODES, _CODE_SHARED = 10, 3
 """Up to so many whole numbers are codes, where so many records share each on average."""
 
 _PATTERNS = (
@@ -113,7 +113,7 @@ def attacked_as(column: Column, schema: Schema) -> str:
     if column.kind != "numeric":
         return "category"
     values, there = column.values, int(column.counts()[:-1].sum())
-    few = 0 < column.n_values <= _CODES_MOST and there >= _CODE_SHARED * column.n_values
+    few = 0 < column.n_values <= MOST_CODES and there >= _CODE_SHARED * column.n_values
     whole = few and not column.exact and bool((np.mod(values, 1) == 0).all())
     return "category" if whole and schema.kinds.get(column.name) != "numeric" else "number"
 

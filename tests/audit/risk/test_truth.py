@@ -230,3 +230,34 @@ def test_without_pairs_rows_that_say_nothing_hide_nobody_either():
         if attack["attack"] == "linking":
             low, high = attack["over_control_interval"]
             assert low <= 0.3 <= high, attack["learner"]
+
+
+@pytest.mark.parametrize("hidden", ["*", None])
+def test_what_the_release_hides_is_no_value_to_learn_or_to_name(hidden):
+    people = strangers(1_000, seed=10)
+    people["ill"] = [f"d{i}" for i in range(len(people))]
+    keep = np.random.default_rng(11).random(len(people)) < 0.4
+    release = people.astype(dict.fromkeys(["pay", "ill", "flag"], object))
+    release.loc[~keep, ["pay", "ill", "flag"]] = hidden
+    pair, share = align(people, release, SCHEMA), keep.mean()
+    assert np.isnan(pair.released_sensitive[0].numbers).sum() == (~keep).sum()
+    found = by_target(regression_attacks(pair, learners=["nearest"], people=1_000))
+    assert found["ill", "nearest"]["success"] == pytest.approx(share)
+    assert found["ill", "nearest"]["over_control"] == pytest.approx(share)
+    for target, luck in (("pay", 0.05), ("flag", 0.5)):
+        low, high = found[target, "nearest"]["over_control_interval"]
+        assert low <= share <= high, target
+        assert found[target, "nearest"]["control"] == pytest.approx(luck, abs=0.06)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_nobody_is_asked_for_a_value_that_is_missing(paired):
+    everybody = strangers(1_200, seed=12)
+    gone = np.random.default_rng(13).random(len(everybody)) < 0.3
+    everybody.loc[gone, ["ill", "pay"]] = None
+    people, others = everybody[:800], everybody[800:]
+    asked = {"control": others, "people": 800, "learning": False, "inference": False}
+    found = hr.audit(people, people, SCHEMA, paired=paired, learners=["nearest"], **asked)
+    for attack in found.attacks:
+        if attack["attack"] == "regression":
+            assert attack["success"] == attack["over_control"] == 1.0, attack["target"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import Counts, FloatArray, IntArray, group
+from ...classes import BoolArray, Counts, FloatArray, IntArray, group
 from ...table import Column, Table
 from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import attack_record, bootstrap, rate_of
@@ -89,11 +89,9 @@ class _Attack:
         aim = pair.targets[own.name]
         truth, target = truth_of(own, aim), shown_as(own, shown, aim)
         released_codes, released_values = target
-        usable = np.ones(pair.n_rows, np.bool_)
-        if aim.is_number:
-            usable = np.isfinite(truth) & np.isfinite(released_values)[released_codes]
-        order = pair.canonical[usable[pair.canonical]]
-        if not len(order):
+        usable = taught(target, aim)
+        order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
+        if not len(order) or not usable.any():
             return []
         picked = evenly(order, self.people)
         fold = np.full(pair.n_rows, -1)
@@ -107,7 +105,7 @@ class _Attack:
         folds = range(FOLDS if self.control is None else 0)
         apart = [lesson(np.flatnonzero(usable & (fold != f))) for f in folds]
         before = self._before(j, aim, pair.rows[picked])
-        public = Counts.of(group([], len(order)), released_codes[order], len(released_values))
+        public = Counts.of(group([], len(rows)), released_codes[rows], len(released_values))
         base = baselines(public, released_values, y, aim)
         out = []
         for learner in self.learners:
@@ -125,10 +123,8 @@ class _Attack:
         """What the whole original teaches, with the rows that were left out."""
         whole = self.pair.unchanged
         own = whole.sensitive[j]
-        usable = np.ones(whole.n_rows, np.bool_)
-        if aim.is_number:
-            usable = np.isfinite(truth_of(own, aim))
-        rows, target = np.flatnonzero(usable), shown_as(own, own, aim)
+        target = shown_as(own, own, aim)
+        rows = np.flatnonzero(taught(target, aim))
         return Lesson.of(self.unchanged, whole.classes, rows, target, aim.is_number, asked)
 
     def _held(
@@ -145,7 +141,7 @@ class _Attack:
         """The attack on people whose rows it did not see."""
         if self.control is not None:
             asked, theirs = known_table(self.quasi, self.control), _others(own, self.control, aim)
-            there = np.isfinite(theirs)
+            there = known_in(theirs, own, aim)
             guesses = release.attack(learner, asked.part(there), aim.tolerances, self.random_state)
             return score(guesses, theirs[there], aim)
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
@@ -167,11 +163,22 @@ def truth_of(own: Column, aim: Target) -> npt.NDArray[Any]:
     return true_values(own) if aim.is_number else own.codes.astype(np.int64)
 
 
+def known_in(truth: npt.NDArray[Any], own: Column, aim: Target) -> BoolArray:
+    """Whose value is known: nobody is asked for one that is missing."""
+    return np.isfinite(truth) if aim.is_number else truth != own.n_values
+
+
+def taught(target: tuple[npt.NDArray[Any], FloatArray], aim: Target) -> BoolArray:
+    """The rows that show a value to learn from."""
+    codes, values = target
+    return np.isfinite(values)[codes] if aim.is_number else codes < len(values) - 1
+
+
 def _others(own: Column, table: Table, aim: Target) -> npt.NDArray[Any]:
-    """The same of other people; categories that the original lacks count as missing."""
+    """The same of other people; categories that the original lacks are known, and never named."""
     if aim.is_number:
         return values_in(own, table)
-    return table.like(own).codes_in(own, unknown=own.n_values)
+    return table.like(own).codes_in(own, unknown=-2)
 
 
 def shown_as(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...classes import Counts, IntArray, group
 from ..pairing import by_name, evenly
-from ..risk.attacks import attack_row, baselines, score, shown_as, truth_of
+from ..risk.attacks import attack_row, baselines, known_in, score, shown_as, taught, truth_of
 from ..risk.learners import LEARNERS, Lesson, nearest_of
 from ..tolerances import Target
 from .tables import Apart, People
@@ -61,7 +61,7 @@ class _Attack:
         quasi, own = by_name(tables.released_quasi), tables.members.sensitive[j]
         aim = before.targets[own.name]
         codes, values = told = shown_as(own, tables.released_sensitive[j], aim)
-        usable = np.flatnonzero(codes < len(values) - 1)
+        usable = np.flatnonzero(taught(told, aim))
         groups = [(people, *self._asked(people, j, aim)) for people in tables.people]
         if not len(usable) or not len(groups[0][1]):
             return []
@@ -72,7 +72,7 @@ class _Attack:
         unprotected = Lesson.of(
             by_name(before.released_quasi),
             before.classes,
-            np.flatnonzero(np.isfinite(truth_of(own, aim))),
+            np.flatnonzero(known_in(truth_of(own, aim), own, aim)),
             shown_as(own, own, aim),
             aim.is_number,
             mine,
@@ -95,6 +95,8 @@ class _Attack:
 
     def _asked(self, people: People, j: int, aim: Target) -> tuple[IntArray, Any]:
         """Some people whose value is known, and the value."""
-        truth = truth_of(people.sensitive[j], aim)
-        rows = evenly(people.canonical[np.isfinite(truth)[people.canonical]], self.people)
+        own = people.sensitive[j]
+        truth = truth_of(own, aim)
+        known = known_in(truth, own, aim)
+        rows = evenly(people.canonical[known[people.canonical]], self.people)
         return rows, truth[rows]

@@ -15,7 +15,7 @@ from ...schema import Schema
 from ...table import Column, Table, read
 from ..design_matrix import Known, true_values
 from ..joined import join
-from ..pairing import Pair, by_name, evenly, released_column
+from ..pairing import Pair, by_name, evenly, numbers_as_text, released_column
 from ..released_values import ReleasedColumn, suppressed, unchanged
 from ..subject import Subject, UnreadCells, named_cells
 from ..tolerances import Target
@@ -233,6 +233,7 @@ def apart(original: Any, subject: Subject, control: Any = None, why: str = "") -
     named = [n for n in schema.identifiers if n in after.names]
     if named:
         notes.append("direct identifiers are in the release: " + ", ".join(named))
+    notes += numbers_as_text(before, schema)
     made = _read(before, subject, None, tuple(notes))
     return made if others is None else replace(_read(before, subject, others, ()), measured=made)
 
