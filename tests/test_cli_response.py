@@ -60,6 +60,21 @@ def test_rr_from_table_to_counts(people: Path, capsys: Any) -> None:
     assert new == old
 
 
+def test_a_key_that_is_not_there_repeats_no_draws(people: Path, capsys: Any) -> None:
+    rr = ["--method", "rr", "-l", "2", "--key-file", "draws.key"]
+    assert run(["protect", "people.csv", *ROLES, *rr, "--out", "drawn"]) == 0
+    assert run(["protect", "people.csv", *ROLES, "--method", "mondrian", "--out", "cut"]) == 0
+    for plan, key, words in (
+        ("drawn", "draw.key", "there is no key file draw.key"),
+        ("cut", "draws.key", "draws nothing"),
+    ):
+        words_given = ["apply", f"{plan}/plan.json", "people.csv", "--key-file", key]
+        assert run([*words_given, "--out", "new.csv"]) == 2
+        assert words in " ".join(capsys.readouterr().err.split())
+    assert not (people / "draw.key").exists()
+    assert not (people / "new.csv").exists()
+
+
 @pytest.mark.parametrize(
     "words",
     [

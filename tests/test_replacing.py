@@ -188,6 +188,40 @@ def test_a_picture_and_an_applied_table_replace_no_input(
     assert run([*tried, "--picture", "points.svg"]) == 0
 
 
+def test_no_two_options_write_to_one_place(
+    here: Path, audited: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = bytes_of(here)
+    tried = ["frontier", "people.csv", *ROLES[:4], "-k", "5", "--max-disclosure", "0.5"]
+    for words in (
+        [*audited, "--save", "a", "--report", "./a"],
+        [*audited, "--save", "a", "--per-person", "a"],
+        [*tried, "--picture", "a", "--csv", "a"],
+        [*PROTECT[:-1], "new", "--public", "new/"],
+    ):
+        assert run(words) == 2
+        assert "name one place" in " ".join(capsys.readouterr().err.split())
+    assert bytes_of(here) == before
+
+
+def test_a_name_does_not_end_in_another_format(
+    here: Path, audited: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = bytes_of(here)
+    tried = ["frontier", "people.csv", *ROLES[:4], "-k", "5", "--max-disclosure", "0.5"]
+    for words in (
+        [*audited, "--save", "a.html"],
+        [*audited, "--report", "a.pdf"],
+        [*audited, "--per-person", "a.xlsx"],
+        [*tried, "--picture", "a.png"],
+        [*tried, "--csv", "a.xlsx"],
+        ["apply", "out/plan.json", "people.csv", "--out", "a.xlsx"],
+    ):
+        assert run(words) == 2
+        assert "another format" in " ".join(capsys.readouterr().err.split())
+    assert bytes_of(here) == before
+
+
 @pytest.mark.parametrize("name", ["a" * 300, "a" * 300 + "/b", "a\0b"])
 def test_names_that_no_folder_has_are_told(here: Path, name: str) -> None:
     release = hr.protect("people.csv", hr.Schema(quasi=["job"], sensitive=["income"]), hr.MART(k=5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import ParameterError
+from ..errors import InputError, ParameterError
 from ..progress import cautions
 from ..session.options import Option
 from .console import as_json, say, warn, working
@@ -37,6 +37,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     from ..plan import Plan
     from ..release import apply_plan
     from ..table import read
+    from ..table.sources import SUFFIXES
     from ..table.write import write_table
 
     options = merged(given, config, OPTIONS)
@@ -47,9 +48,19 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
         force=bool(options.get("force")),
         hint="choose another name, or replace it with --force",
         inputs=(plan, source, config, options.get("key_file")),
+        endings=SUFFIXES,
     )
     made = Plan.load(plan)
-    key = Key.file(options["key_file"]) if options.get("key_file") else None
+    key = None
+    if options.get("key_file"):
+        if not made.recoding.draws:
+            raise ParameterError("--key-file is given, and this plan draws nothing")
+        if not Path(options["key_file"]).exists():  # a new key would draw anew
+            raise InputError(
+                f"there is no key file {options['key_file']}",
+                hint="name the one that the release was drawn with, or leave --key-file out",
+            )
+        key = Key.file(options["key_file"])
     with working("recoding"), cautions() as heard:
         people = read(source)
         applied = apply_plan(made, people, key, keep_order=bool(options.get("keep_order")))

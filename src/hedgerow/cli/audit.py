@@ -8,7 +8,7 @@ from ..errors import ParameterError
 from ..session.options import Option
 from .console import as_json, note, say, working
 from .options import ConfigFile, command, merged
-from .outputs import NUMBERS, REPORT, new_file
+from .outputs import NUMBERS, REPORT, each_apart, new_file
 from .schema import SCHEMA, TABLES, said, schema_of
 
 if TYPE_CHECKING:
@@ -106,14 +106,22 @@ def audit(
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
         raise ParameterError("--audience is steward or recipient")
+    from ..table.sources import SUFFIXES
+
     also = options.get("also", [])
     named = map(options.get, ("plan", "control", "population"))
     inputs = original, released, config, *named, *also
+    written = (
+        ("report", REPORT, (".html", ".htm")),
+        ("save", NUMBERS, (".json",)),
+        ("per_person", None, SUFFIXES),
+    )
     targets = [
-        new_file(options[name], mark=mark, inputs=inputs)
-        for name, mark in (("report", REPORT), ("save", NUMBERS), ("per_person", None))
+        new_file(options[name], mark=mark, inputs=inputs, endings=endings)
+        for name, mark, endings in written
         if options.get(name)
     ]
+    each_apart(**{name.replace("_", "-"): options.get(name) for name, *_ in written})
     from ..audit.run import audit as measure
     from ..audit.subject import plan_of
 

@@ -12,7 +12,7 @@ from ..session import methods
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
-from .outputs import PICTURE, POINTS, new_file
+from .outputs import PICTURE, POINTS, each_apart, new_file
 from .schema import SCHEMA, TABLES, schema_of
 
 
@@ -104,10 +104,12 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
         from ..release.write import check_target
 
         check_target(Path(options["out"]), False)
+    inputs = path, config
     if options.get("picture"):
-        new_file(options["picture"], mark=PICTURE, inputs=(path, config))
+        new_file(options["picture"], mark=PICTURE, inputs=inputs, endings=(".svg",))
     if options.get("csv"):
-        new_file(options["csv"], mark=POINTS, inputs=(path, config))
+        new_file(options["csv"], mark=POINTS, inputs=inputs, endings=(".csv",))
+    each_apart(**{name: options.get(name) for name in ("picture", "csv", "out")})
     schema = schema_of(options, config)
     axes: dict[str, Any] = {n: options[n] for n in AXES if n in options}
     axes |= {n: _numbers(options[n], n) for n in ("k", "max_disclosure") if n in options}

@@ -127,7 +127,7 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
     if faults:
         raise ParameterError(
             f"the config {path} has keys at fault: {', '.join(faults)}",
-            hint=f"the keys are {', '.join(sorted(names))}",
+            hint=f"the keys are {', '.join(sorted(set(names)))}",
         )
     return values
 

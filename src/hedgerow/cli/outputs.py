@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def new_file(
     hint: str = "choose another name",
     mark: bytes | None = None,
     inputs: Iterable[Any] = (),
+    endings: Collection[str] = (),
 ) -> Path:
     """A file to write; OutputError where it cannot stand, or replaces what it must not.
 
@@ -48,6 +50,8 @@ def new_file(
         Replace a file that begins with these bytes, for it is ours.
     inputs : iterable
         Paths of files that the command reads, which nothing replaces; None is passed over.
+    endings : collection of str
+        What a name with an ending can end in; any by default.
     """
     check("the name of a file to write", path, PATH)
     target = Path(path)
@@ -67,4 +71,22 @@ def new_file(
                 )
     elif target.exists() and not force and mark is None:
         raise OutputError(f"{target} exists already", hint=hint)
+    if endings and target.suffix and target.suffix.lower() not in endings:
+        raise OutputError(
+            f"cannot write {target}: its ending is of another format",
+            hint=f"it can end in {', '.join(sorted(endings))}",
+        )
     return target
+
+
+def each_apart(**targets: str | Path | None) -> None:
+    """Refuse a name that two options write to, where the later would replace the earlier."""
+    names: dict[str, str] = {}
+    for option, path in targets.items():
+        if not path:
+            continue
+        other = names.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise OutputError(
+                f"--{other} and --{option} name one place, {path}", hint="give each its own"
+            )

@@ -11,7 +11,7 @@ from ..session import methods
 from ..session.options import Option
 from .console import as_json, note, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
-from .outputs import ESCAPE, KEEP_ORDER
+from .outputs import ESCAPE, KEEP_ORDER, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     check_target(folder, force, inputs=(file,))
     if options.get("public"):
         check_target(Path(options["public"]), force, PUBLIC_MARKS, (file,))
+    each_apart(out=folder, public=options.get("public"))
     method, pseudonym_key = _secrets(options)
     schema = schema_of(options, config)
     with working("reading"):
