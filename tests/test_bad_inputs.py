@@ -60,6 +60,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "not.toml": "quasi = [",
         "none.txt.exe": "x",
         "hierarchy.csv": "a;x;*\na;y;*\n",
+        "title.csv": "People of 2024\n\nage,job,pay\n" + "1,a,2\n" * 20,
+        "sep.csv": 'sep=;\n"age";"job";"pay"\n' + '1;"a";2\n' * 20,
+        "comma.csv": "pay\n" + "1,5\n2,25\n" * 20,
+        "wide.csv": "job\n" + "".join(f"j{i}\n" for i in range(2_001)),
+        "two.csv": "age,job,pay\n1,a,2\n2,b,3\n",
     }
     for name, text in files.items():
         (home / name).write_bytes(text.encode("latin-1"))
@@ -108,6 +113,8 @@ REFUSED = {
     "protect @same.csv --quasi age --out @x": "more than once",
     "protect @nameless.csv --quasi job --out @x": "without a name",
     "protect @ragged.csv --quasi age --out @x": "ragged",
+    "inspect @title.csv": "most of its lines have 3 fields",
+    "inspect @sep.csv": "take out what stands above the header",
     "protect @open.csv --quasi age --out @x": "quote",
     "protect @binary.csv --quasi age --out @x": "encoding",
     "protect @not.parquet --quasi age --out @x": "not a Parquet file",
@@ -126,6 +133,11 @@ REFUSED = {
     "protect @people.csv --quasi age --sensitive pay --pseudonyms --out @x": "--key-file",
     "protect @people.csv --quasi age --sensitive pay --key-file @people.csv --out @x": "key",
     "protect @people.csv --quasi age --sensitive pay --pseudonyms --key-file /dev/zero --out @x": "key",
+    "protect @wide.csv --quasi job --method pram --out @x": "has 2,001 categories",
+    "protect @people.csv --quasi age --method noise --scale 1e308 --out @x": "smaller scale",
+    "protect @people.csv --quasi age --method porop --degree -1 --out @x": "degree must be",
+    "protect @people.csv --quasi age --method datafly --suppression nan --out @x": "not NaN",
+    "audit @two.csv @two.csv --quasi age --sensitive pay --no-attacks": "--no-learning",
     "audit @people.csv @none.csv --quasi age": "there is no file",
     "audit @people.csv @people.csv --quasi age --random-state -1": "random_state must be",
     "audit @people.csv @people.csv --quasi age --random-state 1e30": "",
@@ -172,6 +184,25 @@ def test_options_out_of_range(home: Path, option: str, capsys: Any) -> None:
     command = f"protect @people.csv {' '.join(ROLES)} --no-report --out @o {option}"
     assert told(home, command, capsys)[0] == 2
     assert not (home / "o").exists()
+
+
+def test_a_column_of_decimals_with_a_comma_is_no_title(home: Path, capsys: Any) -> None:
+    assert told(home, "inspect @comma.csv", capsys)[0] == 0
+    assert read(home / "comma.csv").names == ["pay"]
+
+
+@pytest.mark.parametrize(
+    ("trees", "words"),
+    [
+        ("tree n_splits=1e9", "n_splits must be a whole number, not '1e9'"),
+        ("boosting learning_rate=x", "learning_rate must be a number, not 'x'"),
+    ],
+)
+def test_trees_that_cannot_be_read(home: Path, trees: str, words: str, capsys: Any) -> None:
+    command = "protect @people.csv --quasi age --method tpp --response pay --out @x --trees"
+    code, error = told(home, command, capsys, (trees,))
+    assert code == 2
+    assert words in error
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,8 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 def check(name: str, value: Any, kind: Kind) -> None:
     """Raise ParameterError where a value is none of its kind; the value itself is not told."""
     if not kind.fits(value):
-        shown = value if is_number(value) else f"a {type(value).__name__}"
+        nan = isinstance(value, float) and math.isnan(value)
+        shown = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
         raise ParameterError(f"{name} must be {kind.words}, not {shown}", hint=kind.hint)
 
 

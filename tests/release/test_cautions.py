@@ -212,6 +212,7 @@ def test_a_cap_that_chance_breaks_is_told(method: Any) -> None:
         "use k of at least 15"
     ]
     assert said(15, 0.2) == said(10, 0.3) == said(10, None) == []
+    assert "records are too few for a k" in said(10, 1e-300)[0]
 
 
 def test_extremes_that_few_have_are_told_wherever_a_release_is(

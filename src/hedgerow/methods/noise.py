@@ -83,7 +83,13 @@ class NoiseAddition(Masking):
             drawn = rows.back(rows.sorted(drawn) @ root)
         else:
             drawn *= np.nanstd(ordered, axis=0)
-        after = before + self.scale * drawn
+        with np.errstate(over="ignore"):
+            after = before + self.scale * drawn
+        if np.any(np.isinf(after) & np.isfinite(before)):
+            raise ParameterError(
+                f"noise of the scale {self.scale:g} leaves what numbers can hold",
+                hint="take a smaller scale; 1 is as much noise as the column has spread",
+            )
         released, columns = mask_numbers(
             table, schema, before, after, clip=self.clip, integers=self.integers
         )

@@ -51,8 +51,7 @@ def search_settings(
     """
     n = int((~np.isnan(values)).sum())
     trial = _Trial(values, noise, search)
-    if size != "auto":
-        check_settings(size, 1 if degree == "auto" else degree, n)
+    check_settings(n if size == "auto" else size, 1 if degree == "auto" else degree, n)
     if degree == "auto":
         degrees: list[Any] = list(DEGREES)
     else:

@@ -22,6 +22,8 @@ from .masking import Masked, Masking, category_column, masked_column
 Floats = NDArray[np.float64]
 
 CATEGORICAL = ("categorical", "ordinal", "boolean")
+MOST = 2_000
+"""Categories of a column: the plan holds a number for every two of them."""
 
 
 @dataclass(eq=False, repr=False)
@@ -87,6 +89,14 @@ class PRAM(Masking):
             )
         if isinstance(self.matrix, Mapping):
             check_named("matrix", self.matrix, schema)
+        for name in schema.quasi:
+            if (found := table.declared_column(schema, name).n_values) > MOST:
+                raise ParameterError(
+                    f"column {name!r} has {found:,} categories, and a matrix between more than "
+                    f"{MOST:,} is not made",
+                    hint="join categories that are alike, leave the column out, or take another "
+                    "method",
+                )
         rows = self._rows(table)
         key = self._release_key(rows, schema)
         released, columns, self.matrices_ = {}, [], {}

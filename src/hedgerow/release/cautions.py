@@ -224,9 +224,14 @@ def _by_chance(plan: Plan) -> Iterator[str]:
     caps = [one.maximum for one in held if isinstance(one, Disclosure)]
     if ks and caps and max(ks) * min(caps) < 3 - SLACK:
         k, cap = max(ks), min(caps)
+        enough = math.ceil(3 / cap - SLACK)
         yield (
             f"k = {k} with max_disclosure = {cap:g}: random groups of {k} often break it by chance; "
-            f"use k of at least {math.ceil(3 / cap - SLACK):,}"
+            + (
+                f"use k of at least {enough:,}"
+                if enough <= plan.n_rows
+                else "use a larger cap, for these records are too few for a k that keeps it"
+            )
         )
 
 

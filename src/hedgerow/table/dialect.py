@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -140,6 +141,12 @@ def sniff(text: str, name: str) -> Dialect:
         if (_even(rows), width) > best[:2]:
             best = (_even(rows), width, dialect)
     dialect = best[2]
+    if (fields := _below(text, best[1], newline)) is not None:
+        raise InputError(
+            f"{name} does not begin with a header: most of its lines have {fields} fields, the "
+            "first has not",
+            hint="take out what stands above the header, such as a title or sep=;",
+        )
     if not best[1]:
         # One column: any delimiter that does not occur will do.
         absent = [d for d in DELIMITERS if d not in text]
@@ -151,6 +158,21 @@ def sniff(text: str, name: str) -> Dialect:
     dialect = replace(dialect, spaced=bool(spaced) and all(spaced))
     rows = _records(text, dialect)
     return replace(dialect, header=_has_header(rows))
+
+
+def _below(text: str, width: int, newline: str) -> int | None:
+    """The fields of most lines, where the first is a title or names a separator instead."""
+    marked = re.match(r"sep=.?[\r\n]", text) is not None
+    if width > 2 or (width == 2 and not marked):
+        return None
+    for delimiter in DELIMITERS:
+        rows = _records(text, _quoting(text, Dialect(delimiter=delimiter, newline=newline)))[1:]
+        widths = Counter(map(len, rows))
+        fields, often = max(widths.items(), key=lambda each: each[1], default=(0, 0))
+        # two fields a line may be decimals with a comma, or a text
+        if fields > 2 and often > 0.9 * len(rows) and often >= 3:
+            return fields
+    return None
 
 
 def _quoting(text: str, dialect: Dialect) -> Dialect:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, IntArray
-from ...errors import ParameterError
+from ...errors import InputError, ParameterError
 from ...table import Column
 from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
 from ..pairing import Pair, evenly
@@ -79,8 +79,13 @@ def learning(
         for ``release``, ``original`` and ``constant``.
     """
     rows, pairs = _people(pair)
-    if not 2 <= folds <= len(rows):
-        raise ParameterError(f"folds must lie between 2 and the number of rows, not {folds}")
+    if len(rows) < folds:
+        raise InputError(
+            f"learning is compared in {folds} parts of the people, and there are {len(rows):,}",
+            hint="leave it out (learning=False, --no-learning)",
+        )
+    if folds < 2:
+        raise ParameterError(f"folds must be at least 2, not {folds}")
     fold = _deal(len(rows), folds, random_state)
     kept = pairs >= 0
     shown = design_released(pair.released_quasi, pairs[kept])

@@ -316,6 +316,9 @@ def _parse_one(words: list[str]) -> Settings:
     return settings
 
 
+_WORDS = {"bool": "true or false", "float": "a number"}
+
+
 def _value(name: str, text: str, kind: str) -> Any:
     try:
         if kind.startswith("int"):
@@ -324,4 +327,5 @@ def _value(name: str, text: str, kind: str) -> Any:
             return {"true": True, "false": False}[text.lower()]
         return float(text) if kind == "float" else text
     except (ValueError, KeyError):
-        raise ParameterError(f"{name} must be {kind.split(' ')[0]}") from None
+        words = "a whole number" if kind.startswith("int") else _WORDS[kind]
+        raise ParameterError(f"{name} must be {words}, not {text!r}") from None
