@@ -16,6 +16,7 @@ from ..errors import InputError, SchemaError
 from ..table import Column, Table
 from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
+from .whole_rows import shared
 
 LEVEL = 1e-6
 """Chance that rows in a random order pass the test of the order."""
@@ -173,7 +174,8 @@ def _by_columns(before: Table, after: Table, quasi: Sequence[ReleasedColumn]) ->
     names: list[str] = []
     told, changed = 0, []
     labels = np.zeros(before.n_rows + after.n_rows, np.int64)
-    for one, other in _shared(before, after):
+    most_first = sorted(shared(before, after), key=lambda both: (-both[0].n_values, both[0].name))
+    for one, other in most_first:
         codes = np.concatenate([one.codes.astype(np.int64), other.codes_in(one, unknown=-1)])
         found = group([labels, codes + 1]).labels.astype(np.int64)
         if (codes < 0).any() or not _contained(found[: before.n_rows], found[before.n_rows :]):
@@ -189,18 +191,6 @@ def _by_columns(before: Table, after: Table, quasi: Sequence[ReleasedColumn]) ->
     if known is None or (changed and told < 2 and not _covered(quasi, known)):
         return None
     return _pairs(known, "columns", names, unsure)
-
-
-def _shared(before: Table, after: Table) -> list[tuple[Column, Column]]:
-    """The columns of both tables that read alike, those of most values first."""
-    found = []
-    for name in before.names:
-        if name not in after.names:
-            continue
-        kind = before.kind(name) if before.kind(name) == after.kind(name) else "categorical"
-        one = before.column(name, kind=kind)
-        found.append((one, after.column(name, kind=kind, unit=one.unit or None)))
-    return sorted(found, key=lambda pair: (-pair[0].n_values, pair[0].name))
 
 
 def _contained(before: IntArray, after: IntArray) -> bool:
@@ -311,14 +301,13 @@ def order_shown_by(
     list of str
         In the order of the original's columns; empty where the order shows nothing.
     """
-    pairs = {one.name: (one, other) for one, other in _shared(before, after)}
+    pairs = {one.name: (one, other) for one, other in shared(before, after)}
     read = {column.name: column for column in quasi}
     views: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
     for name, (one, other) in pairs.items():
         shown = read.get(name)
         views[name] = (one.codes, other.codes) if shown is None else _ranks(shown)
-    named = [name for name in before.names if name in pairs]
-    tested = [n for n in named if n not in _sorted_by([(n, *views[n]) for n in named])]
+    tested = [n for n in pairs if n not in _sorted_by([(n, *views[n]) for n in pairs])]
     right = np.arange(before.n_rows)
     two = right[: before.n_rows // 2 * 2].reshape(-1, 2)
     found = []

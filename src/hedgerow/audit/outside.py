@@ -15,7 +15,8 @@ from ..progress import Tell
 from ..schema import Schema
 from ..table import Table
 from .pairing import Pair, pair_up
-from .subject import of_fitted, together
+from .subject import of_fitted
+from .whole_rows import alike
 
 FOLDS = 3
 """Parts that people are dealt into, each left out once."""
@@ -70,7 +71,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     """
     schema.check(control.names)
     n, m = original.n_rows, control.n_rows
-    labels = together(original, control, (*schema.quasi, *schema.sensitive))
+    labels = alike(original, control, (*schema.quasi, *schema.sensitive))
     counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
     found = int(np.count_nonzero(counts[labels[n:]]))
     by_chance = float(np.mean(counts[labels[:n]] > 1))

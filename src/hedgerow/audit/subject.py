@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..classes import IntArray, group
+from ..classes import IntArray
 from ..engines import transform
 from ..errors import InputError, SchemaError
 from ..guarantees import KAnonymity
@@ -21,6 +21,7 @@ from ..release.mapping import MAPPING, RowMap
 from ..release.write import PLAN
 from ..schema import UNSAID, Schema
 from ..table import Table, read
+from .whole_rows import rows_alike
 
 
 class Unpaired(InputError):
@@ -202,28 +203,8 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
         return None
     made = original.replaced(transform(plan, original).columns)
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
-    n = original.n_rows
-    labels = together(made, released, names)
-    before_rows, after_rows = (np.argsort(part, kind="stable") for part in (labels[:n], labels[n:]))
-    if not np.array_equal(labels[:n][before_rows], labels[n:][after_rows]):
-        return None
-    rows = np.empty(n, np.int64)
-    rows[after_rows] = before_rows
-    return rows
-
-
-def together(first: Table, second: Table, names: Sequence[str]) -> IntArray:
-    """Classes of the rows of two tables, one under the other, by the columns that both have."""
-    codes = []
-    for name in names:
-        if name not in first.names or name not in second.names:
-            continue
-        kind = first.kind(name) if first.kind(name) == second.kind(name) else "categorical"
-        one = first.column(name, kind=kind)
-        other = second.column(name, kind=kind, unit=one.unit or None)
-        strange = other.codes_in(one, unknown=one.n_values + 1)
-        codes.append(np.concatenate([one.codes, strange]))
-    return group(codes, first.n_rows + second.n_rows).labels.astype(np.int64)
+    rows, lost = rows_alike(made, released, names)
+    return None if lost else rows
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:

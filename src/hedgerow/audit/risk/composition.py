@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import Counts, FloatArray, Groups, IntArray, SensitiveCounts, group
+from ...classes import Counts, FloatArray, Groups, IntArray, SensitiveCounts
 from ...errors import InputError
 from ...release import Release
 from ...table import Column, Table, read
 from ..intervals import attack_record, rate_of
 from ..pairing import Pair, by_name, evenly, pair_up
 from ..subject import of_release, plan_of, subject
+from ..whole_rows import rows_alike
 
 MOST_ASKED = 5_000
 """People who are asked about; of more as many, spread evenly over their sorted values."""
@@ -112,42 +113,16 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
 
 
 def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
-    """The row of a table behind each row of a part of it; rows that are alike in their order."""
+    """The row of a table behind each row of a part of it."""
     if part is whole:
         return np.arange(whole.n_rows)
-    codes = []
-    for column in (n for n in whole.names if n in part.names):
-        kind = whole.kind(column)
-        one = whole.column(column, kind=kind)
-        two = part.column(column, kind=kind, unit=one.unit or None)
-        both = [one.codes.astype(np.int64), two.codes_in(one, unknown=one.n_values + 1)]
-        codes.append(np.concatenate(both))
-    n = whole.n_rows
-    labels = group(codes, n + part.n_rows).labels.astype(np.int64)
-    mine, theirs = _numbered(labels[:n]), _numbered(labels[n:])
-    width = n + part.n_rows + 1
-    keys = labels[:n] * width + mine
-    order = np.argsort(keys)
-    asked = labels[n:] * width + theirs
-    place = np.minimum(np.searchsorted(keys[order], asked), n - 1)
-    lost = int((keys[order][place] != asked).sum())
+    rows, lost = rows_alike(whole, part)
     if lost:
         raise InputError(
             f"{lost:,} of {part.n_rows:,} people of {name} are not in the original",
             hint="give as original a table that holds the people of all releases",
         )
-    return np.asarray(order[place])
-
-
-def _numbered(labels: IntArray) -> IntArray:
-    """The number of each row among those with the same label."""
-    order = np.argsort(labels, kind="stable")
-    ordered = labels[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    sizes = np.diff(starts, append=len(labels))
-    out = np.empty(len(labels), np.int64)
-    out[order] = np.arange(len(labels)) - np.repeat(starts, sizes)
-    return out
+    return rows
 
 
 def composition(

@@ -1,0 +1,78 @@
+"""Rows of two tables that are alike in every column that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from ..classes import IntArray, group
+from ..table import Column, Table
+
+
+def shared(
+    one: Table, two: Table, names: Collection[str] | None = None
+) -> list[tuple[Column, Column]]:
+    """The columns of both tables, each pair read as one kind; of some names alone if given."""
+    found = []
+    for name in one.names:
+        if name not in two.names or (names is not None and name not in names):
+            continue
+        kind = one.kind(name) if one.kind(name) == two.kind(name) else "categorical"
+        mine = one.column(name, kind=kind)
+        found.append((mine, two.column(name, kind=kind, unit=mine.unit or None)))
+    return found
+
+
+def alike(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
+    """A label of each row of two tables, one under the other; rows that are alike have the same."""
+    codes = [
+        np.concatenate(
+            [mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)]
+        )
+        for mine, theirs in shared(one, two, names)
+    ]
+    return group(codes, one.n_rows + two.n_rows).labels.astype(np.int64)
+
+
+def rows_alike(
+    one: Table, two: Table, names: Collection[str] | None = None
+) -> tuple[IntArray, int]:
+    """For each row of the second table a row of the first that is alike, each taken once.
+
+    Rows that are alike are taken in their order.
+
+    Returns
+    -------
+    int array, shape (n_rows of the second,)
+        Rows of the first; where none is left any.
+    int
+        How many rows have none.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> a, b = (Table(pa.table({"c": c})) for c in (["x", "y", "x"], ["x", "x", "y", "y"]))
+    >>> rows, lost = rows_alike(a, b)
+    >>> rows[:3].tolist(), lost
+    ([0, 2, 1], 1)
+    """
+    n, m = one.n_rows, two.n_rows
+    labels = alike(one, two, names)
+    keys, asked = (part * (n + m) + _numbered(part) for part in (labels[:n], labels[n:]))
+    order = np.argsort(keys)
+    place = np.minimum(np.searchsorted(keys[order], asked), max(n - 1, 0))
+    if not n:
+        return place, m
+    return order[place], int((keys[order][place] != asked).sum())
+
+
+def _numbered(labels: IntArray) -> IntArray:
+    """The number of each row among those with the same label."""
+    order = np.argsort(labels, kind="stable")
+    ordered = labels[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    sizes = np.diff(starts, append=len(labels))
+    out = np.empty(len(labels), np.int64)
+    out[order] = np.arange(len(labels)) - np.repeat(starts, sizes)
+    return out
