@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from ...classes import BoolArray, Counts, FloatArray, IntArray, group
 from ...table import Column, Table
-from ..design_matrix import known_rows, known_table, shown_values, true_values, values_in
+from ..design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import attack_record, bootstrap, rate_of
 from ..outside import FOLDS
 from ..pairing import Pair, by_name, evenly
 from ..released_values import ReleasedColumn
 from ..tolerances import Target
-from .learners import LEARNERS, Guesses, Lesson
+from .learners import LEARNERS, Guesses, Lesson, nearest_of
 
 
 def regression_attacks(
@@ -46,8 +46,8 @@ def regression_attacks(
     pair : Pair
         The original and the release.
     control : Table, optional
-        People who are not in the original, with the same columns. Without it
-        the control is the same people with their own rows withheld (3 folds).
+        People who are not in the original, with the same columns; at most `people` of them are
+        asked. Without it the control is the same people with their own rows withheld (3 folds).
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
         Who attacks.
     people : int
@@ -64,98 +64,155 @@ def regression_attacks(
         One a learner and column. ``success`` is the share of people whose value
         was named (see `Target`), with its Wilson interval.
     """
+    out = []
+    for j in range(len(pair.sensitive)):
+        attack = _on(pair, j, control, people)
+        if attack is not None:
+            out += attack.by(learners, random_state, progress)
+    return out
+
+
+def _on(pair: Pair, j: int, control: Table | None, people: int) -> OnColumn | None:
+    """One sensitive column; None where nobody's value is known and shown."""
+    own, shown = pair.sensitive[j], pair.released_sensitive[j]
     # by name: no result depends on the order in which columns are declared
-    quasi = tuple(by_name(pair.released_quasi))
-    before = tuple(by_name(pair.unchanged.released_quasi))
-    attack = _Attack(pair, quasi, before, control, learners, people, random_state)
-    return [row for j in range(len(pair.sensitive)) for row in attack.on(j, progress)]
+    quasi, aim = by_name(pair.released_quasi), pair.targets[own.name]
+    truth, target = truth_of(own, aim), shown_as(own, shown, aim)
+    codes, values = target
+    usable = taught(target, aim)
+    order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
+    if not len(order) or not usable.any():
+        return None
+    picked = evenly(order, people)
+    asked, near = [(known_rows(quasi, picked), truth[picked])], [picked]
+    if control is not None:
+        asked.append(_others(quasi, own, aim, control, people))
+        near.append(nearest_of(quasi, pair.classes, asked[1][0]))
+
+    def lesson(kept: IntArray) -> Lesson:
+        return Lesson.of(quasi, pair.classes, kept, target, aim.is_number, np.concatenate(near))
+
+    withheld = None
+    if control is None:
+        fold = np.full(pair.n_rows, -1)
+        fold[order] = np.arange(len(order)) % FOLDS
+        parts = [lesson(np.flatnonzero(usable & (fold != f))) for f in range(FOLDS)]
+        withheld = parts, fold[picked]
+    rows = np.flatnonzero(usable)
+    return OnColumn(
+        own,
+        aim,
+        asked,
+        lesson(rows),
+        unprotected(pair.unchanged, j, pair.rows[picked]),
+        Counts.of(group([], len(rows)), codes[rows], len(values)),
+        values,
+        pair.classes.n_groups,
+        withheld,
+    )
+
+
+def _others(
+    quasi: Sequence[ReleasedColumn], own: Column, aim: Target, control: Table, people: int
+) -> tuple[Known, npt.NDArray[Any]]:
+    """People of a control with their values; a value that nobody in the original has is no guess."""
+    known = known_table(quasi, control)
+    if aim.is_number:
+        truth = values_in(own, control)
+    else:
+        truth = control.like(own).codes_in(own, unknown=own.n_values + 1)
+    order = np.lexsort((truth, *known.columns))
+    rows = evenly(order[known_in(truth, own, aim)[order]], people)
+    return known.part(rows), truth[rows]
+
+
+def unprotected(whole: Pair, j: int, asked: IntArray) -> Lesson:
+    """What the whole original teaches of one column, with the rows that a release left out."""
+    own = whole.sensitive[j]
+    aim = whole.targets[own.name]
+    quasi, target = by_name(whole.released_quasi), shown_as(own, own, aim)
+    rows = np.flatnonzero(taught(target, aim))
+    return Lesson.of(quasi, whole.classes, rows, target, aim.is_number, asked)
 
 
 @dataclass(frozen=True, eq=False)
-class _Attack:
-    """The attack, for one sensitive column after the other."""
+class OnColumn:
+    """The attack on one sensitive column.
 
-    pair: Pair
-    quasi: tuple[ReleasedColumn, ...]
-    unchanged: tuple[ReleasedColumn, ...]
-    control: Table | None
-    learners: Sequence[str]
-    people: int
-    random_state: int
+    Parameters
+    ----------
+    own : Column
+    aim : Target
+    asked : sequence of (Known, array)
+        The members who are asked about, with their true values; behind them people who took no part.
+    release, before : Lesson
+        What the release teaches, and the original.
+    public : Counts
+        The released values, as one group.
+    values : float array
+        The number behind each released code.
+    classes : int
+        Different released rows.
+    withheld : (sequence of Lesson, int array), optional
+        Lessons without one part of the rows each, and the part of each member: the control where
+        there is nobody else.
+    """
 
-    def on(self, j: int, progress: Any) -> list[dict[str, Any]]:
-        """All learners on one column."""
-        pair, own, shown = self.pair, self.pair.sensitive[j], self.pair.released_sensitive[j]
-        aim = pair.targets[own.name]
-        truth, target = truth_of(own, aim), shown_as(own, shown, aim)
-        released_codes, released_values = target
-        usable = taught(target, aim)
-        order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
-        if not len(order) or not usable.any():
+    own: Column
+    aim: Target
+    asked: Sequence[tuple[Known, npt.NDArray[Any]]]
+    release: Lesson
+    before: Lesson
+    public: Counts
+    values: FloatArray
+    classes: int
+    withheld: tuple[Sequence[Lesson], IntArray] | None = None
+
+    def by(
+        self, learners: Sequence[str], random_state: int, progress: Any = None
+    ) -> list[dict[str, Any]]:
+        """What each learner reaches, as plain data; nothing where nobody has a value."""
+        aim, (known, truth) = self.aim, self.asked[0]
+        if not len(truth):
             return []
-        picked = evenly(order, self.people)
-        fold = np.full(pair.n_rows, -1)
-        fold[order] = np.arange(len(order)) % FOLDS
-        known, y, rows = known_rows(self.quasi, picked), truth[picked], np.flatnonzero(usable)
-
-        def lesson(kept: IntArray) -> Lesson:
-            return Lesson.of(self.quasi, pair.classes, kept, target, aim.is_number, picked)
-
-        release = lesson(rows)
-        folds = range(FOLDS if self.control is None else 0)
-        apart = [lesson(np.flatnonzero(usable & (fold != f))) for f in folds]
-        before = self._before(j, aim, pair.rows[picked])
-        public = Counts.of(group([], len(rows)), released_codes[rows], len(released_values))
-        base = baselines(public, released_values, y, aim)
-        out = []
-        for learner in self.learners:
+        base, out = baselines(self.public, self.values, truth, aim), []
+        for learner in learners:
             if progress:
-                progress(f"regression attack on {own.name}: {learner}")
-            made = release.attack(learner, known, aim.tolerances, self.random_state)
-            held = self._held(learner, release, apart, fold[picked], known, y, own, aim)
-            told = before.attack(learner, known, aim.tolerances, self.random_state)
-            members, original = score(made, y, aim), score(told, y, aim)
-            row = attack_row(own, aim, learner, members, held, original, base, self.random_state)
-            out.append(row | {"trained": made.trained, "classes": pair.classes.n_groups})
+                progress(f"regression attack on {self.own.name}: {learner}")
+            made = [
+                self.release.attack(learner, who, aim.tolerances, random_state)
+                for who, _ in self.asked
+            ]
+            members, *others = (
+                score(guesses, values, aim)
+                for guesses, (_, values) in zip(made, self.asked, strict=True)
+            )
+            told = self.before.attack(learner, known, aim.tolerances, random_state)
+            held = self._held(learner, random_state)
+            if others and len(others[0].errors):
+                held = others[0]
+            original = score(told, truth, aim)
+            row = _row(self.own, aim, learner, members, held, original, base, random_state)
+            out.append(row | {"trained": made[0].trained, "classes": self.classes})
         return out
 
-    def _before(self, j: int, aim: Target, asked: IntArray) -> Lesson:
-        """What the whole original teaches, with the rows that were left out."""
-        whole = self.pair.unchanged
-        own = whole.sensitive[j]
-        target = shown_as(own, own, aim)
-        rows = np.flatnonzero(taught(target, aim))
-        return Lesson.of(self.unchanged, whole.classes, rows, target, aim.is_number, asked)
-
-    def _held(
-        self,
-        learner: str,
-        release: Lesson,
-        apart: Sequence[Lesson],
-        fold: IntArray,
-        known: Any,
-        y: Any,
-        own: Column,
-        aim: Target,
-    ) -> Score:
-        """The attack on people whose rows it did not see."""
-        if self.control is not None:
-            asked, theirs = known_table(self.quasi, self.control), _others(own, self.control, aim)
-            there = known_in(theirs, own, aim)
-            guesses = release.attack(learner, asked.part(there), aim.tolerances, self.random_state)
-            return score(guesses, theirs[there], aim)
+    def _held(self, learner: str, random_state: int) -> Score | None:
+        """The attack on people whose rows it did not see; None where nobody is at hand."""
+        if self.withheld is None:
+            return None
+        (known, truth), (lessons, part), aim = self.asked[0], self.withheld, self.aim
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
-        values = np.full(len(y), none)
+        values = np.full(len(truth), none)
         named = {t.key: values.copy() for t in aim.tolerances}
-        for f, lesson in enumerate(apart):
-            mine = fold == f
+        for f, lesson in enumerate(lessons):
+            mine = part == f
             if not mine.any() or not lesson.counts.n_groups:
                 continue
-            made = lesson.attack(learner, known.part(mine), aim.tolerances, self.random_state)
+            made = lesson.attack(learner, known.part(mine), aim.tolerances, random_state)
             values[mine] = made.values
             for key, guess in made.named.items():
                 named[key][mine] = guess
-        return score(Guesses(values, named, 0), y, aim)
+        return score(Guesses(values, named, 0), truth, aim)
 
 
 def truth_of(own: Column, aim: Target) -> npt.NDArray[Any]:
@@ -172,13 +229,6 @@ def taught(target: tuple[npt.NDArray[Any], FloatArray], aim: Target) -> BoolArra
     """The rows that show a value to learn from."""
     codes, values = target
     return np.isfinite(values)[codes] if aim.is_number else codes < len(values) - 1
-
-
-def _others(own: Column, table: Table, aim: Target) -> npt.NDArray[Any]:
-    """The same of other people; categories that the original lacks are known, and never named."""
-    if aim.is_number:
-        return values_in(own, table)
-    return table.like(own).codes_in(own, unknown=-2)
 
 
 def shown_as(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
@@ -235,7 +285,7 @@ def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) ->
     }
 
 
-def attack_row(
+def _row(
     own: Column,
     aim: Target,
     learner: str,
