@@ -13,7 +13,7 @@ from ..schema import Schema
 from ..table import Column, Table
 from .cells import suppressed
 from .joined import join
-from .pairing import Pair, told_of_table
+from .pairing import Pair, check_measured, told_of_table
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .risk.population import journalist_risk
@@ -35,17 +35,7 @@ def alone(what: Subject) -> Pair:
         No quasi-identifiers were named, or a column is missing.
     """
     table, schema = what.table, what.schema
-    if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers were named",
-            hint="say which columns an intruder may know (quasi=[...], --quasi)",
-        )
-    lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]
-    if lost:
-        raise SchemaError(
-            "the released table lacks " + ", ".join(map(repr, lost)),
-            hint="its columns are: " + ", ".join(table.names),
-        )
+    check_measured(schema, table, "released table")
     if schema.person not in table.names:
         schema = schema.replace(unit=None)
     shown = tuple(_cells(table, schema, name) for name in schema.quasi)
@@ -63,21 +53,8 @@ def alone(what: Subject) -> Pair:
             "the method altered values, so groups of equal cells say nothing: give the original, "
             "and people are linked with their records"
         )
-    every = np.arange(table.n_rows)
-    return Pair(
-        schema,
-        table,
-        table,
-        every,
-        every,
-        quasi,
-        tuple(sensitive),
-        shown,
-        tuple(sensitive),
-        0,
-        tuple(notes),
-        groups=groups,
-    )
+    made = Pair.of_itself(schema, table, quasi, tuple(sensitive))
+    return replace(made, released_quasi=shown, notes=tuple(notes), groups=groups)
 
 
 def audit_alone(

@@ -71,6 +71,18 @@ class Pair:
     yardstick: str = "classes"
     groups: Groups | None = None
 
+    @classmethod
+    def of_itself(
+        cls,
+        schema: Schema,
+        table: Table,
+        quasi: tuple[Column, ...],
+        sensitive: tuple[Column, ...],
+    ) -> Pair:
+        """A table as if it had been released as it is."""
+        every, shown = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
+        return cls(schema, table, table, every, every, quasi, sensitive, shown, sensitive, 0, ())
+
     @property
     def n_rows(self) -> int:
         """Number of paired rows."""
@@ -109,24 +121,9 @@ class Pair:
     @cached_property
     def unchanged(self) -> Pair:
         """The whole original, with the rows that were left out, as if it had been released."""
-        every = np.arange(self.original.n_rows)
+        sensitive = (self.original.declared_column(self.schema, n) for n in self.schema.sensitive)
         quasi = tuple(column.whole for column in self.released_quasi)
-        sensitive = tuple(
-            self.original.declared_column(self.schema, name) for name in self.schema.sensitive
-        )
-        return Pair(
-            self.schema,
-            self.original,
-            self.original,
-            every,
-            every,
-            quasi,
-            sensitive,
-            tuple(unchanged(column) for column in quasi),
-            sensitive,
-            0,
-            (),
-        )
+        return Pair.of_itself(self.schema, self.original, quasi, tuple(sensitive))
 
     @cached_property
     def canonical(self) -> IntArray:
@@ -189,18 +186,8 @@ def pair_up(
         A column is missing.
     """
     before, after, schema = read(original, schema=subject.schema), subject.table, subject.schema
-    if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers were named",
-            hint="say which columns an intruder may know (quasi=[...], --quasi)",
-        )
     schema.check(before.names)
-    lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in after.names]
-    if lost:
-        raise SchemaError(
-            "the released table lacks " + ", ".join(map(repr, lost)),
-            hint="its columns are: " + ", ".join(after.names),
-        )
+    check_measured(schema, after, "released table")
     cells = [released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
     unread = {made.column.name: made.told(made.unread) for made in cells if made.unread}
     if unread:
@@ -254,6 +241,21 @@ def pair_up(
         subject.yardstick,
         groups,
     )
+
+
+def check_measured(schema: Schema, table: Table, what: str) -> None:
+    """Refuse a table that lacks what is measured; SchemaError names the columns."""
+    if not schema.quasi:
+        raise SchemaError(
+            "no quasi-identifiers were named",
+            hint="say which columns an intruder may know (quasi=[...], --quasi)",
+        )
+    lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]
+    if lost:
+        raise SchemaError(
+            f"the {what} lacks " + ", ".join(map(repr, lost)),
+            hint="its columns are: " + ", ".join(table.names),
+        )
 
 
 def evenly(rows: IntArray, most: int) -> IntArray:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...classes import Groups, IntArray, group
-from ...errors import SchemaError
 from ...schema import Schema
 from ...table import Column, Table, read
 from ..design_matrix import Known, true_values
 from ..joined import join
-from ..pairing import Pair, by_name, evenly, numbers_as_text, released_column
+from ..pairing import Pair, by_name, check_measured, evenly, numbers_as_text, released_column
 from ..released_values import ReleasedColumn, suppressed, unchanged
 from ..subject import Subject, UnreadCells, named_cells
 from ..tolerances import Target
@@ -162,20 +161,8 @@ class Apart:
     @cached_property
     def unchanged(self) -> Pair:
         """The original as if it had been released unchanged."""
-        every, people = np.arange(self.original.n_rows), self.members
-        return Pair(
-            self.schema,
-            self.original,
-            self.original,
-            every,
-            every,
-            people.quasi,
-            people.sensitive,
-            tuple(unchanged(column) for column in people.quasi),
-            people.sensitive,
-            0,
-            (),
-        )
+        own = self.members
+        return Pair.of_itself(self.schema, self.original, own.quasi, own.sensitive)
 
 
 WITHOUT_PAIRS = (
@@ -213,20 +200,9 @@ def apart(original: Any, subject: Subject, control: Any = None, why: str = "") -
     after, schema = subject.table, subject.schema
     before = read(original, schema=schema)
     others = None if control is None else read(control, schema=schema)
-    if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers were named",
-            hint="say which columns an intruder may know (quasi=[...], --quasi)",
-        )
     schema.check(before.names)
-    measured = (*schema.quasi, *schema.sensitive)
-    for what, table in (("released table", after), ("control", others or before)):
-        lost = [n for n in measured if n not in table.names]
-        if lost:
-            raise SchemaError(
-                f"the {what} lacks " + ", ".join(map(repr, lost)),
-                hint="its columns are: " + ", ".join(table.names),
-            )
+    check_measured(schema, after, "released table")
+    check_measured(schema, others or before, "control")
     notes = [f"{why}; {WITHOUT_PAIRS}" if why else WITHOUT_PAIRS]
     if others is None:
         notes.append(WITHOUT_STRANGERS)
