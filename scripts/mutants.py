@@ -346,7 +346,7 @@ MUTANTS = (
     # the audit
     M("deviations divide by n", "table/numbers.py", "ddof=1", "ddof=0",
       "audit/test_scores.py::test_standardised_by_the_deviation_of_a_sample"),
-    M("rank intervals are one wider", "audit/linkage.py", "np.minimum(last, below + h)",
+    M("rank intervals are one wider", "audit/masked_linkage.py", "np.minimum(last, below + h)",
       "np.minimum(last, below + h + 1)", "audit/test_scores.py::test_interval_disclosure"),
     M("a missing number agrees with every range", "audit/reach.py",
       "out = np.minimum(out, 1.0)\n        else:\n            out = (~self.column.missing).astype(np.float64)",
@@ -372,7 +372,7 @@ MUTANTS = (
     M("luck is taken for less than it is", "audit/risk/predicates.py",
       "(1 - weight) ** (n - 1))", "(1 - weight) ** (2 * n))",
       "audit/risk/test_predicates.py::test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group"),
-    M("the own record fits as another", "audit/risk/linkage.py",
+    M("the own record fits as another", "audit/risk/linking.py",
       "sizes[wholly].sum() > (wholly", "sizes[wholly].sum() >= (wholly",
       f"{ATTACKS}test_identical_rows_share_the_link"),
     # a service's steps

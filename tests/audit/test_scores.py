@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.linkage import (
+from hedgerow.audit.masked_linkage import (
     distance_linkage,
     interval_disclosure,
     probabilistic_linkage,

@@ -16,8 +16,8 @@ from .joined import join
 from .pairing import Pair, check_measured, told_of_table
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
+from .risk.groups import released_risk, unprotected_risk
 from .risk.population import journalist_risk
-from .risk.sides import released_risk, unprotected_risk
 from .subject import Subject, UnreadCells
 
 COMPARED = "utility, attacks, inference and everything else that compares with the original"

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..classes import FloatArray, IntArray
-from ..classes.linkage import bits_of
+from ..classes.agreement import bits_of
 from ..kernels.cells import agreeing, summed
 from .design_matrix import Known
-from .linkage import LEVELS
+from .masked_linkage import LEVELS
 from .released_values import ReleasedColumn
 
 NEAR = 1e-6

@@ -24,9 +24,9 @@ from .per_person import per_person as certificates
 from .result import Audit
 from .risk.altered import linkage_summary
 from .risk.composition import composition, other_releases
+from .risk.groups import released_risk, unprotected_risk
 from .risk.learners import LEARNERS, check_learners
 from .risk.population import journalist_risk
-from .risk.sides import released_risk, unprotected_risk
 from .sides import Sides
 from .subject import Subject, Unpaired, UnreadCells, subject
 from .unpaired.tables import Apart, apart
@@ -388,7 +388,7 @@ def _attacks(
     from .risk.attacks import regression_attacks
     from .risk.downcoding import downcoding
     from .risk.influence import influence
-    from .risk.linkage import linking_attacks
+    from .risk.linking import linking_attacks
     from .risk.membership import membership
     from .risk.predicates import predicate_singling_out
 

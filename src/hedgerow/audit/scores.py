@@ -18,7 +18,7 @@ from ..errors import InputError, ParameterError
 from ..release import Release
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
-from .linkage import LEVELS, distance_linkage, interval_disclosure, probabilistic_linkage
+from .masked_linkage import LEVELS, distance_linkage, interval_disclosure, probabilistic_linkage
 from .subject import plan_of, subject
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from ..table import Table
 from .inference import infer
 from .outside import FOLDS, refitting
 from .pairing import Pair, pair_up
-from .risk.linkage import linking_attacks
+from .risk.linking import linking_attacks
 from .subject import of_fitted
 from .utility.loss import certainty_penalty
 from .utility.queries import range_queries

@@ -12,7 +12,7 @@ from hedgerow.audit.reach import Reach
 from hedgerow.audit.risk.attacks import regression_attacks
 from hedgerow.audit.risk.downcoding import _within_cells
 from hedgerow.audit.risk.influence import influence
-from hedgerow.audit.risk.linkage import linking_attacks
+from hedgerow.audit.risk.linking import linking_attacks
 from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.schema import Schema
 from hedgerow.table import read

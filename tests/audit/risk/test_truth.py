@@ -9,7 +9,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.pairing import align
 from hedgerow.audit.risk.attacks import regression_attacks
-from hedgerow.audit.risk.linkage import linking_attacks
+from hedgerow.audit.risk.linking import linking_attacks
 from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.schema import Schema
 from hedgerow.table import read

@@ -9,7 +9,7 @@ import numpy as np
 from ...progress import Tell
 from ..pairing import Pair
 from ..scores import Scores, score_arrays
-from .linkage import linking_attacks
+from .linking import linking_attacks
 
 COLUMNS = 20
 """Most numeric columns that the scores compare."""

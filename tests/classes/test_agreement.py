@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.classes.linkage import Agreement, credit, prefix_weights
+from hedgerow.classes.agreement import Agreement, credit, prefix_weights
 from hedgerow.kernels.patterns import count_patterns, count_ties, near_patterns
 
 

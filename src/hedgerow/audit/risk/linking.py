@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, IntArray, group
-from ...classes.linkage import MOST_COLUMNS, Agreement, bits_of
+from ...classes.agreement import MOST_COLUMNS, Agreement, bits_of
 from ...kernels.patterns import count_patterns
 from ..design_matrix import Known, known_rows
 from ..intervals import attack_record, rate_of

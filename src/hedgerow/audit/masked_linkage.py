@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes.linkage import MOST_COLUMNS, bits_of, credit, prefix_weights
+from ..classes.agreement import MOST_COLUMNS, bits_of, credit, prefix_weights
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.neighbours import build, nearest_ties
 from ..kernels.patterns import count_patterns, count_ties, near_patterns
