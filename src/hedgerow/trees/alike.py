@@ -16,9 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.compiled import inner
-
-NOWHERE = -1
-TIE = 1e-9
+from .statistics import NOWHERE, TIE
 
 
 class Alike(NamedTuple):

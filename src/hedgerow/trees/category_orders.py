@@ -91,29 +91,46 @@ def _principal_axis(hist, stride, present, begin, m, means, d, t, key):  # type:
         for a in range(d):
             for b in range(d):
                 scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]
-    widest = 0
     for a in range(d):
-        axis[a] = 0.0
-        if scatter[a * d + a] > scatter[widest * d + widest] * (1.0 + EQUAL):
-            widest = a
-    axis[widest] = 1.0
+        moved[a] = scatter[a * d + a]
+    first_axis(moved, d, axis)
     for _ in range(AXIS_STEPS):
-        norm = 0.0
         for a in range(d):
             moved[a] = 0.0
             for b in range(d):
                 moved[a] += scatter[a * d + b] * axis[b]
-            norm += moved[a] ** 2
-        if norm <= 0.0:
+        if not next_axis(moved, d, axis):
             break
-        norm = np.sqrt(norm)
-        for a in range(d):
-            axis[a] = moved[a] / norm
     for k in range(m):
         score = 0.0
         for a in range(d):
             score += means[k * d + a] * axis[a]
         key[k] = score
+
+
+@inner
+def first_axis(spread, d, axis):  # type: ignore[no-untyped-def]
+    """Begin a power iteration with the axis of the widest spread, the first one of equals."""
+    widest = 0
+    for a in range(d):
+        axis[a] = 0.0
+        if spread[a] > spread[widest] * (1.0 + EQUAL):
+            widest = a
+    axis[widest] = 1.0
+
+
+@inner
+def next_axis(moved, d, axis):  # type: ignore[no-untyped-def]
+    """The direction that the axis was moved to; False where it was moved nowhere."""
+    norm = 0.0
+    for a in range(d):
+        norm += moved[a] ** 2
+    if norm <= 0.0:
+        return False
+    norm = np.sqrt(norm)
+    for a in range(d):
+        axis[a] = moved[a] / norm
+    return True
 
 
 @inner

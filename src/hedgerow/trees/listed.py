@@ -22,12 +22,11 @@ from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
 from ..kernels.measures import share_gain
 from .rows import MASK, SHIFT, WORD_AT, Rows
-from .statistics import ENTROPY, Rules, StatisticsLayout, above_rounding, xlogx
+from .statistics import ENTROPY, NOWHERE, Rules, StatisticsLayout, above_rounding, xlogx
 
 NODE, HELD, PAIRS, BRIEF, WORK = range(5)
 """Entries of `Listed.state`: first record of the node, classes it holds, pairs of the column,
 whether the orders of its classes are brief, steps since somebody asked."""
-NOWHERE = -1
 SLACK = 1e-11
 """What is nearer to a cap is asked exactly."""
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.compiled import inner
-from .category_orders import AXIS_STEPS, EQUAL, level, sort_places, write_order
+from .category_orders import (
+    AXIS_STEPS,
+    first_axis,
+    level,
+    next_axis,
+    sort_places,
+    write_order,
+)
 from .listed import BRIEF, HELD, PAIRS
 
 STEPS, MOST_STEPS = 1 << 8, 1 << 25
@@ -140,12 +147,7 @@ def _main_axis(hist, stride, present, begin, m, r, total, t, space, room):  # ty
             moved[r + h] += here * room.share[e] * room.share[e]
             rest -= here
         moved[r + h] = weight[j] * (moved[r + h] + rest * told * told)
-    widest = 0
-    for a in range(d):
-        axis[a] = 0.0
-        if moved[a] > moved[widest] * (1.0 + EQUAL):
-            widest = a
-    axis[widest] = 1.0
+    first_axis(moved, d, axis)
     for steps in range(AXIS_STEPS + 1):
         # what every code scores on the axis; classes that it does not hold are in `common`
         common, j = 0.0, 0
@@ -176,7 +178,7 @@ def _main_axis(hist, stride, present, begin, m, r, total, t, space, room):  # ty
             every += score
             for a in range(r):
                 moved[a] += score * means[k * r + a]
-        norm, j = 0.0, 0
+        j = 0
         for h in range(n_held):
             while held[h] >= room.starts[j + 1]:
                 j += 1
@@ -187,10 +189,5 @@ def _main_axis(hist, stride, present, begin, m, r, total, t, space, room):  # ty
                 here = hist[present[begin + k] * stride + t.divisor]
                 inside += here * key[k] * (room.share[e] + told)
             moved[r + h] = np.sqrt(weight[j]) * (inside - told * every)
-        for a in range(d):
-            norm += moved[a] ** 2
-        if norm <= 0.0:
+        if not next_axis(moved, d, axis):
             break
-        norm = np.sqrt(norm)
-        for a in range(d):
-            axis[a] = moved[a] / norm

@@ -31,15 +31,13 @@ from .beside import (
 )
 from .category_orders import category_means
 from .rows import Predictors
-from .statistics import admissible, gain_of, keeps_silent
+from .statistics import NOWHERE, TIE, admissible, gain_of, keeps_silent
 
 Ints = npt.NDArray[np.int64]
 
-TIE = 1e-9
 EXHAUSTIVE = 10
 """Up to so many present categories, all binary subsets are tried."""
 LEAF = -1
-NOWHERE = -1
 ALIGN = 8
 """A column's histogram begins at a multiple of so many codes."""
 LEFT, RIGHT, BEST = range(3)

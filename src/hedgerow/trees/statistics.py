@@ -35,6 +35,10 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 SSE, ENTROPY = 0, 1
+NOWHERE = -1
+"""The place of what is not there."""
+TIE = 1e-9
+"""The part by which a gain must exceed another to be larger."""
 TABULATED = 1 << 20
 """Counts below this have their n log n in a table."""
 COUNTED = 32
