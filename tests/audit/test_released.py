@@ -225,3 +225,18 @@ def test_numbers_and_dates_that_stand_as_text_are_told(text):
     assert told == [True] * 4
     declared = schema.replace(kinds={"pay": "categorical"})
     assert not any("reads as numbers" in n for n in noted(people, people, declared, key="a"))
+
+
+def test_columns_under_each_others_names_are_told():
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"id": np.arange(80), "age": rng.integers(18, 90, 80)})
+    people["hours"], people["pay"] = rng.integers(1, 99, 80), rng.integers(1, 99, 80)
+    schema = hr.Schema(quasi=["age", "hours"], sensitive=["pay"])
+    for one, two in (("age", "hours"), ("hours", "pay")):
+        release = people.rename(columns={one: two, two: one})
+        (note,) = [n for n in noted(people, release, schema, key="id") if "names exchanged" in n]
+        assert f"{one} has those of {two}, {two} has those of {one}" in note
+    swapped = people.assign(age=rng.permutation(people.age))
+    assert not any("names exchanged" in n for n in noted(people, swapped, schema, key="id"))
+    twins = people.assign(pay=people.hours)
+    assert not any("names exchanged" in n for n in noted(twins, twins, schema, key="id"))

@@ -11,9 +11,10 @@ import numpy as np
 from ..errors import InputError, SchemaError
 from ..schema import Schema
 from ..table import Column, Table
+from .cautions import told_of_table
 from .cells import suppressed
 from .joined import join
-from .pairing import Pair, check_measured, told_of_table
+from .pairing import Pair, check_measured
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .risk.groups import released_risk, unprotected_risk

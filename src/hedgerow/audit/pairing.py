@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,20 +9,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..classes import FloatArray, Groups, IntArray, Persons, group
+from ..classes import Groups, IntArray, Persons, group
 from ..errors import InputError, SchemaError
 from ..release.mapping import RowMap
 from ..schema import Schema
 from ..table import Column, Table, read
-from ..table.profile import MOST_CODES
+from .cautions import elsewhere, exchanged, left_open, told_of_table
 from .joined import join
 from .matching import find_rows
 from .reading import Read, read_released
 from .released_values import ReleasedColumn, taken, unchanged
 from .subject import Subject, UnreadCells, named_cells
 from .tolerances import Target
-
-_NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 
 Named = TypeVar("Named", Column, ReleasedColumn)
 
@@ -222,10 +219,11 @@ def pair_up(
     changed = [own.name for own, shown in told if not same(own, shown)]
     if changed:
         notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
-    notes += _open(sensitive, after_sensitive)
+    notes += left_open(sensitive, after_sensitive)
     plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
     told = zip(sensitive, after_sensitive, strict=True)
-    notes += _elsewhere([*plain, *((own, c.numbers) for own, c in told if own.is_number)])
+    numbers = [*plain, *((own, c.numbers) for own, c in told if own.is_number)]
+    notes += elsewhere(numbers) + exchanged(numbers)
     return Pair(
         schema,
         before,
@@ -335,42 +333,6 @@ def _middles(own: Column, after: Table) -> Column:
     return replace(own, codes=codes, values=values, has_missing=gone, exact=())
 
 
-def _open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]:
-    """Sensitive categories that the release hides, or tells together with others."""
-    faults = []
-    for own, told in zip(sensitive, shown, strict=True):
-        if own.is_number:
-            continue
-        out = int((told.codes_in(own, unknown=-1) < 0).sum())
-        if out:
-            faults.append(f"{own.name} ({out:,} rows)")
-    if not faults:
-        return []
-    return [
-        "released sensitive cells that may be several values: " + ", ".join(faults) + "; attacks "
-        "and learners learn nothing from these rows"
-    ]
-
-
-def _elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Numbers that lie where no original one does, as those of another unit."""
-    faults = []
-    for own, shown in columns:
-        there = shown[np.isfinite(shown)]
-        low, high = (own.values[0], own.values[-1]) if own.n_values else (-np.inf, np.inf)
-        out = int(((there < low) | (there > high)).sum())
-        if 2 * out > len(there):
-            faults.append(f"{own.name} ({out:,} of {len(there):,} rows)")
-    if not faults:
-        return []
-    return [
-        "most released numbers lie below or above every original one: "
-        + ", ".join(faults)
-        + "; are "
-        "they of another unit? then what is measured of them means nothing"
-    ]
-
-
 def _outside(
     quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool
 ) -> list[str]:
@@ -391,45 +353,6 @@ def _outside(
         hint="does the key or the plan belong to these tables? for a plan applied to other people use allow_outside "
         "(--allow-outside)",
     )
-
-
-def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
-    """What a reader should know of the people and the columns of a release."""
-    notes = numbers_as_text(before, schema)
-    persons = Persons.of(before, schema.person)
-    if persons is not None:
-        notes += filter(None, [persons.caution()])
-        notes.append(
-            f"people are told apart by {schema.person}: k and the risks of being found count them; "
-            "disclosure and shares weigh every record alike, so whoever has many counts for many"
-        )
-    named = [n for n in schema.identifiers if n in after.names]
-    if named:
-        notes.append("direct identifiers are in the release: " + ", ".join(named))
-    others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
-    if others:
-        notes.append(
-            "columns of no other role were released and not measured: " + ", ".join(others)
-        )
-    return notes
-
-
-def numbers_as_text(table: Table, schema: Schema) -> list[str]:
-    """A note on sensitive text of no declared kind that is all numbers, or dates, too many to be codes."""
-
-    def reads_so(name: str) -> bool:
-        if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
-            return False
-        values = table.column(name).values
-        return len(values) > MOST_CODES and all(_NUMBER.match(v) for v in values)
-
-    texts = [name for name in schema.sensitive if reads_so(name)]
-    if not texts:
-        return []
-    return [
-        f"text that reads as numbers or dates is taken as categories, right or wrong: "
-        f"{', '.join(texts)}; if these are numbers or dates, declare their kinds"
-    ]
 
 
 def same(a: Column, b: Column) -> bool:

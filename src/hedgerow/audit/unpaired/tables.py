@@ -12,9 +12,10 @@ import numpy as np
 from ...classes import Groups, IntArray, group
 from ...schema import Schema
 from ...table import Column, Table, read
+from ..cautions import numbers_as_text
 from ..design_matrix import Known, true_values
 from ..joined import join
-from ..pairing import Pair, by_name, check_measured, evenly, numbers_as_text, released_column
+from ..pairing import Pair, by_name, check_measured, evenly, released_column
 from ..released_values import ReleasedColumn, suppressed, unchanged
 from ..subject import Subject, UnreadCells, named_cells
 from ..tolerances import Target
