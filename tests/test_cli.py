@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +348,41 @@ def test_a_real_process_says_errors_in_one_line_and_leaves_by_code(here: Path) -
     assert done.returncode == 2
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_that_a_callback_swallows_is_heard(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Held:
+        pass
+
+    def lose(reference: Any) -> None:
+        raise KeyboardInterrupt
+
+    def work(*words: Any, **given: Any) -> int:
+        held = Held()
+        watched = weakref.ref(held, lose)
+        del held  # here Python passes over what the callback raises
+        assert watched() is None
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            time.sleep(0.01)
+        return 0
+
+    monkeypatch.setattr("hedgerow.cli.run.app", work)
+    assert run(["inspect"]) == 130
+    assert capsys.readouterr().err == "error: interrupted; nothing was written\n"
+
+
+def test_where_stderr_is_closed_the_result_stands_alone(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    roles = ["--quasi", "age", "--sensitive", "income", "-k", "5", "--no-report"]
+    assert run(["protect", "people.csv", *roles, "--out", "made", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"]
+    assert run(["protect", "nobody.csv", *roles, "--out", "other"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -94,6 +94,21 @@ def test_numbers_and_dates_that_arrive_as_text_are_told(texts: list[str]) -> Non
     assert told(hr.Mondrian(k=10), declared, people) == []
 
 
+def test_dates_that_arrive_as_text_get_no_ranges() -> None:
+    people = pd.DataFrame(
+        {"born": [f"{i % 28 + 1}.12.{1960 + i % 9}" for i in range(60)], "pay": range(60)}
+    )
+    roles = hr.Schema(quasi=["born"], sensitive=["pay"])
+    said = [text for text in told(hr.MART(k=10), roles, people) if text.startswith("born")]
+    assert said[0].startswith("born: 60 of its 60 values read as dates")
+    assert not any("12.19" in text for text in said)
+    for kind in ("date", "categorical"):
+        declared = told(hr.MART(k=10), roles.replace(kinds={"born": kind}), people)
+        assert not any("read as dates" in text for text in declared)
+    codes = people.assign(born=[f"{i:05}" for i in range(60)])
+    assert not any("read as dates" in text for text in told(hr.MART(k=10), roles, codes))
+
+
 def test_text_that_differs_nearly_everywhere_is_told() -> None:
     people = pd.DataFrame({"age": [20, 30] * 15, "note": [f"note {i}" for i in range(30)]})
     roles = hr.Schema(quasi=["age"], sensitive=["note"])

@@ -28,7 +28,7 @@ from .risk.groups import released_risk, unprotected_risk
 from .risk.learners import LEARNERS, check_learners
 from .risk.population import journalist_risk
 from .sides import Sides
-from .subject import Subject, Unpaired, UnreadCells, subject
+from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .unpaired.tables import Apart, apart
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary, loss_unpaired
@@ -204,6 +204,7 @@ def audit(
     except UnreadCells as error:
         before_it = read(original, schema=what.schema)
         return audit_alone(what, before_it, error, parameters, versions())
+    check_extent(sides.original, what.schema)
     if strangers is not None:
         check_control(sides.original, strangers, what.schema)
     plain: Pair | Apart = sides.measured or sides if isinstance(sides, Apart) else sides

@@ -23,6 +23,8 @@ from ..schema import UNSAID, Schema
 from ..table import Table, read
 from .whole_rows import rows_alike
 
+_LARGEST = 1e150
+
 
 class Unpaired(InputError):
     """Nothing tells which rows of an original and a released table belong together."""
@@ -205,6 +207,27 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
     rows, lost = rows_alike(made, released, names)
     return None if lost else rows
+
+
+def check_extent(table: Table, schema: Schema) -> None:
+    """Refuse numbers whose squares no double holds, for no spread or distance can be told of them.
+
+    Raises
+    ------
+    InputError
+        A measured column holds them.
+    """
+    large = [
+        name
+        for name in (*schema.quasi, *schema.sensitive)
+        if (column := table.declared_column(schema, name)).is_number
+        and any(abs(value) > _LARGEST for value in column.values)
+    ]
+    if large:
+        raise InputError(
+            f"{', '.join(map(repr, large))}: numbers beyond {_LARGEST:g} cannot be measured",
+            hint="give them in larger units, or declare the column categorical",
+        )
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:

@@ -18,8 +18,9 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """A line beside the result."""
-    print(text, file=sys.stderr)
+    """A line beside the result; none where stderr is closed, for `print` would take stdout."""
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)
 
 
 def warn(text: str) -> None:
@@ -45,7 +46,7 @@ def working(text: str) -> Iterator[Progress]:
 
     On a terminal only; elsewhere nothing is shown.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda step, fraction: None
         return
     from rich.console import Console

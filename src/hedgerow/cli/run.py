@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +23,24 @@ DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code."""
-    code = _run(arguments)
+    told, sys.unraisablehook = sys.unraisablehook, _again
+    try:
+        code = _run(arguments)
+    finally:
+        sys.unraisablehook = told
     if code == INTERRUPTED:
         complain("interrupted; nothing was written")
     return code
+
+
+def _again(lost: Any) -> None:
+    """Send Ctrl-C once more where it fell into a callback or destructor, which swallow it."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    later = threading.Timer(0.02, _thread.interrupt_main)  # when this hook is over
+    later.daemon = True
+    later.start()
 
 
 def _run(arguments: Sequence[str]) -> int:

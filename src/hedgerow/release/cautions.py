@@ -85,6 +85,10 @@ def of_release(
             **schema.categories,
         }:
             yield from _texts(original.column(name, kind="categorical"))
+    for name in plan.names("quasi"):
+        said = {**schema.kinds, **schema.categories, **schema.hierarchies}
+        if original.kind(name) == "categorical" and name not in said:
+            yield from _dates(original.column(name, kind="categorical"))
     for column in judged.sensitive.values():
         yield from _idle_events(column)
     if recoding.yardstick == "classes":
@@ -155,10 +159,7 @@ def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
 
 def _texts(column: Column) -> Iterator[str]:
     """What stands in text that nobody declared to be categories."""
-    counts = column.counts()[:-1]
-    texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
-    reads = pc.match_substring_regex(texts, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
-    known, found = int(counts.sum()), int(counts[reads.to_numpy(zero_copy_only=False)].sum())
+    known, found = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
     if found * 2 > known:
         why = f"{found:,} of its {known:,} values read as numbers or dates"
     elif column.n_values * 2 > known and column.n_values > FEW:
@@ -171,6 +172,26 @@ def _texts(column: Column) -> Iterator[str]:
         "after leaving cells without a value empty and repairing the rest, or that it is "
         '"categorical"'
     )
+
+
+def _reading(column: Column, pattern: str) -> tuple[int, int]:
+    """How many records have a text, and how many one that reads so."""
+    counts = column.counts()[:-1]
+    texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
+    reads = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+    return int(counts.sum()), int(counts[reads].sum())
+
+
+def _dates(column: Column) -> Iterator[str]:
+    """Days that nobody declared to be dates, so that no group gets a range of them."""
+    known, found = _reading(column, LOOKS_LIKE_DATE)
+    if found * 2 > known:
+        yield (
+            f"{column.name}: {found:,} of its {known:,} values read as dates, and are released as "
+            'texts, not as ranges of days: say what it is, Schema(kinds={"'
+            + column.name
+            + '": "date"}), as the schema of hedgerow inspect does, or that it is "categorical"'
+        )
 
 
 def _idle_events(column: SensitiveCounts) -> Iterator[str]:
