@@ -95,10 +95,15 @@ def test_contrast_of_text_is_at_least_4_5():
 
     from importlib import resources
 
-    text = resources.files("hedgerow.report").joinpath("template.html").read_text()
-    colours = re.findall(r"[{; ]color: (#[0-9a-f]{6})", text)
-    assert len(colours) >= 4
-    assert all(1.05 / (luminance(c) + 0.05) >= 4.5 for c in colours)
+    text = resources.files("hedgerow.report").joinpath("style.css").read_text()
+    schemes = [dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", line)) for line in text.splitlines()]
+    schemes = [found for found in schemes if "ink" in found]
+    assert len(schemes) == 3  # light, dark, print
+    for found in schemes:
+        for ground in ("paper", "card", "code"):
+            for name in ("ink", "soft", "leaf", "amber", "red", "link"):
+                light, dark = sorted((luminance(found[name]), luminance(found[ground])))[::-1]
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground)
 
 
 def test_the_same_bytes_on_every_run(made, page):
@@ -108,9 +113,9 @@ def test_the_same_bytes_on_every_run(made, page):
 
 def test_it_tells_promises_attacks_and_what_was_not_measured(page):
     for part in (
-        "Promises, verified",
+        "Promised, and checked",
         "regression, tree",
-        "What was not measured",
+        "Not measured: ",
         "membership",
         "Formula",
         "max_disclosure",
@@ -177,7 +182,7 @@ def test_altered_records_are_told_by_linkage_and_not_by_classes():
     audit = hr.audit(people, release, attacks=False, learning=False).to_dict()
     page = render(audit, plan=release.plan, checks=release.checks)
     linked = f"{100 * audit['risk']['linkage']['highest']:.1f}%"
-    for part in ("of the people are linked", linked, "(DLD)", "(PLD)", "noise addition"):
+    for part in ("finds the person&#39;s record", linked, "(DLD)", "(PLD)", "noise addition"):
         assert part in page
     for part in ("k, the smallest group", "What the groups give away", "records in the group"):
         assert part not in page

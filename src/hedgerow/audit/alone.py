@@ -18,6 +18,7 @@ from .pairing import Pair, check_measured
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .risk.groups import released_risk, unprotected_risk
+from .risk.other_columns import other_columns
 from .risk.population import journalist_risk
 from .subject import Subject, UnreadCells
 
@@ -97,6 +98,7 @@ def audit_alone(
             "nearest": None,
             "composition": None,
             "inference": None,
+            "other": other_columns(what.table, what.schema),
         },
         attacks=[],
         utility={"loss": None, "distributions": None, "queries": None, "learning": []},

@@ -31,7 +31,7 @@ def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
     others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
         notes.append(
-            "columns of no other role were released and not measured: " + ", ".join(others)
+            "columns of no other role were released as they are: " + ", ".join(others)
         )
     return notes
 

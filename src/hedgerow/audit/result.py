@@ -18,6 +18,7 @@ from .measures import MEASURES
 
 if TYPE_CHECKING:
     from .per_person import PerPerson
+    from .shown import Shown
 
 VERSION = 1
 DIGITS = 10
@@ -25,10 +26,11 @@ DIGITS = 10
 
 MEMBERSHIP = "membership: whether somebody is in the table at all"
 COMPOSITION = "what several releases of the same people give away together"
+OTHERS = "what columns without a role give away"
 NOT_MEASURED = (
     MEMBERSHIP,
     COMPOSITION,
-    "what columns without a role give away",
+    OTHERS,
     "intruders who know more than the quasi-identifiers named here",
 )
 
@@ -60,6 +62,9 @@ class Audit:
     per_person : PerPerson, optional
         What the group of every record gives away; private, so neither `to_dict` nor a report holds
         it.
+    shown : Shown, optional
+        Records before and after, and who fits a description; private as well, so a steward's page
+        that is made from the audit itself holds it, and none that is made from its numbers.
     missing : sequence of str
         What could not be measured of this release, and why; its figures are None.
     """
@@ -72,6 +77,7 @@ class Audit:
     parameters: Mapping[str, Any]
     versions: Mapping[str, str]
     per_person: PerPerson | None = None
+    shown: Shown | None = None
     missing: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,6 +98,7 @@ class Audit:
     def _not_measured(self) -> list[str]:
         """What this audit leaves open."""
         done = {COMPOSITION} if self.risk.get("composition") else set()
+        done |= {OTHERS} if self.risk.get("other") else set()
         done |= {MEMBERSHIP for attack in self.attacks if attack["attack"] == "membership"}
         return [line for line in NOT_MEASURED if line not in done]
 
@@ -110,6 +117,7 @@ class Audit:
         checks=_CHECKS,
         drawings=named(TEXT, "a mapping of file names to SVG"),
         cautions=TEXTS,
+        name=TEXT,
     )
     def report(
         self,
@@ -120,6 +128,7 @@ class Audit:
         checks: Sequence[Any] = (),
         drawings: Mapping[str, str] | None = None,
         cautions: Sequence[str] = (),
+        name: str = "",
     ) -> None:
         """Write the audit as one offline HTML file.
 
@@ -137,6 +146,8 @@ class Audit:
             SVG pictures that the method publishes with its release, by file name.
         cautions : sequence of str
             What the release warns of (`Release.cautions`).
+        name : str, optional
+            The file that was measured, for the title.
         """
         from ..report.page import render
 
@@ -147,6 +158,8 @@ class Audit:
             checks=checks,
             drawings=drawings,
             cautions=cautions,
+            name=name,
+            shown=self.shown,
         )
         write_private(path, page)
 

@@ -26,7 +26,9 @@ from .risk.altered import linkage_summary
 from .risk.composition import composition, other_releases
 from .risk.groups import released_risk, unprotected_risk
 from .risk.learners import LEARNERS, check_learners
+from .risk.other_columns import other_columns
 from .risk.population import journalist_risk
+from .shown import shown
 from .sides import Sides
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .unpaired.tables import Apart, apart
@@ -230,6 +232,7 @@ def audit(
     for column in before["sensitive"].values():
         column.pop("scatter")
     risk: dict[str, Any] = {"original": before, "release": after, "influence": [], "nearest": None}
+    risk["other"] = other_columns(sides.released, what.schema)
     if sides.yardstick == "linkage" and isinstance(sides, Pair):
         risk["linkage"] = linkage_summary(
             sides, people=people, random_state=random_state, tell=tell
@@ -297,6 +300,7 @@ def audit(
         parameters=parameters | {"control": _control(strangers, sides)},
         versions=versions(),
         per_person=each,
+        shown=shown(sides) if isinstance(sides, Pair) else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -142,7 +143,7 @@ def audit(
         )
     if options.get("report"):
         with working("writing the report"):
-            found.report(options["report"], audience=audience, plan=plan)
+            found.report(options["report"], audience=audience, plan=plan, name=Path(released).name)
     if options.get("save"):
         found.save(options["save"])
     if found.per_person is not None:

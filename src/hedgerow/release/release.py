@@ -368,6 +368,7 @@ class Release:
                 audience="recipient",
                 plan=self.plan,
                 checks=self.checks,
+                name=f"release{self.original.suffix}",
                 drawings=drawings,
             )
 
@@ -403,6 +404,7 @@ class Release:
                 plan=self.plan,
                 checks=self.checks,
                 cautions=self.cautions,
+                name=file.name,
                 drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
             )
         reader = self.method.told(file.name)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
+from .first import cards
+from .promises import lines
 from .text import (
     APART,
     THREE,
@@ -37,8 +42,10 @@ def render(
     checks: Sequence[Any] = (),
     drawings: Mapping[str, str] | None = None,
     cautions: Sequence[str] = (),
+    name: str = "",
+    shown: Any = None,
 ) -> str:
-    """The report as one HTML document that needs no other file, script or network.
+    """The report as one HTML document that needs no other file and no network.
 
     Parameters
     ----------
@@ -56,6 +63,12 @@ def render(
         SVG pictures that the method publishes with its release, by file name.
     cautions : sequence of str
         What the release warns of; for the steward alone.
+    name : str, optional
+        The file that was measured.
+    shown : Shown, optional
+        Records for the steward's eyes (`Audit.shown`): five before and after, and a form that says
+        how many records fit a description. The form is the page's only script, which the
+        page allows by its hash.
 
     Returns
     -------
@@ -75,9 +88,35 @@ def render(
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
     return environment.get_template("template.html").render(
         **_context(audit, audience, plan, checks),
+        **_people(shown if audience == "steward" else None),
+        name=name,
         drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
         cautions=cautions if audience == "steward" else [],
     )
+
+
+def _people(shown: Any) -> dict[str, Any]:
+    """The records shown, and the script that looks people up with the hash that allows it."""
+    if shown is None or shown.people is None:
+        return {"shown": shown, "lookup": ""}
+    script = resources.files(__package__).joinpath("lookup.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return {"shown": shown, "lookup": script, "lookup_hash": f"sha256-{digest}"}
+
+
+def _about(
+    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool
+) -> str:
+    """What the page is about, in one line."""
+    table = audit["table"]
+    told = [rows_in_words(table), f"{len(table['released_columns'])} columns"]
+    if plan is not None:
+        given = {k: v for k, v in plan.parameters.items() if k in ("k", "max_disclosure") and v}
+        names = {"k": "groups of at least", "max_disclosure": "cap"}
+        told.append(", ".join([plan.method, *(f"{names[k]} {v}" for k, v in given.items())]))
+    told += ["checked on the written file"] if checks else []
+    told += ["private: for the steward and the auditor"] if steward else []
+    return " · ".join(told) + "."
 
 
 def _context(
@@ -88,6 +127,9 @@ def _context(
     altered, grouped = (table["yardstick"] == name for name in ("linkage", "classes"))
     after, before = risk["release"], risk["original"]
     attacks = audit["attacks"]
+    promised = lines(audit, plan, checks)
+    broken = any(state == "broken" for _, state in promised)
+    most = _most(attacks)
     context: dict[str, Any] = {
         "steward": steward,
         "audit": audit,
@@ -105,6 +147,9 @@ def _context(
         "done": _done(plan, steward),
         "recoding": _recoding(plan) if steward else "",
         "checks": checks,
+        "about": _about(audit, plan, checks, steward),
+        "promised": [line for line in promised if steward or line[1] != "open"],
+        "cards": cards(audit, plan, broken, most) if steward else [],
         "risk_rows": list(risk_rows(before, after)) if grouped else [],
         "three": three_numbers(risk, grouped) if steward else [],
         "three_titles": THREE,
@@ -118,7 +163,6 @@ def _context(
         "not_measured": audit["not_measured"],
         "attacks": attacks if steward else [],
         "members_found": list(found_members(attacks)),
-        "most": _most(attacks) if steward else None,
         "attack_names": sorted({f"{a['attack']} ({a['learner']})" for a in attacks}),
         "columns": {},
         "sizes": None,

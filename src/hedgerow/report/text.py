@@ -68,7 +68,7 @@ def summary(audit: Mapping[str, Any]) -> str:
 def rows_in_words(table: Mapping[str, Any]) -> str:
     """How many rows stand against how many, and whether they are compared one by one."""
     if table["paired"]:
-        return f"{table['rows']} rows, {table['suppressed']} left out"
+        return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
     if table["alone"]:
         return f"{table['rows']:,} released rows, compared with no original"
     return (

@@ -18,7 +18,7 @@ from ...classes import (
 )
 from ...hierarchy import Hierarchy
 from ...kernels.exact import total
-from ..histograms import scatter
+from ..histograms import BINS, scatter
 from ..tolerances import Target
 from .numeric import matching
 
@@ -108,11 +108,18 @@ def disclosure_summary(
 
     ``mean_over_groups`` counts every class once, ``mean_over_records`` weighs them by size,
     ``worst`` is what the most exposed class gives away, ``scores`` the same by every
-    score that the column is judged by.
+    score that the column is judged by. ``shares`` are those of the records by what their class
+    gives away, in twentieths.
     """
     quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
+    place = np.clip(np.ceil(BINS * told - 1e-9).astype(int) - 1, 0, BINS - 1)
+    order = np.argsort(told, kind="stable")
+    below = np.cumsum(sizes[order])
+    middle = told[order[np.searchsorted(below, below[-1] / 2)]] if len(told) else 0.0
     return {
         **disclosure.Disclosed.of(told, sizes).to_json(),
+        "median_over_records": float(middle),
+        "shares": (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist(),
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }

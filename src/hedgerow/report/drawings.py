@@ -1,0 +1,96 @@
+"""Small pictures that stand in the page itself, in its colours, light or dark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+WIDTH = 440
+
+
+def shares_by_disclosure(shares: Sequence[float], cap: float | None, alt: str) -> str:
+    """Bars of the records by what their group tells, with the promised cap.
+
+    Parameters
+    ----------
+    shares : sequence of float
+        Of the records, in bins of equal width from nothing to all.
+    cap : float, optional
+        Where the line stands.
+    alt : str
+        The picture in words.
+    """
+    left, wide, base, high = 4, WIDTH - 8, 88, 70
+    step, top = wide / len(shares), max(shares, default=0.0) or 1.0
+    parts = [
+        f'<rect x="{left + i * step + 1:.1f}" y="{base - high * s / top:.1f}" '
+        f'width="{step - 2:.1f}" height="{high * s / top:.1f}" class="leaf"/>'
+        for i, s in enumerate(shares)
+        if s > 0
+    ]
+    parts.append(f'<path d="M{left} {base}H{left + wide}" class="axis"/>')
+    for at, anchor, words in ((0, "start", "0 % nothing"), (1, "end", "100 % all")):
+        parts.append(_text(left + at * wide, base + 16, words, anchor))
+    if cap is not None:
+        x = left + cap * wide
+        side, off = ("start", 5) if cap < 0.8 else ("end", -5)
+        parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
+        parts.append(_text(x + off, 12, f"the cap, {100 * cap:.0f} %", side))
+    return _svg(base + 24, parts, alt)
+
+
+def bars(
+    rows: Sequence[tuple[str, float | None, float | None, float | None]],
+    note: str,
+    alt: str,
+    *,
+    most: float,
+) -> str:
+    """Two bars a line, grey for the original and green for the release.
+
+    Parameters
+    ----------
+    rows : sequence of (name, original, release, mark)
+        None draws nothing; a mark is a line across both bars.
+    note : str
+        What the bars are, below them.
+    alt : str
+    most : float
+        What the longest bar stands for.
+    """
+    wide, parts, y = WIDTH - 48, list[str](), 12.0
+    for name, before, after, mark in rows:
+        parts.append(_text(0, y, name, "start"))
+        top = y + 5
+        for value, kind in ((before, "grey"), (after, "leaf2")):
+            if value is None:
+                continue
+            long = wide * min(max(value / most, 0.0), 1.0)
+            y += 11
+            parts.append(
+                f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
+            )
+            parts.append(_text(long + 5, y + 3, two(value), "start"))
+        if mark is not None and 0 < mark <= most:
+            x = wide * mark / most
+            parts.append(f'<path d="M{x:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
+        y += 19
+    parts.append(_text(0, y + 4, note, "start"))
+    return _svg(y + 10, parts, alt)
+
+
+def two(value: float) -> str:
+    """A number from 0 to 1 or so with two digits."""
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
+
+
+def _svg(height: float, parts: Sequence[str], alt: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(alt)}">'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>'

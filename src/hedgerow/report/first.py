@@ -1,0 +1,303 @@
+"""The first screen of the steward's page: what an intruder can do, and what the table is good for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..plan import Plan
+from .drawings import bars, shares_by_disclosure, two
+from .text import at, percent
+
+FEW = 0.01
+"""What a learner explains of an original that teaches it nothing."""
+HALF = 0.5
+"""A share of what models learn below which the page's second colour changes."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One question with its answer in words, a picture and at most three figures.
+
+    Parameters
+    ----------
+    title : str
+        The question.
+    tone : {"good", "open", "bad"}
+        Bad where a promise does not hold; open where risk is told, which is never called safe.
+    say : sequence of (str, bool)
+        The answer in pieces; True for those that stand out.
+    drawing : str
+        SVG, or nothing.
+    notes : sequence of str
+    facts : sequence of (str, str)
+        A figure and what it is.
+    """
+
+    title: str
+    tone: str
+    say: Sequence[tuple[str, bool]]
+    drawing: str = ""
+    notes: Sequence[str] = ()
+    facts: Sequence[tuple[str, str]] = field(default=())
+
+
+def cards(
+    audit: Mapping[str, Any], plan: Plan | None, broken: bool, most: Mapping[str, Any] | None
+) -> list[Card]:
+    """Both cards of a release.
+
+    Parameters
+    ----------
+    audit : mapping
+        As `Audit.to_dict` has it.
+    plan : Plan, optional
+        Which says what was promised.
+    broken : bool
+        Whether a promise does not hold.
+    most : mapping, optional
+        The attack that most surely gains over its control, of tables that are not paired.
+    """
+    table, risk = audit["table"], audit["risk"]
+    if table["yardstick"] == "linkage":
+        intruder = _linked(risk, table)
+    elif table["yardstick"] == "classes":
+        intruder = _grouped(risk, table, plan)
+    else:
+        intruder = _apart(risk, audit["attacks"], most)
+    tone, question = "bad" if broken else "open", "What can an intruder do?"
+    return [Card(question, tone, *intruder), _use(audit)]
+
+
+Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
+
+
+def share(value: float | None) -> str:
+    """A share in two digits."""
+    if value is None:
+        return "-"
+    return f"{100 * value:.2g} %" if 0 < value < 0.0995 else f"{100 * value:.0f} %"
+
+
+def _cap(plan: Plan | None, name: str) -> float | None:
+    """The disclosure that was promised of a column."""
+    for promise in plan.promises if plan is not None else ():
+        columns = promise.get("columns")
+        if promise["kind"] == "disclosure" and (not columns or name in columns):
+            return float(promise["maximum"])
+    return None
+
+
+def _grouped(risk: Mapping[str, Any], table: Mapping[str, Any], plan: Plan | None) -> Told:
+    after = risk["release"]
+    k, people = after["classes"]["k"], after["classes"]["people"]
+    who = "records" if people is None else "people"
+    facts = [(f"{people or k:,}", f"{who} in the smallest group")]
+    sensitive = after["sensitive"]
+    notes: list[str] = []
+    if sensitive:
+        name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
+        told, cap = sensitive[name]["disclosure"], _cap(plan, name)
+        say = [
+            ("In the worst group, knowing the group takes ", False),
+            (share(told["worst"]), True),
+            (f" off an intruder's uncertainty about {name}. ", False),
+            (f"Promised: at most {share(cap)}." if cap else "No cap was promised.", False),
+        ]
+        drawing = shares_by_disclosure(
+            told["shares"],
+            cap,
+            f"Share of the records by how much their group tells about {name}; half of them are at "
+            f"{share(told['median_over_records'])} or below",
+        )
+        notes.append(f"Half of all records: {share(told['median_over_records'])} or less.")
+        facts += _learned(risk, name)
+    else:
+        say = [
+            ("Somebody who knows a person's quasi-identifiers picks the right record with a chance "
+             "of at most ", False),
+            (share(after["reidentification"]["prosecutor"]["highest"]), True),
+            (". No sensitive column was named.", False),
+        ]  # fmt: skip
+        drawing = ""
+    if len(facts) < 3:
+        average = after["reidentification"]["prosecutor"]["average"]
+        facts.append((share(average), "average chance to pick a person's record"))
+    if len(facts) < 3 and table["suppressed"] is not None:
+        facts.append((f"{table['suppressed']:,}", "records that could not be protected: left out"))
+    return say, drawing, [*notes, *_others(risk)], facts
+
+
+def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    """What learners infer about members and strangers, where it was measured."""
+    found = at(risk["inference"], "columns", name)
+    if found is None:
+        return
+    members, strangers = found["members"]["explained"], found["strangers"]
+    if strangers is None:
+        yield two(members), f"of {name} is what a learner infers about people in the table"
+        return
+    yield (
+        f"{two(members)} | {two(strangers['explained'])}",
+        "what a learner infers about members | about strangers (1: all)",
+    )
+    low, high = found["advantage"]["interval"]
+    yield (
+        f"{found['advantage']['explained']:+.2f}",
+        f"member advantage ({low:.2f} to {high:.2f}): what the table betrays of its own people",
+    )
+
+
+def _others(risk: Mapping[str, Any]) -> Iterator[str]:
+    """What columns of no other role give away."""
+    other = risk.get("other")
+    if other and other["together"]:
+        names, alone = ", ".join(other["columns"]), other["unique"]
+        told = f"{share(alone)} of the records are" if alone else "No record is"
+        yield (
+            f"{told} alone by columns released as they are ({names}); together with the "
+            f"quasi-identifiers {share(other['together'])} are."
+        )
+
+
+def _linked(risk: Mapping[str, Any], table: Mapping[str, Any]) -> Told:
+    linkage = risk["linkage"]
+    by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
+    n = len(table["quasi"])
+    known = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
+    say = [
+        (f"Somebody who knows {known} of a person finds the person's record in ", False),
+        (share(linkage["highest"]), True),
+        (f" of the cases. A blind guess: {share(by_chance)}.", False),
+    ]
+    rows = [
+        (f"linked by {a['learner']}", a["original"], a["success"], a["public_best"])
+        for a in linkage["attacks"]
+    ]
+    drawing = bars(
+        rows,
+        "grey: original, green: release, line: a blind guess",
+        "People linked with their own record: "
+        + "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows),
+        most=1.0,
+    )
+    facts: list[tuple[str, str]] = []
+    scores = linkage["scores"]
+    if scores is not None:
+        facts += [
+            (f"{scores[key]:.0f} %", words)
+            for key, words in (
+                ("dr", "disclosure risk of the numbers (DR)"),
+                ("dld", "of all records linked by distance (DLD)"),
+                ("pld", "of all records linked by probability (PLD)"),
+            )
+        ]
+    for name in risk["release"]["sensitive"]:
+        facts += _learned(risk, name)
+    return say, drawing, [*_others(risk)], facts[:3]
+
+
+def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Told:
+    """Rows belong to nobody known."""
+    if most is None:
+        why = (
+            f"{len(tried)} attacks were tried, and nobody was named who took no part: what holds "
+            "for everybody cannot be told from what was taken from the people of the table. Name "
+            "such people as control."
+            if tried
+            else "No attack was tried."
+        )
+        return [("Not known. ", True), (why, False)], "", [*_others(risk)], []
+    low, high = most["over_control_interval"]
+    say = [
+        (f"The surest attack ({most['attack']}, {most['learner']}) succeeds with ", False),
+        (share(most["over_control"]), True),
+        (" more of the members than of people who took no part.", False),
+    ]
+    facts = [
+        (share(most["success"]), f"of the members; {most['success_means']}"),
+        (share(most["control"]), "of people who took no part"),
+        (f"{share(low)} to {share(high)}", "95% interval of the difference"),
+    ]
+    return say, "", [*_others(risk)], facts
+
+
+def _use(audit: Mapping[str, Any]) -> Card:
+    """What the table is still good for."""
+    title, use = "What is it still good for?", audit["utility"]
+    if audit["table"]["alone"]:
+        said = "Not measured: no original was given to compare with."
+        return Card(title, "open", [(said, False)])
+    rows = [_row(found) for found in use["learning"]]
+    could = sum(max(before - floor, 0.0) for _, before, _, floor in rows)
+    tone = "good"
+    if rows and could > FEW * len(rows):
+        kept = sum(max(after - floor, 0.0) for _, before, after, floor in rows if before > floor)
+        kept = min(kept / could, 1.0)
+        tone = "good" if kept >= HALF else "open"
+        say = [
+            ("Models trained on it keep ", False),
+            (share(kept), True),
+            (" of what they would learn from the original.", False),
+        ]
+    elif rows:
+        say = [("Models learn next to nothing from the original, and from the release.", False)]
+    else:
+        say = [
+            ("A count of people by two columns is off by ", False),
+            (share(use["queries"]["range"]["median"]), True),
+            (" or less in half of all cases. What models learn was not measured.", False),
+        ]
+    return Card(title, tone, say, _drawing(use, rows), (), [*_kept(use)])
+
+
+def _row(found: Mapping[str, Any]) -> tuple[str, float, float, float]:
+    """A learner: its name, what it reaches from the original and the release, and by no learning."""
+    key = "accuracy" if "accuracy" in found["release"] else "r2"
+    name = {"gradient boosting": "boosting"}.get(found["estimator"], found["estimator"])
+    floor = found["constant"][key] if key == "accuracy" else 0.0
+    return f"{name}, {found['target']}", found["original"][key], found["release"][key], floor
+
+
+def _drawing(
+    use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]], most: int = 6
+) -> str:
+    if rows:
+        drawn = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:most]]
+        return bars(
+            drawn,
+            "grey: original, green: release, line: no learning; R² or accuracy",
+            "What models reach on people left out: "
+            + "; ".join(
+                f"{name} {two(b)} from the original, {two(a)} now" for name, b, a, _ in drawn
+            ),
+            most=max(max(b, a) for _, b, a, _ in drawn) or 1.0,
+        )
+    if use["loss"] is None or use["loss"]["ncp"] is None:
+        return ""
+    by = sorted(use["loss"]["columns"].items(), key=lambda item: -(item[1]["ncp"] or 0.0))[:most]
+    lost = [(name, None, column["ncp"], None) for name, column in by]
+    return bars(
+        lost,
+        "detail lost by column (NCP; 0 none, 1 all)",
+        "Detail lost: " + "; ".join(f"{name} {percent(a)}" for name, _, a, _ in lost),
+        most=1.0,
+    )
+
+
+def _kept(use: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    counts = use["queries"]["range"]
+    if counts["median"] is not None:
+        yield (
+            share(counts["median"]),
+            f"median error of counts; nine in ten below {share(counts['p90'])}",
+        )
+    moved = use["distributions"]["dependence"]["largest_difference"]
+    if moved is not None:
+        yield two(moved), "largest change of a dependence between two columns"
+    columns = use["loss"]["columns"] if use["loss"] else {}
+    columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
+    if columns:
+        name = max(columns, key=lambda n: columns[n]["ncp"])
+        yield name, f"coarsened most: {share(columns[name]['ncp'])} of its detail is gone"

@@ -1,0 +1,114 @@
+"""What was promised, what holds, and what was not promised or not measured: a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from ..guarantees import from_promise
+from ..plan import Plan
+from .text import words
+
+FILE = {
+    "rows": "Every record of the table is in it once.",
+    "columns": "It has the declared columns and no others; identifiers are left out.",
+    "types": "Every column has the type that was declared.",
+    "unchanged columns": "Columns that were not to be recoded hold what they held.",
+    "mapped": "Every recoded cell is the one that the plan gives.",
+    "covered": "Every range and set holds the value that it stands for.",
+    "means and shares": "Means and shares are those of the groups that they stand for.",
+    "whole rows": "Nobody has a value of somebody else's record.",
+}
+"""What the checks of the file itself say where they hold."""
+
+Line = tuple[str, str]
+"""A sentence, and how it stands: "kept", "broken" or "open"."""
+
+
+def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> list[Line]:
+    """The promises of a release in plain words.
+
+    Parameters
+    ----------
+    audit : mapping
+        As `Audit.to_dict` has it.
+    plan : Plan, optional
+        Which says what was promised.
+    checks : sequence of Check or mapping
+        As they were found on the table.
+    """
+    found = [asdict(c) if is_dataclass(c) else dict(c) for c in checks]  # type: ignore[call-overload]
+    return [*_of_groups(plan, found), *_of_file(found), *_open(audit, plan, found)]
+
+
+def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    by_name = {check["name"]: check for check in checks}
+    told = set()
+    for promise in plan.promises if plan is not None else ():
+        guarantee = from_promise(promise)
+        name = getattr(guarantee, "name", "k-anonymity")
+        check, said = by_name.get(name), guarantee.words()
+        if check is None:
+            continue
+        told.add(name)
+        said = said.split(": ")[0]  # the rest stands in RECIPIENT.md
+        reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
+        yield f"{said[:1].upper()}{said[1:]} ({reached}).", _holds(check)
+    for check in checks:
+        if check["name"] not in FILE and check["name"] not in told:
+            reached = f"{_digits(check['reached'])}; asked: {_digits(check['required'])}"
+            yield f"{check['name'][:1].upper()}{check['name'][1:]}: {reached}.", _holds(check)
+
+
+def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    held = []
+    for check in checks:
+        said = FILE.get(check["name"])
+        if said is None:
+            continue
+        if not check["holds"]:
+            yield f"Does not hold: {said} ({check['detail'] or words(check['reached'])})", "broken"
+        elif check["name"] != "types":
+            if check["name"] == "rows" and check["required"] != check["reached"]:
+                said = check["detail"]
+            held.append(said)
+    if held:
+        yield " ".join(held), "kept"
+
+
+def _open(
+    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[str, Any]]
+) -> Iterator[Line]:
+    kinds = {promise["kind"] for promise in plan.promises} if plan is not None else set()
+    risk, table = audit["risk"], audit["table"]
+    if checks and table["yardstick"] == "classes":
+        if "k_anonymity" not in kinds:
+            k = risk["release"]["classes"]["k"]
+            yield f"Not promised: a smallest group. Measured: {k:,} records.", "open"
+        if "disclosure" not in kinds:
+            for name, column in risk["release"]["sensitive"].items():
+                worst = column["disclosure"]["worst"]
+                yield (
+                    f"Not promised: a cap on what a group tells about {name}. Measured: "
+                    f"{worst:.2f} in the worst group (0 nothing, 1 all).",
+                    "open",
+                )
+    other = risk.get("other")
+    if other:
+        yield (
+            f"Not promised: what columns released as they are give away ({', '.join(other['columns'])}). "
+            f"Measured: {100 * other['unique']:.1f}% of the records are alone by them, "
+            f"{100 * other['together']:.1f}% by them and the quasi-identifiers.",
+            "open",
+        )
+    for line in audit["not_measured"]:
+        yield f"Not measured: {line}.", "open"
+
+
+def _digits(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else words(value)
+
+
+def _holds(check: Mapping[str, Any]) -> str:
+    return "kept" if check["holds"] else "broken"
