@@ -25,16 +25,32 @@ def histograms(pair: Sides) -> dict[str, dict[str, Any]]:
 def _numbers(column: ReleasedColumn) -> dict[str, Any]:
     values, before, after = value_shares(column)
     if not len(values):
-        return {"labels": [], "before": [], "after": []}
-    edges = np.linspace(values[0], values[-1], min(BINS, max(len(values) - 1, 1)) + 1)
-    place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(edges) - 2)
-    unit = column.original.unit
-    labels = [moment(e, unit) if unit else number(float(f"{e:.4g}")) for e in edges[:-1]]
+        return {"kind": "numbers", "labels": [], "before": [], "after": []}
+    edges, labels = _bins(column, values)
+    place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(labels) - 1)
     return {
+        "kind": "numbers",
         "labels": labels,
-        "before": np.bincount(place, before, len(edges) - 1).tolist(),
-        "after": np.bincount(place, after, len(edges) - 1).tolist(),
+        "before": np.bincount(place, before, len(labels)).tolist(),
+        "after": np.bincount(place, after, len(labels)).tolist(),
     }
+
+
+def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
+    """Where bins begin, and their names; whole numbers and days have bins of whole ones."""
+    unit, own = column.original.unit, column.whole.values
+    first, last = float(values[0]), float(values[-1])
+    if unit != "us" and (own == np.floor(own)).all():
+        first, last = np.floor(first), np.ceil(last)
+        wide = max(-(-(last - first + 1) // BINS), 1.0)
+        edges = np.arange(first, last + 1, wide)
+        ends = edges if wide == 1 or unit else edges + wide - 1
+    else:
+        edges = np.linspace(first, last, min(BINS, max(len(values) - 1, 1)) + 1)[:-1]
+        ends = edges
+    names = [moment(e, unit) if unit else number(float(f"{e:.6g}")) for e in (*edges, *ends)]
+    pairs = zip(names[: len(edges)], names[len(edges) :], strict=True)
+    return edges, [a if a == b else f"{a} to {b}" for a, b in pairs]
 
 
 def _categories(column: ReleasedColumn) -> dict[str, Any]:
@@ -47,11 +63,13 @@ def _categories(column: ReleasedColumn) -> dict[str, Any]:
         top = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])
         rest = [i for i in used if i not in top]
         return {
+            "kind": "categories",
             "labels": [*(names[i] for i in top), f"({len(rest)} others)"],
             "before": [*(float(before[i]) for i in top), float(before[rest].sum())],
             "after": [*(float(after[i]) for i in top), float(after[rest].sum())],
         }
     return {
+        "kind": "categories",
         "labels": [names[i] for i in used],
         "before": [float(before[i]) for i in used],
         "after": [float(after[i]) for i in used],

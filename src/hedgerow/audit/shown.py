@@ -94,7 +94,7 @@ def _people(pair: Pair) -> dict[str, Any] | None:
         (before, whole.told, [c.codes for c in whole.quasi], whole.sensitive),
         (after, pair.told, [c.codes for c in pair.released_quasi], pair.released_sensitive),
     )
-    made = {
+    made: dict[str, Any] = {
         "columns": [_column(column) for column in pair.released_quasi],
         "sensitive": [_kind(column) for column in pair.sensitive],
     }

@@ -80,7 +80,7 @@ def share(value: float | None) -> str:
     return f"{100 * value:.2g} %" if 0 < value < 0.0995 else f"{100 * value:.0f} %"
 
 
-def _cap(plan: Plan | None, name: str) -> float | None:
+def cap_on(plan: Plan | None, name: str) -> float | None:
     """The disclosure that was promised of a column."""
     for promise in plan.promises if plan is not None else ():
         columns = promise.get("columns")
@@ -98,7 +98,7 @@ def _grouped(risk: Mapping[str, Any], table: Mapping[str, Any], plan: Plan | Non
     notes: list[str] = []
     if sensitive:
         name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
-        told, cap = sensitive[name]["disclosure"], _cap(plan, name)
+        told, cap = sensitive[name]["disclosure"], cap_on(plan, name)
         say = [
             ("In the worst group, knowing the group takes ", False),
             (share(told["worst"]), True),

@@ -12,7 +12,7 @@ from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
-from .first import cards
+from .first import cap_on, cards
 from .promises import lines
 from .text import (
     APART,
@@ -190,7 +190,7 @@ def _context(
                 after["classes"]["k"],
             ),
             "scatters": {
-                name: pictures.disclosure_scatter(name, points)
+                name: pictures.disclosure_scatter(name, points, cap_on(plan, name))
                 for name, points in audit["pictures"]["scatters"].items()
             },
         }

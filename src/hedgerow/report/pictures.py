@@ -27,7 +27,9 @@ STYLE = {
     "axes.spines.right": False,
     "axes.edgecolor": "#555555",
     "axes.axisbelow": True,
-    "figure.facecolor": "white",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
     "legend.frameon": False,
     "axes.titlesize": 10,
 }
@@ -94,8 +96,13 @@ def _margins(figure: Figure, axes: Axes, beside: float) -> None:
         right=1 - 0.15 / width,
         bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + beside, 0.6 * height)
         / height,
-        top=1 - (0.3 if axes.get_title() else 0.1) / height,
+        top=1 - (0.3 if axes.get_title() or axes.get_legend() else 0.1) / height,
     )
+
+
+def _legend(axes: Axes) -> None:
+    """What the colours are, above the picture on the right."""
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
 
 
 def _percent_axis(axis: Any) -> None:
@@ -139,7 +146,7 @@ def class_sizes(
         axes.set_xlabel("records in the group")
         axes.set_ylabel("share of records")
         _percent_axis(axes.yaxis)
-        axes.legend()
+        _legend(axes)
     told = "Share of records by group size. "
     if before:
         alone = sum(r["records"] for r in before if r["from"] == 1)
@@ -148,8 +155,8 @@ def class_sizes(
     return Picture(canvas.svg, f"{told}In the release every group has at least {k}.")
 
 
-def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
-    """Class size against disclosure; counts in bins beyond 1,000 classes."""
+def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
+    """Class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
     with _figure(6.4, 2.8) as (figure, axes, canvas):
         if "sizes" in points:
             axes.scatter(
@@ -179,6 +186,9 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
         axes.set_xlabel("records in the group")
         axes.set_ylabel("disclosure")
         _percent_axis(axes.yaxis)
+        if cap is not None:
+            axes.axhline(cap, color=CONTROL, linewidth=1.2, label=f"the cap, {cap:.0%}")
+            _legend(axes)
     return Picture(
         canvas.svg,
         f"Disclosure of {name} by group size over {n} groups; the highest is "
@@ -188,7 +198,12 @@ def disclosure_scatter(name: str, points: Mapping[str, Any]) -> Picture:
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     """Success of every attack with its interval beside control, public guess and original."""
-    names = [f"{a['learner']}: {a['target']}" for a in attacks]
+    about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
+    names = [
+        f"{a['learner'] if a['target'] in about else a['attack']}: "
+        f"{a['target'] if a['target'] in about else a['learner']}"
+        for a in attacks
+    ]
     with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
         for i, attack in enumerate(attacks):
             y = len(attacks) - 1 - i
@@ -241,10 +256,20 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
 
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
-    """The shares of one column before and after."""
+    """The shares of one column before and after; every category has its name."""
+    draw = _categories if shape["kind"] == "categories" else _numbers
+    gap = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2
+    return Picture(
+        draw(shape),
+        f"Distribution of {name} before and after; {gap:.0%} of the records "
+        "would have to move to make both the same.",
+    )
+
+
+def _numbers(shape: Mapping[str, Any]) -> str:
     labels = shape["labels"]
     place = np.arange(len(labels))
-    with _figure(4.4, 2.2) as (_, axes, canvas):
+    with _figure(4.4, 2.3) as (_, axes, canvas):
         axes.bar(place, shape["before"], 0.9, color="#d0d0d0", label="original")
         axes.step(
             np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place,
@@ -254,8 +279,8 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
             linewidth=1.6,
             label="release",
         )
-        step = max(1, -(-len(labels) // 6))
-        long = max((len(str(label)) for label in labels), default=0) > 6
+        step = max(1, -(-len(labels) // 5))
+        long = max((len(str(label)) for label in labels), default=0) > 8
         axes.set_xticks(
             place[::step],
             [_short(label) for label in labels[::step]],
@@ -263,13 +288,24 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
             ha="right" if long else "center",
         )
         _percent_axis(axes.yaxis)
-        axes.legend()
-    gap = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2
-    return Picture(
-        canvas.svg,
-        f"Distribution of {name} before and after; {gap:.0%} of the records "
-        "would have to move to make both the same.",
-    )
+        _legend(axes)
+    return canvas.svg
+
+
+def _categories(shape: Mapping[str, Any]) -> str:
+    labels = shape["labels"]
+    place = np.arange(len(labels))[::-1]
+    with _figure(4.4, 0.75 + 0.27 * len(labels)) as (_, axes, canvas):
+        for shift, side, colour, label in (
+            (0.2, "before", "#b8b8b8", "original"),
+            (-0.2, "after", RELEASE, "release"),
+        ):
+            axes.barh(place + shift, shape[side], 0.38, color=colour, label=label)
+        axes.set_yticks(place, [_short(label) for label in labels])
+        axes.set_ylim(-0.6, len(labels) - 0.4)
+        _percent_axis(axes.xaxis)
+        _legend(axes)
+    return canvas.svg
 
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
@@ -288,7 +324,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
         axes.set_yticks(place, names)
         axes.set_xlabel("share of what a tree can explain")
         _percent_axis(axes.xaxis)
-        axes.legend()
+        _legend(axes)
     top = rows[0]
     return Picture(
         canvas.svg,

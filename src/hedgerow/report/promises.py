@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from ..guarantees import from_promise
+from ..guarantees import Check, from_promise
 from ..plan import Plan
 from .text import words
 
@@ -38,7 +37,7 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
     checks : sequence of Check or mapping
         As they were found on the table.
     """
-    found = [asdict(c) if is_dataclass(c) else dict(c) for c in checks]  # type: ignore[call-overload]
+    found = [vars(check) if isinstance(check, Check) else check for check in checks]
     return [*_of_groups(plan, found), *_of_file(found), *_open(audit, plan, found)]
 
 
