@@ -30,9 +30,7 @@ def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
         notes.append("direct identifiers are in the release: " + ", ".join(named))
     others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
-        notes.append(
-            "columns of no other role were released as they are: " + ", ".join(others)
-        )
+        notes.append("columns of no other role were released as they are: " + ", ".join(others))
     return notes
 
 
