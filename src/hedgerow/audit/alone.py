@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,14 +14,63 @@ from .cells import suppressed
 from .joined import join
 from .pairing import Pair, check_measured
 from .released_values import ReleasedColumn, unchanged
-from .result import Audit
-from .risk.groups import released_risk, unprotected_risk
-from .risk.other_columns import other_columns
-from .risk.population import journalist_risk
-from .subject import Subject, UnreadCells
+from .subject import Subject
 
 COMPARED = "utility, attacks, inference and everything else that compares with the original"
 """What a table alone does not tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """A release that is compared with nothing.
+
+    Parameters
+    ----------
+    plain : Pair
+        The release as its own original.
+    before : Pair, optional
+        The original as its own, where there is one.
+    why : str
+        Why nothing is compared.
+    """
+
+    plain: Pair
+    before: Pair | None
+    why: str
+
+    @classmethod
+    def of(
+        cls, what: Subject, original: Table | None = None, error: InputError | None = None
+    ) -> Alone:
+        """A release without an original, or with one that does not explain its cells."""
+        before = None if original is None else alone(Subject(original, what.schema))
+        why = "no original was given" if error is None else f"{error.message} ({error.hint})"
+        return cls(alone(what), before, why)
+
+    @property
+    def n_rows(self) -> int:
+        """Released rows."""
+        return self.plain.n_rows
+
+    @property
+    def released(self) -> Table:
+        """The release."""
+        return self.plain.released
+
+    @property
+    def original(self) -> Table | None:
+        """The original, where there is one."""
+        return None if self.before is None else self.before.original
+
+    @property
+    def suppressed(self) -> None:
+        """Nobody can know whom the release left out."""
+        return None
+
+    @property
+    def missing(self) -> str:
+        """What was not measured, and why."""
+        return f"{COMPARED}: {self.why}"
 
 
 def alone(what: Subject) -> Pair:
@@ -57,61 +104,6 @@ def alone(what: Subject) -> Pair:
         )
     made = Pair.of_itself(schema, table, quasi, tuple(sensitive))
     return replace(made, released_quasi=shown, notes=tuple(notes), groups=groups)
-
-
-def audit_alone(
-    what: Subject,
-    original: Table | None,
-    error: UnreadCells | None,
-    parameters: Mapping[str, Any],
-    versions: Mapping[str, str],
-) -> Audit:
-    """What a release tells by itself, and an original by itself: nothing is compared."""
-    side, threshold = alone(what), parameters["threshold"]
-    journalist = journalist_risk(side, None, parameters["weights"])
-    after, before = released_risk(side, journalist, threshold), None
-    scatters = _scatters(after)
-    if original is not None:
-        before = unprotected_risk(alone(Subject(original, what.schema)), None, threshold)
-        _scatters(before)
-    why = "no original was given" if error is None else f"{error.message} ({error.hint})"
-    return Audit(
-        table={
-            "rows": side.n_rows,
-            "original_rows": None if original is None else original.n_rows,
-            "strangers": 0,
-            "paired": False,
-            "alone": True,
-            "suppressed": None,
-            "quasi": list(what.schema.quasi),
-            "sensitive": list(what.schema.sensitive),
-            "identifiers": list(what.schema.identifiers),
-            "yardstick": "classes",
-            "released_columns": what.table.names,
-            "extremes": {},
-            "notes": list(side.notes),
-        },
-        risk={
-            "original": before,
-            "release": after,
-            "influence": [],
-            "nearest": None,
-            "composition": None,
-            "inference": None,
-            "other": other_columns(what.table, what.schema),
-        },
-        attacks=[],
-        utility={"loss": None, "distributions": None, "queries": None, "learning": []},
-        pictures={"histograms": {}, "scatters": scatters},
-        parameters={**parameters, "control": "nobody"},
-        versions=versions,
-        missing=[f"{COMPARED}: {why}"],
-    )
-
-
-def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
-    """The pictures among the figures of a side, which then has them no more."""
-    return {name: column.pop("scatter") for name, column in side["sensitive"].items()}
 
 
 def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:

@@ -86,6 +86,11 @@ class Pair:
         return len(self.rows)
 
     @property
+    def plain(self) -> Pair:
+        """What figures other than the attacks' are measured on."""
+        return self
+
+    @property
     def each(self) -> float:
         """A released row stands for its person alone."""
         return 1.0

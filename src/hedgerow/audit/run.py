@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
-from ..errors import HedgerowError, ParameterError
+from ..errors import ParameterError
 from ..plan import Plan
-from ..progress import Progress, Tell, telling
-from ..release.cautions import extremes_in_words, rare_ends
+from ..progress import Progress, telling
+from ..release.cautions import extremes_in_words
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
-from .alone import audit_alone
-from .histograms import histograms
-from .inference import infer
-from .outside import FOLDS, Outside, Refit, check_control, given, left_out, refitting
+from .alone import Alone
+from .figures import CASES, Task, figures_of
+from .outside import check_control
 from .pairing import Pair, pair_up
-from .per_person import per_person as certificates
 from .result import Audit
-from .risk.altered import linkage_summary
-from .risk.composition import composition, other_releases
-from .risk.groups import released_risk, unprotected_risk
 from .risk.learners import LEARNERS, check_learners
-from .risk.other_columns import other_columns
-from .risk.population import journalist_risk
-from .shown import shown
-from .sides import Sides
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .unpaired.tables import Apart, apart
-from .utility.distributions import distribution_summary
-from .utility.loss import loss_summary, loss_unpaired
-from .utility.queries import query_summary
 
 
 @takes(
@@ -180,128 +167,55 @@ def audit(
     tell("pairing the tables")
     what = subject(released, schema, plan)
     strangers = None if control is None else read(control, schema=what.schema)
+    given = {
+        "key": key,
+        "paired": by_person or paired,
+        "control": strangers is not None,
+        "population": population is not None,
+    }
+    if original is None and any(given.values()):
+        asked = ", ".join(name for name, value in given.items() if value)
+        raise ParameterError(f"{asked} need an original to compare with")
+    sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
+    wanted = {
+        "attacks": attacks,
+        "inference": attacks if inference is None else inference,
+        "learning": learning,
+        "per person": per_person,
+    }
+    if isinstance(sides, Alone):  # nothing is compared with other people either
+        strangers = population = None
+    k = what.k if k is None else k
+    task = Task(
+        sides=sides,
+        what=what,
+        asked=frozenset(name for name, asked in wanted.items() if asked),
+        strangers=strangers,
+        population=None if population is None else read(population, schema=what.schema),
+        others=others,
+        key=key,
+        weights=weights,
+        k=k,
+        threshold=threshold,
+        people=people,
+        learners=learners or LEARNERS,
+        random_state=random_state,
+        tell=tell,
+    )
     parameters = {
         "key": key,
         "threshold": threshold,
         "people": people,
         "random_state": random_state,
-        "k": what.k if k is None else k,
+        "k": k,
         "paired": paired,
-        "control": "nobody" if strangers is None else "other people",
+        "control": CASES[type(sides)].control if strangers is None else "other people",
         "others": len(others),
-        "population": population is not None,
+        "population": given["population"],
         "weights": weights,
         "allow_outside": allow_outside,
     }
-    if original is None:
-        _needs_no_original(
-            key=key,
-            paired=by_person or paired,
-            control=strangers,
-            population=population is not None,
-        )
-        return audit_alone(what, None, None, parameters, versions())
-    try:
-        sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
-    except UnreadCells as error:
-        before_it = read(original, schema=what.schema)
-        return audit_alone(what, before_it, error, parameters, versions())
-    check_extent(sides.original, what.schema)
-    if strangers is not None:
-        check_control(sides.original, strangers, what.schema)
-    plain: Pair | Apart = sides.measured or sides if isinstance(sides, Apart) else sides
-    k = what.k if k is None else k
-    if population is not None:
-        population = read(population, schema=what.schema)
-    journalist = journalist_risk(plain, population, weights)
-    each = None
-    if per_person and isinstance(plain, Pair):
-        each = certificates(plain, journalist, key)
-    unprotected = None
-    if population is None and weights in plain.original.names:
-        unprotected = journalist_risk(plain.unchanged, None, weights)
-    tell("classes, disclosure and utility")
-    before, after, loss, distributions, queries = _together(
-        lambda: unprotected_risk(plain.unchanged, unprotected, threshold),
-        lambda: released_risk(plain, journalist, threshold),
-        lambda: loss_summary(plain, k) if isinstance(plain, Pair) else loss_unpaired(plain, k),
-        lambda: distribution_summary(plain),
-        lambda: query_summary(plain, random_state=random_state),
-    )
-    scatters = {name: column.pop("scatter") for name, column in after["sensitive"].items()}
-    for column in before["sensitive"].values():
-        column.pop("scatter")
-    risk: dict[str, Any] = {"original": before, "release": after, "influence": [], "nearest": None}
-    risk["other"] = other_columns(sides.released, what.schema)
-    if sides.yardstick == "linkage" and isinstance(sides, Pair):
-        risk["linkage"] = linkage_summary(
-            sides, people=people, random_state=random_state, tell=tell
-        )
-    refit = refitting(what.method, what.schema) if what.method is not None else None
-    outside: list[Outside] = []
-    found: list[dict[str, Any]] = []
-    if attacks and isinstance(sides, Pair):
-        outside = _outside(sides, refit, strangers, random_state, tell)
-        found, risk["influence"] = _attacks(
-            sides, strangers, outside, people, learners, random_state, tell
-        )
-    elif attacks and isinstance(sides, Apart):
-        found, risk["nearest"] = _attacks_apart(sides, people, learners, random_state, tell)
-    risk["composition"] = None
-    if others and isinstance(sides, Pair):
-        tell("what the releases tell together")
-        told = other_releases(sides, others, key)
-        risk["composition"], more = composition(sides, told, k=k)
-        found += more
-    risk["inference"] = None
-    if (attacks if inference is None else inference) and what.schema.sensitive:
-        risk["inference"] = _inferred(
-            sides, refit, strangers, outside, learners or LEARNERS, random_state, tell
-        )
-    utility: dict[str, Any] = {
-        "loss": loss,
-        "distributions": distributions,
-        "queries": queries,
-        "learning": [],
-    }
-    if learning and what.schema.sensitive:
-        from .utility.models import learning as learn
-        from .utility.models import learning_apart
-
-        utility["learning"] = (
-            learning_apart(sides, random_state=random_state, progress=tell)
-            if isinstance(sides, Apart)
-            else learn(sides, random_state=random_state, progress=tell)
-        )
-    extremes = {} if k is None else _extremes(plain, k)
-    return Audit(
-        table={
-            "rows": sides.n_rows,
-            "original_rows": sides.original.n_rows,
-            "strangers": 0 if strangers is None else strangers.n_rows,
-            "paired": isinstance(sides, Pair),
-            "alone": False,
-            "suppressed": sides.suppressed,
-            "quasi": list(what.schema.quasi),
-            "sensitive": list(what.schema.sensitive),
-            "identifiers": list(what.schema.identifiers),
-            "yardstick": plain.yardstick,
-            "released_columns": sides.released.names,
-            "extremes": extremes,
-            "notes": [
-                *plain.notes,
-                *(extremes_in_words(n, k or 0, e) for n, e in extremes.items()),
-            ],
-        },
-        risk=risk,
-        attacks=found,
-        utility=utility,
-        pictures={"histograms": histograms(plain), "scatters": scatters},
-        parameters=parameters | {"control": _control(strangers, sides)},
-        versions=versions(),
-        per_person=each,
-        shown=shown(sides) if isinstance(sides, Pair) else None,
-    )
+    return _audit(task, parameters)
 
 
 # the function stands in front of its room, `hedgerow.audit`
@@ -319,12 +233,6 @@ def _check(k: int | None, threshold: float, people: int, learners: Sequence[str]
         check_learners(learners)
 
 
-def _needs_no_original(**given: Any) -> None:
-    asked = [name for name, value in given.items() if value]
-    if asked:
-        raise ParameterError(f"{', '.join(asked)} need an original to compare with")
-
-
 def _sides(
     original: Any,
     what: Subject,
@@ -332,8 +240,29 @@ def _sides(
     paired: bool | None,
     strangers: Table | None,
     allow_outside: bool,
+) -> Pair | Apart | Alone:
+    """Both tables side by side, or the release alone where nothing can be compared."""
+    if original is None:
+        return Alone.of(what)
+    try:
+        sides = _side_by_side(original, what, key, paired, strangers, allow_outside)
+    except UnreadCells as error:
+        return Alone.of(what, read(original, schema=what.schema), error)
+    check_extent(sides.original, what.schema)
+    if strangers is not None:
+        check_control(sides.original, strangers, what.schema)
+    return sides
+
+
+def _side_by_side(
+    original: Any,
+    what: Subject,
+    key: str | None,
+    paired: bool | None,
+    strangers: Table | None,
+    allow_outside: bool,
 ) -> Pair | Apart:
-    """Both tables side by side, row by row where something tells which belong together."""
+    """Row by row where something tells which rows belong together."""
     if paired is False:
         if key is not None:
             raise ParameterError(f"the key {key!r} pairs rows that shall not be paired")
@@ -346,122 +275,58 @@ def _sides(
         return apart(original, what, strangers, why=error.message)
 
 
-def _control(strangers: Table | None, sides: Pair | Apart) -> str:
-    if strangers is not None:
-        return "other people"
-    return "withheld rows" if isinstance(sides, Pair) else "nobody"
-
-
-def _extremes(pair: Sides, k: int) -> dict[str, dict[str, int]]:
-    """Columns whose ranges state a value that fewer than k of the records have."""
-    found = {}
-    for own, released in zip(pair.quasi, pair.released_quasi, strict=True):
-        ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
-        found[own.name] = rare_ends(own, k, released.labels, ends, released.counts)
-    return {name: told for name, told in found.items() if told["cells"]}
-
-
-def _together(*parts: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Independent parts on two threads: numpy leaves the interpreter free most of the time."""
-    with ThreadPoolExecutor(2) as pool:
-        return [made.result() for made in [pool.submit(part) for part in parts]]
-
-
-def _outside(
-    pair: Pair, refit: Refit | None, control: Table | None, random_state: int, tell: Tell
-) -> list[Outside]:
-    """People who took no part: those given, or those left out of releases made again."""
-    if control is not None:
-        return [given(pair, control)]
-    if refit is None or pair.n_rows < FOLDS:
-        return []
-    try:
-        return list(left_out(pair, refit, random_state=random_state, tell=tell))
-    except HedgerowError:  # who measures inference says why
-        return []
-
-
-def _attacks(
-    pair: Pair,
-    strangers: Table | None,
-    outside: Sequence[Outside],
-    people: int,
-    learners: Sequence[str] | None,
-    random_state: int,
-    tell: Tell,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    from .risk.attacks import regression_attacks
-    from .risk.downcoding import downcoding
-    from .risk.influence import influence
-    from .risk.linking import linking_attacks
-    from .risk.membership import membership
-    from .risk.predicates import predicate_singling_out
-
-    found = regression_attacks(
-        pair,
-        control=strangers,
-        learners=learners or LEARNERS,
-        people=people,
-        random_state=random_state,
-        progress=tell,
+def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
+    """Everything that is measured of some tables."""
+    sides, schema, case = task.sides, task.what.schema, CASES[type(task.sides)]
+    found = figures_of(task)
+    scatters = _scatters(found["risk.release"])
+    if found["risk.original"] is not None:
+        _scatters(found["risk.original"])
+    extremes = found["table.extremes"]
+    return Audit(
+        table={
+            "rows": sides.n_rows,
+            "original_rows": None if sides.original is None else sides.original.n_rows,
+            "strangers": 0 if task.strangers is None else task.strangers.n_rows,
+            "paired": case.paired,
+            "alone": case.alone,
+            "suppressed": sides.suppressed,
+            "quasi": list(schema.quasi),
+            "sensitive": list(schema.sensitive),
+            "identifiers": list(schema.identifiers),
+            "yardstick": sides.plain.yardstick,
+            "released_columns": sides.released.names,
+            "extremes": extremes,
+            "notes": [
+                *sides.plain.notes,
+                *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),
+            ],
+        },
+        risk=_room("risk", found),
+        attacks=found["attacks"],
+        utility=_room("utility", found),
+        pictures=_room("pictures", found) | {"scatters": scatters},
+        parameters=parameters,
+        versions=versions(),
+        per_person=found["per_person"],
+        shown=found["shown"],
+        missing=found["missing"],
     )
-    found += linking_attacks(pair, people=people, progress=tell)
-    tell("predicate singling out")
-    found += predicate_singling_out(pair, outside, random_state=random_state)
-    found += downcoding(pair, people=people, progress=tell)
-    found += membership(outside, people=people, random_state=random_state, progress=tell)
-    tell("which columns give people away")
-    return found, influence(pair)
 
 
-def _attacks_apart(
-    tables: Apart, people: int, learners: Sequence[str] | None, random_state: int, tell: Tell
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    from .unpaired.learning import regression
-    from .unpaired.linking import linking
-    from .unpaired.membership import membership
-    from .unpaired.singling_out import singling_out
-
-    found = regression(
-        tables,
-        learners=learners or LEARNERS,
-        people=people,
-        random_state=random_state,
-        progress=tell,
-    )
-    tell("linking attack: best match and two files")
-    linked, near = linking(tables, people=people)
-    tell("singling out")
-    found += [*linked, *singling_out(tables, people=people, random_state=random_state)]
-    found += membership(tables, people=people, random_state=random_state, progress=tell)
-    return found, near
+def _room(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of one part of an audit; linkage stands only where values were altered."""
+    rooms = ((*place.split("."), value) for place, value in found.items() if "." in place)
+    return {
+        place: value
+        for room, place, value in rooms
+        if room == name and (place != "linkage" or value is not None)
+    }
 
 
-def _inferred(
-    sides: Pair | Apart,
-    refit: Refit | None,
-    control: Table | None,
-    outside: Sequence[Outside],
-    learners: Sequence[str],
-    random_state: int,
-    tell: Tell,
-) -> dict[str, Any]:
-    """What learners infer about members and strangers."""
-    if isinstance(sides, Apart):
-        from .unpaired.inference import infer_apart
-
-        found = infer_apart(sides, learners=learners, random_state=random_state, tell=tell)
-    else:
-        found = infer(
-            sides,
-            refit,
-            control=control,
-            learners=learners,
-            random_state=random_state,
-            progress=tell,
-            without=outside,
-        )
-    return found.to_dict()
+def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
+    """The pictures among the figures of a side, which then has them no more."""
+    return {name: column.pop("scatter") for name, column in side["sensitive"].items()}
 
 
 def versions() -> dict[str, str]:

@@ -95,6 +95,11 @@ class Apart:
     measured: Apart | None = None
 
     @property
+    def plain(self) -> Apart:
+        """What figures other than the attacks' are measured on: strangers change none."""
+        return self.measured or self
+
+    @property
     def n_rows(self) -> int:
         """Number of released rows."""
         return self.released.n_rows

@@ -1,0 +1,380 @@
+"""What an audit measures of each kind of tables: a row a figure, with what it needs and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Generic, TypeVar
+
+from ..classes import FloatArray
+from ..errors import HedgerowError
+from ..progress import Tell
+from ..release.cautions import rare_ends
+from ..table import Table
+from .alone import Alone
+from .histograms import histograms
+from .inference import infer
+from .outside import FOLDS, Outside, Refit, given, left_out, refitting
+from .pairing import Pair
+from .per_person import per_person
+from .risk.altered import linkage_summary
+from .risk.attacks import regression_attacks
+from .risk.composition import composition, other_releases
+from .risk.downcoding import downcoding
+from .risk.groups import released_risk, unprotected_risk
+from .risk.influence import influence
+from .risk.linking import linking_attacks
+from .risk.membership import membership
+from .risk.other_columns import other_columns
+from .risk.population import journalist_risk
+from .risk.predicates import predicate_singling_out
+from .shown import shown
+from .subject import Subject
+from .unpaired.inference import infer_apart
+from .unpaired.learning import regression
+from .unpaired.linking import linking
+from .unpaired.membership import membership as membership_apart
+from .unpaired.singling_out import singling_out
+from .unpaired.tables import Apart
+from .utility.distributions import distribution_summary
+from .utility.loss import loss_summary, loss_unpaired
+from .utility.models import learning, learning_apart
+from .utility.queries import query_summary
+
+S = TypeVar("S", bound=Pair | Apart | Alone)
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Generic[S]):
+    """Tables that are measured, and what was asked.
+
+    Parameters
+    ----------
+    sides : Pair, Apart or Alone
+        The tables.
+    what : Subject
+        The release.
+    asked : set of str
+        What somebody wants: "attacks", "inference", "learning", "per person".
+    strangers, population : Table, optional
+    others : sequence
+        Further releases.
+    key, weights, k, threshold, people, learners, random_state
+        As of `audit`.
+    tell : callable
+        Told what is being done.
+    """
+
+    sides: S
+    what: Subject
+    asked: frozenset[str]
+    strangers: Table | None
+    population: Table | None
+    others: Sequence[Any]
+    key: str | None
+    weights: str | None
+    k: int | None
+    threshold: float
+    people: int
+    learners: Sequence[str]
+    random_state: int
+    tell: Tell
+
+    @cached_property
+    def at_hand(self) -> frozenset[str]:
+        """What figures may need: what was asked, and what there is."""
+        there = {
+            "sensitive columns": self.what.schema.sensitive,
+            "other releases": self.others,
+            "k": self.k is not None,
+            "altered values": self.sides.plain.yardstick == "linkage",
+            "an original": self.sides.original is not None,
+        }
+        return self.asked | {name for name, given in there.items() if given}
+
+    @cached_property
+    def journalist(self) -> FloatArray | None:
+        """What a journalist risks in each class."""
+        return journalist_risk(self.sides.plain, self.population, self.weights)
+
+    @cached_property
+    def refit(self) -> Refit | None:
+        """How the release's method releases a part of the people, where it is at hand."""
+        method = self.what.method
+        return None if method is None else refitting(method, self.what.schema)
+
+    @cached_property
+    def outside(self) -> list[Outside]:
+        """People who took no part: those given, or those left out of releases made again."""
+        pair = self.sides
+        if not isinstance(pair, Pair) or "attacks" not in self.asked:
+            return []
+        if self.strangers is not None:
+            return [given(pair, self.strangers)]
+        if self.refit is None or pair.n_rows < FOLDS:
+            return []
+        try:
+            return list(left_out(pair, self.refit, random_state=self.random_state, tell=self.tell))
+        except HedgerowError:  # who measures inference says why
+            return []
+
+    @property
+    def tried(self) -> dict[str, Any]:
+        """How attacks are tried."""
+        return {"people": self.people, "progress": self.tell}
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """How attacks are tried that draw."""
+        return {**self.tried, "random_state": self.random_state}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that is measured.
+
+    Parameters
+    ----------
+    gives : str
+        Where it stands in an audit; several places with commas, for as many values. What is
+        given as "attacks" joins those that are there.
+    of : callable
+        Measures it of a `Task`.
+    needs : tuple of str
+        What must be at hand (`Task.at_hand`); else it is left out.
+    says : str
+        Told before it.
+    beside : bool
+        Whether it is measured beside the next one: numpy leaves the interpreter free most of
+        the time.
+    """
+
+    gives: str
+    of: Callable[[Any], Any]
+    needs: tuple[str, ...] = ()
+    says: str = ""
+    beside: bool = False
+
+
+def _before(task: Task[Pair] | Task[Apart]) -> dict[str, Any]:
+    whole = task.sides.plain.unchanged
+    weighted = task.population is None and task.weights in whole.original.names
+    journalist = journalist_risk(whole, None, task.weights) if weighted else None
+    return unprotected_risk(whole, journalist, task.threshold)
+
+
+def _after(task: Task[Any]) -> dict[str, Any]:
+    return released_risk(task.sides.plain, task.journalist, task.threshold)
+
+
+def _before_alone(task: Task[Alone]) -> dict[str, Any]:
+    assert task.sides.before is not None
+    return unprotected_risk(task.sides.before, None, task.threshold)
+
+
+def _extremes(task: Task[Pair] | Task[Apart]) -> dict[str, dict[str, int]]:
+    """Columns whose ranges state a value that fewer than k of the records have."""
+    found, sides = {}, task.sides.plain
+    for own, released in zip(sides.quasi, sides.released_quasi, strict=True):
+        ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
+        found[own.name] = rare_ends(own, task.k or 0, released.labels, ends, released.counts)
+    return {name: told for name, told in found.items() if told["cells"]}
+
+
+def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    return composition(task.sides, other_releases(task.sides, task.others, task.key), k=task.k)
+
+
+def _inference(task: Task[Pair]) -> dict[str, Any]:
+    return infer(
+        task.sides,
+        task.refit,
+        control=task.strangers,
+        learners=task.learners,
+        random_state=task.random_state,
+        progress=task.tell,
+        without=task.outside,
+    ).to_dict()
+
+
+def _inference_apart(task: Task[Apart]) -> dict[str, Any]:
+    return infer_apart(
+        task.sides, learners=task.learners, random_state=task.random_state, tell=task.tell
+    ).to_dict()
+
+
+ATTACKED, INFERRED = ("attacks",), ("inference", "sensitive columns")
+LEARNT = ("learning", "sensitive columns")
+OTHER = Figure("risk.other", lambda t: other_columns(t.sides.released, t.what.schema))
+"""What columns without a role tell of every release."""
+COMPARED = (
+    Figure("utility.distributions", lambda t: distribution_summary(t.sides.plain), beside=True),
+    Figure(
+        "utility.queries",
+        lambda t: query_summary(t.sides.plain, random_state=t.random_state),
+        beside=True,
+    ),
+)
+"""Of every release and its original."""
+SHOWN = (
+    Figure("table.extremes", _extremes, ("k",)),
+    Figure("pictures.histograms", lambda t: histograms(t.sides.plain)),
+)
+
+OF_PAIRS = (
+    Figure("per_person", lambda t: per_person(t.sides, t.journalist, t.key), ("per person",)),
+    Figure("risk.original", _before, says="classes, disclosure and utility", beside=True),
+    Figure("risk.release", _after, beside=True),
+    Figure("utility.loss", lambda t: loss_summary(t.sides, t.k), beside=True),
+    *COMPARED,
+    OTHER,
+    Figure(
+        "risk.linkage",
+        lambda t: linkage_summary(
+            t.sides, people=t.people, random_state=t.random_state, tell=t.tell
+        ),
+        ("altered values",),
+    ),
+    Figure(
+        "attacks",
+        lambda t: regression_attacks(t.sides, control=t.strangers, learners=t.learners, **t.drawn),
+        ATTACKED,
+    ),
+    Figure("attacks", lambda t: linking_attacks(t.sides, **t.tried), ATTACKED),
+    Figure(
+        "attacks",
+        lambda t: predicate_singling_out(t.sides, t.outside, random_state=t.random_state),
+        ATTACKED,
+        says="predicate singling out",
+    ),
+    Figure("attacks", lambda t: downcoding(t.sides, **t.tried), ATTACKED),
+    Figure("attacks", lambda t: membership(t.outside, **t.drawn), ATTACKED),
+    Figure(
+        "risk.influence",
+        lambda t: influence(t.sides),
+        ATTACKED,
+        says="which columns give people away",
+    ),
+    Figure(
+        "risk.composition, attacks",
+        _composition,
+        ("other releases",),
+        says="what the releases tell together",
+    ),
+    Figure("risk.inference", _inference, INFERRED),
+    Figure(
+        "utility.learning",
+        lambda t: learning(t.sides, random_state=t.random_state, progress=t.tell),
+        LEARNT,
+    ),
+    *SHOWN,
+    Figure("shown", lambda t: shown(t.sides)),
+)
+"""Of a release whose rows are paired with those of its original."""
+
+OF_APART = (
+    Figure("risk.original", _before, says="classes, disclosure and utility", beside=True),
+    Figure("risk.release", _after, beside=True),
+    Figure("utility.loss", lambda t: loss_unpaired(t.sides.plain, t.k), beside=True),
+    *COMPARED,
+    OTHER,
+    Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.drawn), ATTACKED),
+    Figure(
+        "attacks, risk.nearest",
+        lambda t: linking(t.sides, people=t.people),
+        ATTACKED,
+        says="linking attack: best match and two files",
+    ),
+    Figure(
+        "attacks",
+        lambda t: singling_out(t.sides, people=t.people, random_state=t.random_state),
+        ATTACKED,
+        says="singling out",
+    ),
+    Figure("attacks", lambda t: membership_apart(t.sides, **t.drawn), ATTACKED),
+    Figure("risk.inference", _inference_apart, INFERRED),
+    Figure(
+        "utility.learning",
+        lambda t: learning_apart(t.sides, random_state=t.random_state, progress=t.tell),
+        LEARNT,
+    ),
+    *SHOWN,
+)
+"""Of a release and an original whose rows are nobody's, or cannot be paired."""
+
+OF_ONE = (
+    Figure("risk.release", _after),
+    Figure("risk.original", _before_alone, ("an original",)),
+    OTHER,
+    Figure("missing", lambda t: [t.sides.missing]),
+)
+"""Of a release that is compared with nothing."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of tables: what is measured of them, and how the audit names them."""
+
+    figures: tuple[Figure, ...]
+    paired: bool
+    alone: bool
+    control: str
+    """Who is asked as control where nobody was given."""
+
+
+CASES: dict[type, Case] = {
+    Pair: Case(OF_PAIRS, True, False, "withheld rows"),
+    Apart: Case(OF_APART, False, False, "nobody"),
+    Alone: Case(OF_ONE, False, True, "nobody"),
+}
+
+
+def figures_of(task: Task[Any]) -> dict[str, Any]:
+    """Every figure by its place; what was not measured is empty."""
+    found: dict[str, Any] = {
+        "risk.original": None,
+        "risk.release": None,
+        "risk.influence": [],
+        "risk.nearest": None,
+        "risk.other": None,
+        "risk.linkage": None,
+        "risk.composition": None,
+        "risk.inference": None,
+        "utility.loss": None,
+        "utility.distributions": None,
+        "utility.queries": None,
+        "utility.learning": [],
+        "pictures.histograms": {},
+        "table.extremes": {},
+        "attacks": [],
+        "per_person": None,
+        "shown": None,
+        "missing": [],
+    }
+    for figure, value in _measured(task):
+        places = figure.gives.split(", ")
+        for place, part in zip(places, value if len(places) > 1 else [value], strict=True):
+            found[place] = found[place] + part if place == "attacks" else part
+    return found
+
+
+def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
+    """One figure after the other, or some beside each other."""
+    wanted = [f for f in CASES[type(task.sides)].figures if task.at_hand.issuperset(f.needs)]
+    for beside, figures in groupby(wanted, lambda figure: figure.beside):
+        if not beside:
+            for figure in figures:
+                if figure.says:
+                    task.tell(figure.says)
+                yield figure, figure.of(task)
+            continue
+        several, _ = list(figures), task.journalist  # which more than one of them asks for
+        for figure in several:
+            if figure.says:
+                task.tell(figure.says)
+        with ThreadPoolExecutor(2) as pool:
+            made = [pool.submit(figure.of, task) for figure in several]
+            yield from zip(several, (each.result() for each in made), strict=True)
