@@ -22,6 +22,8 @@ from .released_values import ReleasedColumn, taken, unchanged
 from .subject import Subject, UnreadCells, named_cells
 from .tolerances import Target
 
+_GOLDEN = (5**0.5 - 1) / 2
+
 Named = TypeVar("Named", Column, ReleasedColumn)
 
 
@@ -265,6 +267,25 @@ def evenly(rows: IntArray, most: int) -> IntArray:
     """At most so many of some rows, spread evenly over their order."""
     picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
     return rows[np.unique(picked)]
+
+
+def spread(rows: IntArray, most: int) -> IntArray:
+    """At most so many people whom an attack is tried on: one from each equal part of their order.
+
+    Where in its part a row stands follows the golden ratio, which no period fits: every second
+    row of couples that stand together would be the same partner everywhere.
+
+    Examples
+    --------
+    >>> spread(np.arange(12), 4).tolist()
+    [0, 4, 6, 11]
+    """
+    n = len(rows)
+    if n <= most:
+        return rows
+    part = np.arange(most)
+    ends = np.arange(most + 1) * n // most
+    return rows[ends[:-1] + (part * _GOLDEN % 1.0 * np.diff(ends)).astype(np.int64)]
 
 
 def released_column(original: Column, subject: Subject) -> Read:

@@ -261,3 +261,16 @@ def test_nobody_is_asked_for_a_value_that_is_missing(paired):
     for attack in found.attacks:
         if attack["attack"] == "regression":
             assert attack["success"] == attack["over_control"] == 1.0, attack["target"]
+
+
+@pytest.mark.parametrize("hidden", ["first", "second"])
+def test_people_who_stand_in_couples_are_asked_alike(hidden):
+    """Of 1,000 sorted rows every second one would be the same partner of each couple."""
+    n = 1_000
+    people = pd.DataFrame({"house": np.arange(n), "ill": [f"d{i}" for i in range(n)]})
+    gone = np.arange(n) % 2 == (hidden == "second")
+    release = people.assign(ill=people.ill.where(~gone))
+    pair = align(people, release, Schema(quasi=["house"], sensitive=["ill"]))
+    (attack,) = regression_attacks(pair, learners=["nearest"])
+    low, high = attack["interval"]
+    assert low <= 0.5 <= high

@@ -21,7 +21,7 @@ from ...table import Column, Table
 from ..design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import attack_record, bootstrap, rate_of
 from ..outside import FOLDS
-from ..pairing import Pair, by_name, evenly
+from ..pairing import Pair, by_name, spread
 from ..released_values import ReleasedColumn
 from ..tolerances import Target
 from .learners import LEARNERS, Guesses, Lesson, nearest_of
@@ -83,7 +83,7 @@ def _on(pair: Pair, j: int, control: Table | None, people: int) -> OnColumn | No
     order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
     if not len(order) or not usable.any():
         return None
-    picked = evenly(order, people)
+    picked = spread(order, people)
     asked, near = [(known_rows(quasi, picked), truth[picked])], [picked]
     if control is not None:
         asked.append(_others(quasi, own, aim, control, people))
@@ -122,7 +122,7 @@ def _others(
     else:
         truth = control.like(own).codes_in(own, unknown=own.n_values + 1)
     order = np.lexsort((truth, *known.columns))
-    rows = evenly(order[known_in(truth, own, aim)[order]], people)
+    rows = spread(order[known_in(truth, own, aim)[order]], people)
     return known.part(rows), truth[rows]
 
 

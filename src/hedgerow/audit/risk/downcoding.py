@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...classes import FloatArray, Groups, IntArray
 from ..intervals import Rate, attack_record, wilson
-from ..pairing import Pair, by_name, evenly
+from ..pairing import Pair, by_name, evenly, spread
 from ..released_values import ReleasedColumn
 from .finer import FEW, Finer, nested, together
 from .learners import quiet
@@ -67,7 +67,7 @@ def downcoding(pair: Pair, *, people: int = 500, progress: Any = None) -> list[d
     """
     known = by_name(pair.released_quasi)
     columns = [Finer.of(column) for column in known]
-    asked = evenly(pair.canonical, people)
+    asked = spread(pair.canonical, people)
     targets = [
         j for j, c in enumerate(columns) if known[j].general and c.coarse[c.codes[asked]].any()
     ]

@@ -13,7 +13,7 @@ from ...classes.agreement import MOST_COLUMNS, Agreement, bits_of
 from ...kernels.patterns import count_patterns
 from ..design_matrix import Known, known_rows
 from ..intervals import attack_record, rate_of
-from ..pairing import Pair, evenly
+from ..pairing import Pair, spread
 from ..reach import Reach
 from ..released_values import ReleasedColumn
 
@@ -42,7 +42,7 @@ def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> l
     chosen = pair.released_quasi[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
     n = pair.n_rows
-    picked = evenly(pair.canonical, people)
+    picked = spread(pair.canonical, people)
     own = groups.labels[picked].astype(np.int64)
     before = group([e.whole.codes for e in chosen], pair.original.n_rows)
     unprotected = 1.0 / before.sizes[before.labels[pair.rows[picked]]]

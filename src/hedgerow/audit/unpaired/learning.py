@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...classes import Counts, group
-from ..pairing import by_name, evenly
+from ..pairing import by_name, spread
 from ..risk.attacks import OnColumn, known_in, shown_as, taught, truth_of, unprotected
 from ..risk.learners import LEARNERS, Lesson, nearest_of
 from .tables import Apart
@@ -60,7 +60,7 @@ def _on(tables: Apart, j: int, most: int) -> OnColumn | None:
     asked, rows = [], []
     for people in tables.people:
         truth = truth_of(people.sensitive[j], aim)
-        rows.append(evenly(people.canonical[known_in(truth, own, aim)[people.canonical]], most))
+        rows.append(spread(people.canonical[known_in(truth, own, aim)[people.canonical]], most))
         asked.append((people.known(quasi, rows[-1]), truth[rows[-1]]))
     near = np.concatenate([nearest_of(quasi, tables.classes, known) for known, _ in asked])
     return OnColumn(

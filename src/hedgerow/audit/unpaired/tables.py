@@ -15,7 +15,7 @@ from ...table import Column, Table, read
 from ..cautions import numbers_as_text
 from ..design_matrix import Known, true_values
 from ..joined import join
-from ..pairing import Pair, by_name, check_measured, evenly, released_column
+from ..pairing import Pair, by_name, check_measured, released_column, spread
 from ..released_values import ReleasedColumn, suppressed, unchanged
 from ..subject import Subject, UnreadCells, named_cells
 from ..tolerances import Target
@@ -46,7 +46,7 @@ class People:
 
     def some(self, most: int) -> IntArray:
         """At most so many people, spread evenly over their sorted values."""
-        return evenly(self.canonical, most)
+        return spread(self.canonical, most)
 
     def known(self, released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
         """What an intruder knows of some of them, by the columns that were released."""
