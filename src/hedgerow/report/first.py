@@ -92,8 +92,9 @@ def cap_on(plan: Plan | None, name: str) -> float | None:
 def _grouped(risk: Mapping[str, Any], table: Mapping[str, Any], plan: Plan | None) -> Told:
     after = risk["release"]
     k, people = after["classes"]["k"], after["classes"]["people"]
-    who = "records" if people is None else "people"
-    facts = [(f"{people or k:,}", f"{who} in the smallest group")]
+    smallest = people or k
+    who = ("record", "records") if people is None else ("person", "people")
+    facts = [(f"{smallest:,}", f"{who[smallest != 1]} in the smallest group")]
     sensitive = after["sensitive"]
     notes: list[str] = []
     if sensitive:
@@ -300,4 +301,6 @@ def _kept(use: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
     if columns:
         name = max(columns, key=lambda n: columns[n]["ncp"])
-        yield name, f"coarsened most: {share(columns[name]['ncp'])} of its detail is gone"
+        lost = columns[name]["ncp"]
+        words = f"coarsened most: {share(lost)} of its detail is gone"
+        yield (name, words) if lost else ("none", "of the columns lost any detail")
