@@ -17,6 +17,15 @@ from .schema import SCHEMA, TABLES, schema_of
 if TYPE_CHECKING:
     from ..session.steps import Session
 
+ENGINE = (
+    Option(
+        "engine",
+        str,
+        "Where: auto, memory, or duckdb for tables larger than memory; the release is the same. "
+        "Default: auto.",
+    ),
+    Option("memory", str, "Most memory that duckdb takes, such as 4GB. Default: half of it."),
+)
 OUTPUT = (
     Option("out", str, "Folder to write; it must not exist."),
     Option("public", str, "Folder to hand out, apart: what the recipient gets and nothing else."),
@@ -60,6 +69,7 @@ OUTPUT = (
         "Measure what learners infer about members and strangers. Default: as for the attacks.",
     ),
     Option("json", bool, "Print the result as JSON."),
+    *ENGINE,
 )
 METHOD = (
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
@@ -94,7 +104,13 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     method, pseudonym_key = _secrets(options)
     schema = schema_of(options, config)
     with working("reading"):
-        session = Session(file)
+        session = Session(
+            file,
+            engine=options.get("engine", "auto"),
+            memory=options.get("memory"),
+            schema=schema,
+            method=method,
+        )
         session.choose(
             schema,
             method,

@@ -1,24 +1,54 @@
 """What every engine offers, and where one is found by its name.
 
-An engine executes plans. Methods and the release ask for it here and never import
-one by name, so that the same method runs wherever its class says it can.
+Methods and the release ask for an engine here and never import one by name, so that the same
+method runs wherever its class says it can. An engine is a module of this folder with the
+functions of `Engine`; `hedgerow.engines.check.check_engine` holds it to them.
+
+*What is counted, and what moves.* A method sees value counts, codes and groups, never rows. With n
+rows, c columns, v distinct values and g groups an engine does
+
+==================  ================================  ==================================
+operation           cost                              what comes back to the caller
+==================  ================================  ==================================
+``open``            the files' descriptions; one      names, types, number of rows
+                    copy of what is no Parquet
+``value_counts``    one pass over a column            v values and counts
+``encode``          one pass over c columns           n codes of 1 to 4 bytes each, in
+                                                      arrays that may lie in a file
+``execute``         one pass over codes               the recoded columns
+``release``         every row read and written once,  the released table, and n row
+                    sorted by its content             numbers of 4 bytes (private)
+``read_back``       one pass over what was written    a table
+==================  ================================  ==================================
+
+Whoever holds no arrays (a cluster) does not give codes back: it counts. The grower asks for a
+node's integer histogram and does not know who made it (`trees/grow`), the ends of groups are
+minima and maxima, and the checks read counts of (group, value) that add up (`classes.Counts`).
+So nothing above asks an engine for a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..errors import ParameterError, PlanError, UnsupportedError
 from ..key import Key
 from ..plan import Plan
-from ..table import Table
+from ..schema import Schema
+from ..table import Column, Table, ValueCounts
+from .ordered import ReleasedColumn
 
-ENGINES = {"memory": "memory"}
+ENGINES = {"memory": "memory", "duckdb": "duckdb"}
 """Engines by name, and the file of this folder that holds each."""
+
+Released = Mapping[str, pa.Array | ReleasedColumn]
+"""Released columns: values, or what stands for them where rows are too many."""
 
 
 class Transformed:
@@ -26,13 +56,13 @@ class Transformed:
 
     Parameters
     ----------
-    columns : dict of str to pyarrow array
+    columns : dict of str to pyarrow array, or ReleasedColumn
         The released columns, one value per row.
     outside : int, or callable that counts it
         Cells whose original value is not covered by the released cell; counted when asked for.
     """
 
-    def __init__(self, columns: dict[str, pa.Array], outside: int | Callable[[], int] = 0) -> None:
+    def __init__(self, columns: Mapping[str, Any], outside: int | Callable[[], int] = 0) -> None:
         self.columns = columns
         self._outside = outside
 
@@ -44,11 +74,61 @@ class Transformed:
         return self._outside
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What an engine declares of itself.
+
+    Parameters
+    ----------
+    sources : str
+        What it reads, in words.
+    recodings : tuple of str
+        The kinds of recoding that it executes.
+    streams : bool
+        Whether tables may be larger than memory: they are read a few rows at a time, and what
+        needs all of one at once (attacks, pairs by position) is refused.
+    nested : bool
+        Whether columns of lists and structs may stay in a release as they are.
+    """
+
+    sources: str
+    recodings: tuple[str, ...]
+    streams: bool
+    nested: bool
+
+
 class Engine(Protocol):
-    """Where plans are executed."""
+    """Where plans are executed; see the costs above."""
+
+    capabilities: Capabilities
+
+    def open(self, source: Any, *, schema: Schema | None = None, memory: Any = None) -> Table:
+        """A source as a table; `memory` limits what an engine that streams takes."""
+        ...
+
+    def value_counts(self, table: Table, name: str) -> ValueCounts:
+        """The distinct values of a column, and how often each occurs."""
+        ...
+
+    def encode(self, table: Table, names: Iterable[str]) -> Mapping[str, Column]:
+        """Some columns as codes into sorted dictionaries."""
+        ...
 
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
         """Recode a table's columns by a plan; `key` decides the draws of plans that draw."""
+        ...
+
+    def release(
+        self, table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+    ) -> tuple[Any, NDArray[Any] | None]:
+        """The table with some columns replaced and some dropped, in the order of its content.
+
+        Also the row behind each of its rows; None where the order was kept.
+        """
+        ...
+
+    def read_back(self, released: Any) -> Table:
+        """What was released, as a table."""
         ...
 
 
@@ -56,16 +136,14 @@ def engine(name: str = "memory") -> Engine:
     """The engine of that name; ParameterError when there is none."""
     if name not in ENGINES:
         raise ParameterError(
-            f"unknown engine {name!r}", hint=f"the engines are {', '.join(ENGINES)}"
+            f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}"
         )
     found: Engine = import_module(f".{ENGINES[name]}", __package__)
     return found
 
 
-def transform(
-    plan: Plan, table: Table, name: str = "memory", key: Key | None = None
-) -> Transformed:
-    """Recode a table's columns by a plan, on the engine of that name.
+def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+    """Recode a table's columns by a plan, on the engine that holds the table.
 
     Plans that draw do so under `key`, by default a fresh one that is forgotten.
 
@@ -86,7 +164,7 @@ def transform(
             f"{', '.join(map(repr, odd))}",
             hint="give the table's times a zone, or take it away, as in the table of the plan",
         )
-    return engine(name).execute(plan, table, key)
+    return engine(table.engine).execute(plan, table, key)
 
 
 Executor = Callable[..., Transformed]
@@ -98,6 +176,11 @@ class Executors:
 
     def __init__(self) -> None:
         self._by_kind: dict[str, Executor] = {}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of recoding."""
+        return tuple(self._by_kind)
 
     def register(self, kind: str) -> Callable[[Executor], Executor]:
         """Decorator: keep what executes recodings of one kind."""
@@ -112,5 +195,8 @@ class Executors:
         """Execute a plan; UnsupportedError when this engine has nothing for its kind."""
         kind, drawn = plan.recoding.kind, (key,) if plan.recoding.draws else ()
         if kind not in self._by_kind:
-            raise UnsupportedError(f"this engine cannot execute a plan of the kind {kind!r}")
+            raise UnsupportedError(
+                f"this engine cannot execute a plan of the kind {kind!r}",
+                hint=f"it executes {', '.join(self.kinds)}; the engine that works in memory more",
+            )
         return self._by_kind[kind](plan.recoding, table, *drawn)

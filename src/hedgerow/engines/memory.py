@@ -2,11 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..errors import InputError, ParameterError, UnsupportedError
+from ..schema import Schema
+from ..table import Column, Table, ValueCounts, read
+from ..table.dialect import FileFormat
+from ..table.frames import ArrowSource
+from ..table.parts import format_of, is_many, parts_of
+from ..table.scan import Scan
 from . import maps, partitions, randomize
-from .base import Executors
+from .base import Capabilities, Executors, Released
 
 _executors = Executors()
 _executors.register("partition")(partitions.partition)
 _executors.register("maps")(maps.recode)
 _executors.register("randomize")(randomize.execute)
 execute = _executors.execute
+
+capabilities = Capabilities(
+    sources="files, frames of any library, DuckDB relations; folders and patterns of Parquet files",
+    recodings=_executors.kinds,
+    streams=False,
+    nested=True,
+)
+
+
+def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Table:
+    """Read a source whole."""
+    if memory is not None:
+        raise ParameterError(
+            "a limit of memory is kept by engines that stream, and this one holds the whole table",
+            hint='choose engine="duckdb" (--engine duckdb), or leave memory out',
+        )
+    if isinstance(source, (str, Path)) and is_many(source):
+        return _joined(Path(source))
+    return read(source, schema=schema)
+
+
+def _joined(path: Path) -> Table:
+    """The Parquet files of a folder or a pattern as one table."""
+    parts = parts_of(path)
+    if format_of(parts).suffix != ".parquet":
+        raise UnsupportedError(
+            f"{path.name} stands for text files, which are put together by an engine that streams",
+            hint='use engine="duckdb" (--engine duckdb)',
+        )
+    scan = Scan.of(parts)
+    tables = []
+    for part in parts:
+        with pq.ParquetFile(part, read_dictionary=scan.repeating) as file:
+            tables.append(file.read().replace_schema_metadata(None))
+    whole = pa.concat_tables(tables).unify_dictionaries()
+    if not whole.num_rows:
+        raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
+    return Table(whole, ArrowSource(whole, file=True), FileFormat(), path)
+
+
+def value_counts(table: Table, name: str) -> ValueCounts:
+    """The distinct values of a column, and how often each occurs."""
+    return table.column(name).value_counts
+
+
+def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
+    """Some columns as codes into sorted dictionaries."""
+    return {name: table.column(name) for name in names}
+
+
+def release(
+    table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+) -> tuple[Any, NDArray[Any] | None]:
+    """The kind of frame that came in, in the order of its content."""
+    return table.release(columns, drop=drop, keep_order=keep_order)
+
+
+def read_back(released: Any) -> Table:
+    """A released frame as a table."""
+    return read(released)

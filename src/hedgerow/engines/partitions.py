@@ -34,55 +34,67 @@ def _route(  # type: ignore[no-untyped-def]
         out[i] = leaf[node]
 
 
+_WINDOW = 1 << 20
+"""Rows whose codes are put side by side at a time."""
+
+
+class Router:
+    """A partition's tree with the codes of a table's columns.
+
+    Parameters
+    ----------
+    recoding : Partition
+    columns : list of Column
+        The encoded columns in the recoding's order.
+    """
+
+    def __init__(self, recoding: Partition, columns: list[Column]) -> None:
+        self._codes = [c.codes for c in columns]
+        self._kind = np.result_type(*(codes.dtype for codes in self._codes))
+        split = np.array(recoding.split, np.int64)
+        threshold = np.array(recoding.threshold, float)
+        subset = np.array(recoding.subset, np.int64)
+        bar = np.zeros(len(split), np.int64)
+        subset_at = np.zeros(len(split), np.int64)
+        tables: list[npt.NDArray[np.bool_]] = []
+        length = 0
+        for j, column in enumerate(columns):
+            here = np.flatnonzero(split == j)
+            if column.is_number:
+                bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
+                continue
+            place = {name: code for code, name in enumerate((*column.values, None))}
+            used, which = np.unique(subset[here], return_inverse=True)
+            inside = np.zeros((len(used), len(place)), np.bool_)
+            for row, chosen in zip(inside, used, strict=True):
+                row[[place[name] for name in recoding.subsets[chosen] if name in place]] = True
+            subset_at[here] = length + which * len(place)
+            tables.append(inside.ravel())
+            length += inside.size
+        self._nodes = (
+            split,
+            bar,
+            subset >= 0,
+            subset_at,
+            np.concatenate(tables) if tables else np.zeros(1, bool),
+            np.array(recoding.missing_left, bool),
+            np.array([c.n_values for c in columns], np.int64),
+            np.array(recoding.right, np.int64),
+            np.cumsum(split < 0) - 1,
+        )
+
+    def into(self, out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Put the leaf of each row into an array."""
+        for a in range(0, len(out), _WINDOW):
+            here = slice(a, a + _WINDOW)
+            codes = np.stack([codes[here] for codes in self._codes], axis=1)
+            _route(codes.astype(self._kind, copy=False), *self._nodes, out[here])
+        return out
+
+
 def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
     """The leaf of each row, given the encoded columns in the recoding's order."""
-    n = len(columns[0].codes)
-    split = np.array(recoding.split, np.int64)
-    right = np.array(recoding.right, np.int64)
-    threshold = np.array(recoding.threshold, float)
-    subset = np.array(recoding.subset, np.int64)
-    is_subset = subset >= 0
-    bar = np.zeros(len(split), np.int64)
-    subset_at = np.zeros(len(split), np.int64)
-    tables: list[npt.NDArray[np.bool_]] = []
-    length = 0
-    for j, column in enumerate(columns):
-        here = np.flatnonzero(split == j)
-        if column.is_number:
-            bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
-            continue
-        place = {name: code for code, name in enumerate((*column.values, None))}
-        used, which = np.unique(subset[here], return_inverse=True)
-        inside = np.zeros((len(used), len(place)), np.bool_)
-        for row, chosen in zip(inside, used, strict=True):
-            row[[place[name] for name in recoding.subsets[chosen] if name in place]] = True
-        subset_at[here] = length + which * len(place)
-        tables.append(inside.ravel())
-        length += inside.size
-    lut = np.concatenate(tables) if tables else np.zeros(1, bool)
-    leaf = np.cumsum(split < 0) - 1
-    out = np.empty(n, np.uint32)
-    _route(
-        _stack(columns),
-        split,
-        bar,
-        is_subset,
-        subset_at,
-        lut,
-        np.array(recoding.missing_left, bool),
-        np.array([c.n_values for c in columns], np.int64),
-        right,
-        leaf,
-        out,
-    )
-    return out
-
-
-def _stack(columns: list[Column]) -> npt.NDArray[np.unsignedinteger]:
-    kind = np.result_type(*(c.codes.dtype for c in columns))
-    return np.ascontiguousarray(
-        np.stack([c.codes for c in columns], axis=1).astype(kind, copy=False)
-    )
+    return Router(recoding, columns).into(np.empty(len(columns[0].codes), np.uint32))
 
 
 def partition(recoding: Partition, table: Table) -> Transformed:
@@ -103,36 +115,54 @@ def partition(recoding: Partition, table: Table) -> Transformed:
     return Transformed(dict(zip(names, made, strict=True)), lambda: sum(map(outside, places)))
 
 
+def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
+    """The distinct released values of a column, a missing one perhaps among them, and each cell's.
+
+    Text where any of them is, else doubles without a negative zero.
+    """
+    labels = [c.label for c in recoded.cells]
+    made: list[str | float | None]
+    if any(isinstance(x, str) for x in labels):
+        kind, made = pa.string(), [None if x is None else str(x) for x in labels]
+    else:
+        kind, made = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
+    place = {label: i for i, label in enumerate(dict.fromkeys(made))}
+    return pa.array(list(place), kind), np.array([place[label] for label in made], np.int32)
+
+
 def released_column(
     recoded: Recoded, cells: npt.NDArray[np.int32], leaf: npt.NDArray[np.uint32]
 ) -> pa.Array:
     """The released values of rows, given the cell of each leaf and the leaf of each row.
 
-    Text comes as dictionary codes, numbers as doubles without a negative zero.
+    Text comes as dictionary codes.
     """
-    labels = [c.label for c in recoded.cells]
-    if any(isinstance(x, str) for x in labels):
-        words = [None if x is None else str(x) for x in labels]
-        # entries of this very table alone: a file shows its whole dictionary
-        used = np.bincount(leaf, minlength=len(cells)) > 0
-        held = np.flatnonzero(np.bincount(cells[used], minlength=len(words)))
-        kept = dict.fromkeys(w for w in (words[i] for i in held) if w is not None)
-        position = {w: i for i, w in enumerate(kept)}
-        index = np.array([position.get(w, -1) if w is not None else -1 for w in words], np.int32)
-        codes = index[cells][leaf]
-        missing = codes < 0 if any(words[i] is None for i in held) else None
-        return pa.DictionaryArray.from_arrays(
-            pa.array(codes, mask=missing), pa.array(list(position), pa.string()), safe=False
-        )
-    values = np.array([np.nan if x is None else float(x) + 0.0 for x in labels])[cells][leaf]
-    return pa.array(values, mask=np.isnan(values))
+    values, place = labels_of(recoded)
+    if not pa.types.is_string(values.type):
+        numbers = values.to_numpy(zero_copy_only=False)[place[cells]][leaf]
+        return pa.array(numbers, mask=np.isnan(numbers))
+    # entries of this very table alone: a file shows its whole dictionary
+    used = np.bincount(leaf, minlength=len(cells)) > 0
+    held = np.bincount(place[cells[used]], minlength=len(values)) > 0
+    known = held & values.is_valid().to_numpy(zero_copy_only=False)
+    index = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
+    codes = index[place[cells]][leaf]
+    missing = codes < 0 if (held & ~known).any() else None
+    entries = values.take(pa.array(np.flatnonzero(known)))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), entries, safe=False)
 
 
-def count_outside(recoded: Recoded, cell: npt.NDArray[np.int32], column: Column) -> int:
-    """Cells whose original value the released cell does not cover."""
+def count_outside(
+    recoded: Recoded,
+    cell: npt.NDArray[np.int32],
+    column: Column,
+    rows: slice = slice(None),
+) -> int:
+    """Cells of some rows whose original value the released cell does not cover."""
+    codes = column.codes[rows]
     cover = Cover.of(recoded.cells, () if column.is_number else column.values, column.exact)
     if column.is_number:
-        held = cover.numbers(column.places[column.codes], cell)
+        held = cover.numbers(column.places[codes], cell)
     else:
-        held = cover.categories(column.codes, cell)
+        held = cover.categories(codes, cell)
     return int(np.count_nonzero(~held))

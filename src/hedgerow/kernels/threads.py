@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -71,5 +72,23 @@ def windows(work: Callable[[slice], T], rows: int, size: int) -> Iterator[tuple[
         try:
             for part, made in zip(parts, threads.map(work, parts), strict=True):
                 yield part.stop / rows, made
+        finally:
+            threads.shutdown(wait=True, cancel_futures=True)
+
+
+def streamed(work: Callable[[I], T], items: Iterable[I]) -> Iterator[T]:
+    """What `work` gives for items that come one by one, in order; few are held at a time.
+
+    Items are worked on by threads; whoever stops asking stops them.
+    """
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(PARTS) as threads:
+        try:
+            for item in items:
+                waiting.append(threads.submit(work, item))
+                if len(waiting) > PARTS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         finally:
             threads.shutdown(wait=True, cancel_futures=True)

@@ -43,6 +43,7 @@ class PartitionMethod(Method):
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
     heeds = ("unit", "grid")
+    engines = ("memory", "duckdb")
 
     k: int
     max_disclosure: float | None

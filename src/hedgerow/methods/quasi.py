@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..schema import Schema
 from ..table import Bins, Column, Table, bins_between, bins_of
 from ..table.dates import DAY, instants
 from ..trees.responses import Responses
-from ..trees.rows import Predictors, Rows
+from ..trees.rows import Allocate, Predictors, Rows
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Quasi:
 
     columns: tuple[Column, ...]
     cuts: tuple[Bins, ...]
+    allocate: Allocate = np.empty
+    """Room for what grows with the rows."""
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -44,12 +46,16 @@ class Quasi:
             bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
             for c, g in zip(columns, grids, strict=True)
         )
-        return cls(columns, cuts)
+        return cls(columns, cuts, table.allocate)
 
     def without(self, names: Sequence[str]) -> Quasi:
         """The others."""
         kept = [i for i, column in enumerate(self.columns) if column.name not in names]
-        return Quasi(tuple(self.columns[i] for i in kept), tuple(self.cuts[i] for i in kept))
+        return replace(
+            self,
+            columns=tuple(self.columns[i] for i in kept),
+            cuts=tuple(self.cuts[i] for i in kept),
+        )
 
     @property
     def predictors(self) -> Predictors:
@@ -71,6 +77,7 @@ class Quasi:
             [c.codes for c in sensitive],
             lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
             persons=None if persons is None else persons.shares(),
+            allocate=self.allocate,
         )
 
 

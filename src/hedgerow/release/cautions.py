@@ -25,7 +25,6 @@ from ..schema import Event, Schema
 from ..table import Column, Table
 from ..table.cover import Cover
 from ..table.dates import LOOKS_LIKE_DATE
-from ..table.memory import filled, storage
 
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
@@ -282,7 +281,7 @@ def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str
     for column in plan.recoding.recoded() if ks else ():
         known = original.column(column.name, kind=column.kind, unit=column.unit or None)
         cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
-        labels, counts = _counted(released, column.name)
+        labels, counts = released.counted(column.name)
         ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
         found[column.name] = rare_ends(known, max(ks), labels, ends, counts)
     return {name: told for name, told in found.items() if told["cells"]}
@@ -388,24 +387,9 @@ def _lost(
     if rows is not None:
         return float(width @ rows) / max(released.n_rows, 1)
     by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
-    labels, counts = _counted(released, column.name)
+    labels, counts = released.counted(column.name)
     total = sum(by_label.get(label, 0.0) * n for label, n in zip(labels, counts, strict=True))
     return float(total) / max(released.n_rows, 1)
-
-
-def _counted(released: Table, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-    """The distinct cells of a column, and how many rows have each."""
-    cells = released.arrow.column(name)
-    if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
-        chunk = cells.chunk(0)
-        labels = [*chunk.dictionary.to_pylist(), None]
-        codes = filled(chunk.indices, len(labels) - 1).to_numpy()
-        return labels, np.bincount(codes, minlength=len(labels))
-    if pa.types.is_string(cells.type):  # verification has encoded it
-        known = released.column(name, kind="categorical")
-        return [*known.values, None], known.counts()
-    found = pc.value_counts(storage(cells))
-    return found.field(0).to_pylist(), found.field(1).to_numpy()
 
 
 def _placed(cell: Cell, known: Column) -> Cell:

@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import FLAG, METHOD, PROGRESS, takes
-from ..errors import ParameterError
+from ..engines import engine as computing
+from ..engines.choice import opened
+from ..errors import ParameterError, UnsupportedError
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import SCHEMA, Schema
-from ..table import read
-from ..table.memory import give_back
 from ..table.profile import refuse_identifiers, refuse_repeated
 from .pseudonyms import pseudonyms
 from .release import Release
+from .streamed import kind
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, progress=PROGRESS)
@@ -29,6 +30,8 @@ def protect(
     pseudonym_key: bytes | str | Path | Secret | None = None,
     max_inference: float | None = None,
     keep_order: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table of people by a method, and verify what comes out.
@@ -36,7 +39,9 @@ def protect(
     Parameters
     ----------
     people : path, pandas, Polars or Arrow table, DuckDB relation
-        One record per person, or several where the schema has a `unit`; never changed.
+        One record per person, or several where the schema has a `unit`; never changed. A path may
+        be a folder of Parquet or CSV files, a pattern such as ``people/*.parquet``, or a
+        table of a DuckDB database, ``people.duckdb::visits``.
     schema : Schema
         The roles of the columns; at least one quasi-identifier.
     method : Method
@@ -54,6 +59,13 @@ def protect(
     keep_order : bool, default False
         Leave the rows in the order of the input. By default a release stands in the order that
         its own content gives, for the order of a register may tell who is who.
+    engine : {"auto", "memory", "duckdb"}, default "auto"
+        Where it is computed; the release is the same byte for byte. "duckdb" reads the table a few
+        rows at a time and holds codes in files where they are many; `Method.engines` says
+        which methods run there. "auto" takes it for folders, patterns, databases, and what does
+        not fit into memory.
+    memory : str or int, optional
+        Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's.
     progress : callable, optional
         Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
         part of it that is done, or None; what it raises ends the work.
@@ -88,6 +100,11 @@ def protect(
     True
     """
     if max_inference is not None:
+        if engine not in ("auto", "memory"):
+            raise UnsupportedError(
+                "max_inference trains learners on the whole table, which no engine that streams has",
+                hint='use engine="memory", or leave it out',
+            )
         from ..audit.inference_bound import protect_within
 
         return protect_within(
@@ -101,13 +118,19 @@ def protect(
         )
     step, secret = telling(progress), Secret.of(pseudonym_key)
     step("reading")
-    table = read(people, schema=schema)
+    table = opened(
+        people, method.engines, type(method).__name__, name=engine, memory=memory, schema=schema
+    )
     schema.check(table.names)
     schema.check_quasi()
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     repeated = refuse_repeated(table, schema)
-    give_back()
+    table.give_back()
+    if table.engine != "memory":
+        named = [*schema.quasi, *schema.sensitive, *schema.other]
+        named += schema.undeclared(table.names) if schema.rest == "release" else []
+        computing(table.engine).encode(table, named)
     step("fitting")
     with cautions() as heard:
         if repeated:
@@ -132,17 +155,18 @@ def protect(
                 hint="draw none by position (bootstrap=False), or leave them in the order of the "
                 "input, which may tell who is who (keep_order=True, --keep-order)",
             )
-    give_back()
+    table.give_back()
     step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)
     kept = tuple(schema.identifiers) if secret is not None else ()
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in kept}
-    frame, rows = table.release(
-        replaced, drop=[n for n in plan.left_out if n not in kept], keep_order=keep_order
+    frame, rows = computing(table.engine).release(
+        table, replaced, drop=[n for n in plan.left_out if n not in kept], keep_order=keep_order
     )
-    release = Release(
+    table.give_back()
+    release = kind(table)(
         plan=plan,
         schema=schema,
         method=fitted,

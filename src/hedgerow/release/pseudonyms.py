@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
+from ..engines import engine
+from ..engines.ordered import ReleasedColumn
 from ..errors import ParameterError
 from ..key import Secret
 from ..table import Table
@@ -11,7 +14,7 @@ from ..table import Table
 _BYTES = 8
 
 
-def pseudonyms(table: Table, name: str, key: Secret) -> pa.Array:
+def pseudonyms(table: Table, name: str, key: Secret) -> pa.Array | ReleasedColumn:
     """An identifier column as pseudonyms: the first 64 bits of HMAC-SHA256, in hexadecimal.
 
     Parameters
@@ -31,6 +34,9 @@ def pseudonyms(table: Table, name: str, key: Secret) -> pa.Array:
             f"two values of {name!r} get the same pseudonym under this key",
             hint="choose another key",
         )
+    if engine(table.engine).capabilities.streams:
+        entries, places = pa.array([*made, None], pa.string()), np.arange(len(made) + 1)
+        return ReleasedColumn(name, pa.string(), entries, column.codes, places)
     mask = column.codes == column.n_values if column.has_missing else None
     return pa.DictionaryArray.from_arrays(
         pa.array(column.codes, mask=mask), pa.array(made, pa.string())

@@ -115,13 +115,17 @@ class Release:
         self._secret = secret
         self._warned = warned
         self.released = read(table)
-        self._made = table, self.released.arrow
+        self._made = self._as_made()
         self.bounds = bounds
         self._rows = rows
         self._found = Verified([])
         self._verified: Any = None
         self._summary: dict[str, Any] | None = None
         self.checks: list[Check] = []
+
+    def _as_made(self) -> Any:
+        """What tells later whether the released table is as it was made."""
+        return self.table, self.released.arrow
 
     def __repr__(self) -> str:
         return (
@@ -172,8 +176,7 @@ class Release:
         PromiseError
             A check does not hold.
         """
-        self.released = read(self.table)
-        self.released.share(self.original)
+        self._look_again()
         self._summary, self._verified = None, None
         self._found = verify(
             self.plan,
@@ -191,6 +194,11 @@ class Release:
         self.checks = require(checks)
         self._verified = self.table
         return self.checks
+
+    def _look_again(self) -> None:
+        """Take the released table as it stands now."""
+        self.released = read(self.table)
+        self.released.share(self.original)
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
         """Hold the release to one more check from now on; its plan names the parameters.
@@ -329,7 +337,7 @@ class Release:
         step = telling(progress)
         if self.table is not self._verified:
             self.verify(progress)
-        elif not isinstance(self.table, pa.Table):
+        elif not isinstance(self.table, (pa.Table, Table)):
             # A frame can be changed in place: what is written now must be what was verified.
             self.released = read(self.table)
             require(self._own_checks())
@@ -379,7 +387,7 @@ class Release:
         file = folder / f"release{self.original.suffix}"
         step("writing")
         give_back()
-        write_table(self.released.arrow, file, like=self.original, escape=escape)
+        self._write_table(file, escape)
         step("reading back")
         assert self._found.expected is not None
         checks = verify_file(
@@ -419,16 +427,18 @@ class Release:
             texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
         texts |= extra
         if escape and file.suffix == ".csv":
-            made = [self.released.arrow] if second is None else [self.released.arrow, second.arrow]
+            made = [self.released] if second is None else [self.released, second]
             texts[RECIPIENT] += apostrophes([name for table in made for name in escaped(table)])
         for name, text in texts.items():
             write_private(folder / name, text)
         tables = [file.name] if second is None else [file.name, self._second_name]
         return [*tables, RECIPIENT, *files.public]
 
+    def _write_table(self, file: Path, escape: bool) -> None:
+        write_table(self.released.arrow, file, like=self.original, escape=escape)
+
     def _has_empty(self) -> bool:
-        columns = [self.released.arrow.column(c.name) for c in self.plan.recoding.recoded()]
-        return any(pc.any(pc.is_null(c, nan_is_null=True)).as_py() for c in columns)
+        return any(self.released.has_empty(c.name) for c in self.plan.recoding.recoded())
 
     @property
     def _second_name(self) -> str:

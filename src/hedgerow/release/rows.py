@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..errors import UnsupportedError
 from ..guarantees import Check
-from ..kernels.threads import windows
+from ..kernels.threads import streamed, windows
 from ..key import Key
 from ..plan import Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
@@ -26,11 +27,12 @@ from ..table import Table
 from ..table.memory import storage
 from ..table.numbers import one_zero
 from ..table.rowhash import RowHasher, RowSums, value_class
+from ..table.table import Window
 from .plain import Recipe, plainly
 from .plain.partitions import PartitionRecipe
-from .plain.recipe import taken
 
 WINDOW = 1 << 16
+_STREAM = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +63,11 @@ class ExpectedRows:
         """What sums the rows of another table in the same way."""
         return RowHasher(self.classes, self.key, signed=self.recoded)
 
-    def checks(self, found: RowSums) -> list[Check]:
-        """Whether the rows of a table are these; columns at fault are named."""
+    def checks(self, found: RowSums, own: Sequence[Check] = ()) -> list[Check]:
+        """Whether the rows of a table are these; columns at fault are named.
+
+        `own` are checks that stand before that of whole rows.
+        """
         odd = [
             name
             for name, a, b in zip(self.classes, self.sums.columns, found.columns, strict=True)
@@ -80,7 +85,7 @@ class ExpectedRows:
             checks.append(Check.none("mapped", len(unmapped), words))
         moved = "each column holds the right values, but not in the right rows"
         reached, detail = ("as expected", "") if same else ("different", "" if odd else moved)
-        return [*checks, Check("whole rows", "as expected", reached, same, detail)]
+        return [*checks, *own, Check("whole rows", "as expected", reached, same, detail)]
 
 
 def compare(
@@ -110,56 +115,154 @@ def compare(
     more : sequence of Recipe
         What makes other columns than the recoded ones.
     """
-    main = plainly(recoding, original)
-    recipes = [*([main] if main else []), *more]
-    recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
-    classes = {
-        name: recoded[name]
-        if name in recoded
-        else value_class((released if relation == RANDOM else original).arrow.column(name).type)
-        for name, relation in relations.items()
-    }
-    expected = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
-    hasher = expected.hasher()
+    expected = Expected.of(recoding, original, released.types, relations, more)
+    hasher = expected.rows.hasher()
+    asked = [n for n in expected.asked if relations.get(n) != RANDOM]
 
     def work(part: slice) -> tuple[RowSums, RowSums, Mapping[str, int]]:
         mine = part if rows is None else rows[part]
-        made, outside = dict[str, pa.Array](), dict[str, int]()
-        for recipe in recipes:
-            part_made = recipe.recode(mine)
-            made |= part_made.columns
-            outside |= part_made.uncovered
-        before, after = [], []
-        for name, relation in relations.items():
-            cells = taken(released.arrow.column(name), part)
-            after.append(cells)
-            if relation == RANDOM:
-                before.append(cells)
-            elif name in made:
-                before.append(made[name])
-            else:
-                old = taken(original.arrow.column(name), mine)
-                before.append(_emptied(one_zero(old), cells) if relation == LEFT_OUT else old)
-        return (*hasher.add_both(before, after), outside)
+        after = {name: released.taken(name, part) for name in relations}
+        window = Window(mine, {name: original.taken(name, mine) for name in asked})
+        before, outside = expected.cells(window, after)
+        return (*hasher.add_both(before, list(after.values())), outside)
 
     wanted = found = hasher.zero()
-    uncovered: Counter[str] = Counter()
     for done, (one, other, outside) in windows(work, original.n_rows, WINDOW):
         wanted, found = wanted + one, found + other
-        uncovered.update(outside)
+        expected.uncovered.update(outside)
         tell("verifying", done)
-    expected = replace(expected, sums=wanted)
-    checks = expected.checks(found)
-    if COVERS in relations.values():
-        told = ", ".join(f"{count:,} in {name}" for name, count in uncovered.items())
-        words = f"cells that do not cover their original: {told}"
-        checks.insert(2, Check.none("covered", sum(uncovered.values()), words))
-    if isinstance(main, PartitionRecipe) and main.centred:
-        untrue = main.untrue()
-        told = ", ".join(f"{count:,} in {name}" for name, count in untrue.items())
-        words = f"cells that are not the mean, median or shares of their group: {told}"
-        checks.insert(3, Check.none("means and shares", sum(untrue.values()), words))
-    return expected, checks
+    made = replace(expected.rows, sums=wanted)
+    return made, [*made.checks(found, expected.own_checks())]
+
+
+def derive(
+    recoding: Recoding,
+    original: Table,
+    types: pa.Schema,
+    relations: Mapping[str, str],
+    tell: Tell,
+    more: Sequence[Recipe] = (),
+) -> tuple[ExpectedRows, list[Check]]:
+    """The rows that a release must have, from its original alone, which streams past.
+
+    Parameters
+    ----------
+    recoding : Recoding
+        Nothing in it may be left to chance.
+    original : Table
+    types : pyarrow.Schema
+        Of the released table.
+    relations, tell, more
+        As `compare` takes them.
+
+    Returns
+    -------
+    expected : ExpectedRows
+    checks : list of Check
+        What the plan says of its own cells: that they cover their originals, and tell true means.
+    """
+    expected = Expected.of(recoding, original, types, relations, more)
+    hasher = expected.rows.hasher()
+
+    def work(window: Window) -> tuple[RowSums, Mapping[str, int]]:
+        before, outside = expected.cells(window)
+        return hasher.add(before), outside
+
+    wanted = hasher.zero()
+    for one, outside in streamed(work, original.windows(expected.asked, _STREAM)):
+        wanted += one
+        expected.uncovered.update(outside)
+        tell("verifying", wanted.n_rows / original.n_rows)
+    return replace(expected.rows, sums=wanted), expected.own_checks()
+
+
+def summed(expected: ExpectedRows, released: Table) -> RowSums:
+    """The rows of a released table, which streams past."""
+    hasher, sums = expected.hasher(), expected.hasher().zero()
+    names = list(expected.classes)
+    windowed = released.windows(names, _STREAM)
+    for one in streamed(lambda w: hasher.add([w.cells[n] for n in names]), windowed):
+        sums += one
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What makes the rows of a release from those of its original."""
+
+    rows: ExpectedRows
+    recipes: Sequence[Recipe]
+    main: Recipe | None
+    uncovered: Counter[str]
+
+    @classmethod
+    def of(
+        cls,
+        recoding: Recoding,
+        original: Table,
+        types: pa.Schema,
+        relations: Mapping[str, str],
+        more: Sequence[Recipe],
+    ) -> Expected:
+        """By a recoding and what else makes columns."""
+        main = plainly(recoding, original)
+        recipes = [*([main] if main else []), *more]
+        recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
+        classes = {
+            name: recoded[name]
+            if name in recoded
+            else value_class((types if relation == RANDOM else original.types).field(name).type)
+            for name, relation in relations.items()
+        }
+        rows = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
+        return cls(rows, recipes, main, Counter())
+
+    @property
+    def asked(self) -> list[str]:
+        """The columns of the original whose cells are looked at."""
+        made = {name for recipe in self.recipes for name in recipe.classes}
+        read = {name for recipe in self.recipes for name in recipe.asked}
+        return list(dict.fromkeys([*(n for n in self.rows.relations if n not in made), *read]))
+
+    def cells(
+        self, window: Window, after: Mapping[str, pa.Array] | None = None
+    ) -> tuple[list[pa.Array], Mapping[str, int]]:
+        """The cells that some rows must have, and how many do not cover their original.
+
+        `after` are the released ones, which stand for themselves where chance made them.
+        """
+        made, outside = dict[str, pa.Array](), dict[str, int]()
+        for recipe in self.recipes:
+            part = recipe.recode(window)
+            made |= part.columns
+            outside |= part.uncovered
+        before = []
+        for name, relation in self.rows.relations.items():
+            if relation in (RANDOM, LEFT_OUT) and after is None:
+                raise UnsupportedError(f"{name!r} cannot be verified while the table streams past")
+            if relation == RANDOM and after is not None:
+                before.append(after[name])
+            elif name in made:
+                before.append(made[name])
+            elif relation == LEFT_OUT and after is not None:
+                before.append(_emptied(one_zero(window.cells[name]), after[name]))
+            else:
+                before.append(window.cells[name])
+        return before, outside
+
+    def own_checks(self) -> list[Check]:
+        """What the plan's cells say of their originals, when all rows have been looked at."""
+        checks = []
+        if COVERS in self.rows.relations.values():
+            told = ", ".join(f"{count:,} in {name}" for name, count in self.uncovered.items())
+            words = f"cells that do not cover their original: {told}"
+            checks.append(Check.none("covered", sum(self.uncovered.values()), words))
+        if isinstance(self.main, PartitionRecipe) and self.main.centred:
+            untrue = self.main.untrue()
+            told = ", ".join(f"{count:,} in {name}" for name, count in untrue.items())
+            words = f"cells that are not the mean, median or shares of their group: {told}"
+            checks.append(Check.none("means and shares", sum(untrue.values()), words))
+        return checks
 
 
 def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:

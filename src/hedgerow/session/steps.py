@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import engines
 from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, takes
+from ..engines import ENGINES
+from ..engines.choice import chosen, opened
 from ..errors import Cancelled, ParameterError
 from ..progress import Progress, cautions
 from ..schema import SCHEMA, Schema
-from ..table import Table, read
+from ..table import Table
 from . import repeat
 from .inspection import Inspection, inspect
 from .methods import canonical
@@ -49,6 +52,8 @@ class Session:
     ----------
     source : path, pandas, Polars or Arrow table, DuckDB relation
         The table; never changed.
+    engine, memory, schema, method
+        As `open` takes them.
 
     Attributes
     ----------
@@ -72,12 +77,20 @@ class Session:
     Session(a table of 1,000 records; done: open, inspect, choose, protect)
     """
 
-    def __init__(self, source: Any) -> None:
+    def __init__(
+        self,
+        source: Any,
+        *,
+        engine: str = "auto",
+        memory: str | int | None = None,
+        schema: Schema | None = None,
+        method: Any = None,
+    ) -> None:
         self._cancelled = threading.Event()
         self._results: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
         self.cautions: list[str] = []
-        self.open(source)
+        self.open(source, engine=engine, memory=memory, schema=schema, method=method)
 
     def __repr__(self) -> str:
         return (
@@ -158,15 +171,38 @@ class Session:
         self._cancelled.clear()
         self.cautions = list(dict.fromkeys(heard))
 
-    def open(self, source: Any) -> Table:
+    def open(
+        self,
+        source: Any,
+        *,
+        engine: str = "auto",
+        memory: str | int | None = None,
+        schema: Schema | None = None,
+        method: Any = None,
+    ) -> Table:
         """Read another table; every step begins anew.
+
+        Parameters
+        ----------
+        source : path, pandas, Polars or Arrow table, DuckDB relation
+        engine, memory
+            Where it is held; see `hedgerow.protect`.
+        schema : Schema, optional
+            What a table that streams past is read by, where that is known already: CSV files have
+            no types.
+        method : Method, optional
+            What will be chosen, where that is known already: an engine must run it.
 
         Raises
         ------
         InputError
             There is no such file, or it cannot be read as a table.
         """
-        table = read(source)
+        runs_on = tuple(ENGINES) if method is None else method.engines
+        what = "a session" if method is None else type(method).__name__
+        name = chosen(source, runs_on, what, name=engine, memory=memory)
+        known = schema if engines.engine(name).capabilities.streams else None
+        table = opened(source, runs_on, what, name=engine, memory=memory, schema=known)
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self.cautions = []
         self._cancelled.clear()

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from ..notation import Exact
 from ..schema import Kind
 
+_TALLIED = 1 << 20
+"""So many codes are widened at a time."""
+
 
 class Dictionary:
     """What the distinct values of a column tell, whoever holds or counts them."""
@@ -125,3 +128,11 @@ class ValueCounts(Dictionary):
             level[np.argsort(-self.counts, kind="stable")[:most]] = np.arange(most)
             level[-1] = most + 1
         return level
+
+
+def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
+    """How often each code occurs; counted a few at a time, for widening them takes room."""
+    counts = np.zeros(n_codes, np.int64)
+    for a in range(0, len(codes), _TALLIED):
+        counts += np.bincount(codes[a : a + _TALLIED], minlength=n_codes)
+    return counts

@@ -64,6 +64,12 @@ def read_csv_batches(path: Path, size: int) -> tuple[list[str], Iterator[pa.Reco
     return layout.names, batches()
 
 
+def csv_layout(path: Path) -> tuple[list[str], Dialect]:
+    """The columns of a CSV file and how it is written, from its beginning."""
+    layout = _layout(path)
+    return layout.names, layout.dialect
+
+
 @dataclass(frozen=True)
 class _Layout:
     """How a CSV file stands: its encoding, columns and dialect.

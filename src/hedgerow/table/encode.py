@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import Exact, beyond_years, moment, number
 from ..schema import Kind
-from .counts import Dictionary, ValueCounts
+from .counts import Dictionary, ValueCounts, tally
 from .dates import DAY, parse_dates
 from .exact import beyond_doubles, decimals, floats, inexact, microseconds
 from .memory import filled, storage
@@ -129,7 +129,7 @@ class Column(Dictionary):
     @cached_property
     def value_counts(self) -> ValueCounts:
         """The values and how often each occurs; counted once, then kept."""
-        counts = np.bincount(self.codes, minlength=self.n_values + 1)
+        counts = tally(self.codes, self.n_values + 1)
         missing = int(counts[-1])
         return ValueCounts(
             self.name,

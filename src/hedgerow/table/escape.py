@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .encode import indexed, is_text
+from .encode import is_text
+from .table import Table
 
 _RISKY = r"^'*[=+\-@\t\r]"
 _ESCAPED = r"^'+[=+\-@\t\r]"
@@ -44,20 +45,21 @@ def escape_cells(texts: Any) -> Any:
     return pc.if_else(chosen, concat("'", texts), texts)
 
 
-def escaped(table: pa.Table) -> list[str]:
+def escaped(table: Table) -> list[str]:
     """The columns of a table in which `escape_cells` changes a text, their names included.
 
     Examples
     --------
-    >>> escaped(pa.table({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
+    >>> from hedgerow.table import read
+    >>> escaped(read({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
     ['note', '-x']
     """
     found = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        texts = indexed(column)[1] if is_text(kind) else pa.array([], pa.string())
-        if any(pc.any(_chosen(each, _RISKY)).as_py() for each in (texts, pa.array([name]))):
-            found.append(name)
+    for field in table.types:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        texts = table.entries(field.name) if is_text(kind) else pa.array([], pa.string())
+        if any(pc.any(_chosen(each, _RISKY)).as_py() for each in (texts, pa.array([field.name]))):
+            found.append(field.name)
     return found
 
 

@@ -39,7 +39,7 @@ class ArrowSource:
     """A pyarrow table, or a file, whose new columns may stay dictionaries until written."""
 
     def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
-        self.arrow = _without_views(arrow)
+        self.arrow = without_views(arrow)
         self.file = file
         self.categories: Mapping[str, Sequence[str]] = {}
 
@@ -63,7 +63,7 @@ class ArrowSource:
         return table
 
 
-def _without_views(table: pa.Table) -> pa.Table:
+def without_views(table: pa.Table) -> pa.Table:
     """The table with types that Arrow can put in another order: no views, no run lengths."""
     for i, field in enumerate(table.schema):
         kind = _VIEWS.get(_family(field.type))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from ..errors import SchemaError
 from ..schema import UNSAID, Role, Schema
 from .dates import parse_dates
-from .encode import Column, indexed, is_text
+from .encode import Column, is_text
 from .sources import read
 from .table import Table
 
@@ -183,7 +182,7 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
     """
     if schema.unit is not UNSAID:
         return []
-    shares = {name: _distinct_share(table, name) for name in schema.identifiers}
+    shares = {name: table.distinct_share(name) for name in schema.identifiers}
     found = [name for name, share in shares.items() if share < _REPEATS]
     if found and 1.0 not in shares.values():
         raise SchemaError(
@@ -194,24 +193,13 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
         )
     # people share a postcode; a key of people that repeats stands for their several records
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
-    shares |= {name: _distinct_share(table, name) for name in others}
+    shares |= {name: table.distinct_share(name) for name in others}
     return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
 
 def _names_people(name: str) -> bool:
     """Whether a column's name says that it is a key, however often its values repeat."""
     return bool(_tokens(name) & set(_PEOPLE.split()))
-
-
-def _distinct_share(table: Table, name: str) -> float:
-    """Different values over those that are there; nan where none is, or they cannot be compared."""
-    array = table.arrow.column(name)
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    there = len(array) - array.null_count
-    if pa.types.is_nested(array.type) or not there:
-        return math.nan
-    return float(pc.count_distinct(array, mode="only_valid").as_py() / there)
 
 
 def _describe(table: Table, name: str) -> ColumnProfile:
@@ -233,11 +221,10 @@ def _describe(table: Table, name: str) -> ColumnProfile:
 
 
 def _are_dates(table: Table, name: str) -> bool:
-    array = table.arrow.column(name)
-    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    if not is_text(kind):
+    held = table.types.field(name).type
+    if not is_text(held.value_type if pa.types.is_dictionary(held) else held):
         return False
-    entries = indexed(array)[1].drop_null()
+    entries = table.entries(name).drop_null()
     return bool(len(entries)) and parse_dates(entries) is not None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def _parquet(path: Path) -> pa.Table:
     try:
         about = pq.read_metadata(path)
         # Not pq.read_table: that adds columns from folder names such as year=2020.
-        with pq.ParquetFile(path, metadata=about, read_dictionary=_repeating(about)) as file:
+        with pq.ParquetFile(path, metadata=about, read_dictionary=repeating([about])) as file:
             return file.read()
     except (pa.ArrowException, OSError) as error:
         if no_memory(error):
@@ -136,18 +137,24 @@ def _parquet(path: Path) -> pa.Table:
         raise _not(path, ".parquet") from None
 
 
-def _repeating(about: Any) -> list[str]:
-    """Text columns of a Parquet file that repeat: as dictionaries they are not hashed once more.
+def repeating(parts: Sequence[Any]) -> list[str]:
+    """Text columns of Parquet files that repeat: as dictionaries they are not hashed once more.
 
     Text that is written out takes four bytes a value for its length alone.
+
+    Parameters
+    ----------
+    parts : sequence of pyarrow.parquet.FileMetaData
+        Of the files of one table.
     """
-    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
+    n_rows = sum(about.num_rows for about in parts)
     found = []
-    for i in range(about.num_columns):
-        column = about.schema.column(i)
+    for i in range(parts[0].num_columns):
+        column = parts[0].schema.column(i)
         size = sum(group.column(i).total_uncompressed_size for group in groups)
         flat = column.path == column.name
-        if flat and column.logical_type.type == "STRING" and size <= 4 * about.num_rows:
+        if flat and column.logical_type.type == "STRING" and size <= 4 * n_rows:
             found.append(column.name)
     return found
 

@@ -24,9 +24,15 @@ _CATEGORIES = ("categorical", "ordinal")
 
 def as_declared(table: Table, schema: Schema) -> Table:
     """`as_spelled`, with the kinds, category orders and hierarchies of a schema."""
+    known, kinds = declared_texts(schema)
+    return as_spelled(table, kinds, known)
+
+
+def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
+    """The categories that a schema knows of columns, and the kinds that it declares."""
     known: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
     known |= schema.categories
-    return as_spelled(table, {**dict.fromkeys(known, "categorical"), **schema.kinds}, known)
+    return known, {**dict.fromkeys(known, "categorical"), **schema.kinds}
 
 
 def as_spelled(
@@ -76,13 +82,13 @@ def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Ta
         column, dialect = table.arrow.column(name), table.layout.dialect
         if not typed(texts, dialect.delimiter)[0].equals(column):
             raise InputError(f"{table.path.name} changed while it was read", hint="read it again")
-        spelled = _spelled(texts, column, dialect, asked[name])
-        if spelled is not None:
-            found[name] = spelled
+        texts = spelled(texts, column, dialect, asked[name])
+        if texts is not None:
+            found[name] = texts
     return table.reread(found) if found else table
 
 
-def _spelled(
+def spelled(
     texts: pa.ChunkedArray,
     column: pa.ChunkedArray,
     dialect: Dialect,

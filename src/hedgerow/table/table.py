@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
 from .dialect import FileFormat
-from .encode import Column, encode, kind_of
+from .encode import Column, decoded, encode, indexed, kind_of
+from .exact import beyond_doubles
 from .frames import ArrowSource, Source
-from .memory import same_memory
+from .memory import filled, give_back, one_piece, same_memory, storage
 from .order import content_order
 from .relabel import as_categories, in_unit, ordered
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some rows of a table and their cells.
+
+    Parameters
+    ----------
+    rows : slice or int64 array
+        Which rows they are.
+    cells : mapping of str to pyarrow array
+    """
+
+    rows: slice | NDArray[np.int64]
+    cells: Mapping[str, pa.Array]
 
 
 class Table:
@@ -59,15 +78,87 @@ class Table:
         if self.arrow.num_rows == 0:
             raise InputError("the table has no rows", hint="give a table with at least one record")
 
+    engine: ClassVar[str] = "memory"
+    """The engine that holds it (`hedgerow.engines`)."""
+
+    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """Room for an array with an element a row."""
+        return np.empty(shape, kind)
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self.arrow.schema
+
     @property
     def names(self) -> list[str]:
         """Column names, in order."""
-        return list(self.arrow.column_names)
+        return list(self.types.names)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.arrow.num_rows)
+
+    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
+        """The rows in their order, so many at a time, with the cells of some columns."""
+        for start in range(0, self.n_rows, size):
+            rows = slice(start, min(start + size, self.n_rows))
+            yield Window(rows, {name: self.taken(name, rows) for name in names})
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Some cells of a column as one array; a slice of one chunk is not copied."""
+        column = self.arrow.column(name)
+        if isinstance(rows, slice):
+            return one_piece(column.slice(rows.start, rows.stop - rows.start))
+        return one_piece(column.take(pa.array(rows)))
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return indexed(self.arrow.column(self._field(name).name))[1]
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return beyond_doubles(self.arrow.column(name))
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Codes of a column that are equal where its cells read alike."""
+        array = self.arrow.column(name)
+        if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
+            coded = array.chunk(0)
+            if (
+                len(coded.dictionary.unique()) == len(coded.dictionary)
+                and not coded.dictionary.null_count
+            ):
+                codes: NDArray[Any] = filled(coded.indices, len(coded.dictionary)).to_numpy()
+                return codes
+        return self.column(name, kind="categorical").codes
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return bool(pc.any(pc.is_null(self.arrow.column(name), nan_is_null=True)).as_py())
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there; nan where none is, or they cannot be compared."""
+        array = decoded(self.arrow.column(name))
+        there = len(array) - array.null_count
+        if pa.types.is_nested(array.type) or not there:
+            return math.nan
+        return float(pc.count_distinct(array, mode="only_valid").as_py() / there)
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        cells = self.arrow.column(name)
+        if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
+            chunk = cells.chunk(0)
+            labels = [*chunk.dictionary.to_pylist(), None]
+            codes = filled(chunk.indices, len(labels) - 1).to_numpy()
+            return labels, np.bincount(codes, minlength=len(labels))
+        if pa.types.is_string(cells.type):  # verification has encoded it
+            known = self.column(name, kind="categorical")
+            return [*known.values, None], known.counts()
+        found = pc.value_counts(storage(cells))
+        return found.field(0).to_pylist(), found.field(1).to_numpy()
 
     @property
     def suffix(self) -> str:
@@ -137,9 +228,9 @@ class Table:
             raise SchemaError(
                 f"column {name!r} has the unknown kind {found!r}", hint=f"one of {', '.join(KINDS)}"
             )
-        array = self.arrow.column(self._field(name).name)
+        self._field(name)
         if found == "numeric":
-            return self._kept((name, found), lambda: encode(name, array, "numeric"))
+            return self._kept((name, found), lambda: self._encoded(name, "numeric"))
         if found == "date":
             return self._kept((name, found, unit), lambda: self._dates(name, unit))
         order = tuple(categories) if categories else self.declared(name)
@@ -169,6 +260,10 @@ class Table:
         )
         return column.with_events(known.events)
 
+    def give_back(self) -> None:
+        """Give memory back to the system between the steps of long work."""
+        give_back()
+
     def share(self, other: Table) -> None:
         """Take over what another table encoded of columns that are the same memory here."""
         for name in self.names:
@@ -183,21 +278,24 @@ class Table:
             self._columns[key] = make()
         return self._columns[key]
 
+    def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
+        """A column encoded from its values."""
+        return encode(name, self.arrow.column(name), kind, unit=unit)
+
     def _dates(self, name: str, unit: str | None) -> Column:
-        array = self.arrow.column(name)
         if unit is None:
-            return encode(name, array, "date")
+            return self._encoded(name, "date")
         found = in_unit(self.column(name, kind="date"), unit)
-        return found or encode(name, array, "date", unit=unit)
+        return found or self._encoded(name, "date", unit)
 
     def _categories(self, name: str) -> Column:
         """A column as categories in their natural order."""
-        array = self.arrow.column(name)
+        held = self._field(name).type
 
         def make() -> Column:
-            if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+            if pa.types.is_integer(held) or pa.types.is_floating(held):
                 return as_categories(self.column(name, kind="numeric"))
-            return encode(name, array, "categorical")  # decimals keep their zeros
+            return self._encoded(name, "categorical")  # decimals keep their zeros
 
         return self._kept((name, "categories"), make)
 
@@ -295,11 +393,11 @@ class Table:
         return gone
 
     def _field(self, name: str) -> pa.Field:
-        if name not in self.arrow.column_names:
+        if name not in self.types.names:
             raise SchemaError(
                 f"no column {name!r}", hint="the table's columns are: " + ", ".join(self.names)
             )
-        return self.arrow.schema.field(name)
+        return self.types.field(name)
 
 
 def check_names(names: Sequence[str], where: str = "the table") -> None:

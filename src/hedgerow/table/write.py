@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -25,7 +26,7 @@ from .table import Table
 from .written import bare, written
 
 _BATCH = 1 << 16
-_ROW_GROUP = 1 << 20
+ROW_GROUP = 1 << 20
 """Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
@@ -102,22 +103,35 @@ def _written_out(table: pa.Table) -> pa.Table:
 
 
 def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
+    with parquet_writer(table.schema, file) as put:
+        put(table)
+
+
+@contextmanager
+def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes tables of one schema to a Parquet file, one after the other.
+
+    A file is the same however its rows come, as long as each table but the last has whole parts
+    of `ROW_GROUP` rows, and the dictionaries of a column are one.
+    """
     import pyarrow.parquet as pq
 
-    simple = all(_simple(field.type) for field in table.schema)
+    simple = all(_simple(field.type) for field in schema)
     # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
-    table = table if simple else _written_out(table)
+    plain = schema if simple else _written_out(schema.empty_table()).schema
     # The least and the greatest text take as long to find as all the rest, and nobody asks.
-    numbers = [entry.name for entry in table.schema if pa.types.is_primitive(entry.type)]
-    pq.write_table(
-        table,
+    numbers = [entry.name for entry in plain if pa.types.is_primitive(entry.type)]
+    with pq.ParquetWriter(
         file,
+        plain,
         compression="zstd",
         compression_level=1,
         store_schema=not simple,
         write_statistics=numbers,
-        row_group_size=_ROW_GROUP,
-    )
+    ) as writer:
+        yield lambda table: writer.write_table(
+            table if simple else _written_out(table), row_group_size=ROW_GROUP
+        )
 
 
 def _simple(kind: pa.DataType) -> bool:
@@ -163,12 +177,22 @@ def _batches(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool) -> None:
+    write_csv(table.column_names, _batches(table), file, dialect, escape)
+
+
+def write_csv(
+    names: Sequence[str],
+    tables: Iterable[pa.Table],
+    file: IO[bytes],
+    dialect: Dialect,
+    escape: bool,
+) -> None:
+    """Write tables of the same columns as one CSV file."""
     delimiter = dialect.delimiter + " " * dialect.spaced
     if dialect.header:
-        names = pa.array(table.column_names, pa.string())
-        header = _cells(names, dialect, escape).to_pylist()
+        header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
         file.write((delimiter.join(header) + dialect.newline).encode())
-    for batch in _batches(table):
+    for batch in tables:
         columns = [_csv_column(column, dialect, escape) for column in batch.columns]
         _write_lines(file, columns, delimiter, dialect.newline)
 

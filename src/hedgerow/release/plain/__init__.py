@@ -13,7 +13,7 @@ from ...plan import Maps, Partition, Recoding
 from ...table import Table
 from .maps import MapsRecipe
 from .partitions import PartitionRecipe
-from .recipe import Made, Part, Recipe
+from .recipe import Made, Recipe
 
 
 @singledispatch
@@ -32,4 +32,4 @@ def _maps(recoding: Maps, original: Table) -> Recipe:
     return MapsRecipe(recoding, original)
 
 
-__all__ = ["Made", "Part", "Recipe", "plainly"]
+__all__ = ["Made", "Recipe", "plainly"]

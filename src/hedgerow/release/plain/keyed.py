@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,8 @@ import pyarrow as pa
 from ...key import Secret
 from ...plan import PlanColumn
 from ...table import Table
-from .recipe import Categories, Made, Part
+from ...table.table import Window
+from .recipe import Categories, Made
 
 
 class PseudonymRecipe:
@@ -23,8 +24,13 @@ class PseudonymRecipe:
         self._made = pa.array([*made, None], pa.string())
         self.classes: Mapping[str, str] = {column.name: "text"}
 
-    def recode(self, rows: Part) -> Made:
+    @property
+    def asked(self) -> Sequence[str]:
+        """The identifier."""
+        return list(self.classes)
+
+    def recode(self, part: Window) -> Made:
         """The pseudonyms of some rows; a missing identifier stays missing."""
-        codes = pa.array(self._source.of(rows).astype(np.int32))
+        codes = pa.array(self._source.of(part).astype(np.int32))
         (name,) = self.classes
         return Made({name: pa.DictionaryArray.from_arrays(codes, self._made)}, {})

@@ -16,7 +16,8 @@ from ...table import Table
 from ...table.exact import inexact
 from ...table.numbers import one_zero
 from ...table.rowhash import value_class
-from .recipe import Categories, Labels, Made, Numbers, Part, taken
+from ...table.table import Window
+from .recipe import Categories, Labels, Made, Numbers
 
 
 class MapsRecipe:
@@ -32,13 +33,18 @@ class MapsRecipe:
         )
         self.classes = {column.name: column.kind for column in self._columns}
 
-    def recode(self, rows: Part) -> Made:
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns whose values it reads."""
+        return [column.name for column in self._columns if column.direct]
+
+    def recode(self, part: Window) -> Made:
         """The released values of each row; rows of small classes are hidden."""
-        places = [column.of(rows) for column in self._columns]
+        places = [column.of(part) for column in self._columns]
         hidden = self._hidden.among(places)
         return Made(
             {
-                column.name: column.released(place, hidden, rows)
+                column.name: column.released(place, hidden, part)
                 for column, place in zip(self._columns, places, strict=True)
             },
             {},
@@ -50,7 +56,6 @@ class _Mapped:
 
     def __init__(self, column: ColumnMap, maps: Maps, original: Table) -> None:
         self.name, self._cuts = column.name, np.asarray(column.cuts, np.float64)
-        self._array = original.arrow.column(column.name)
         self._source: Numbers | Categories
         if column.is_number:
             self._source = Numbers(column, original)
@@ -79,26 +84,32 @@ class _Mapped:
         self._labels = Labels.of(list(self._distinct), number)
         if column.kind == "date" and value_class(self._labels.values.type) == "number":
             self._labels = Labels(_dates(self._labels.values, column.unit), self._labels.place)
-        self.kind = value_class((self._array if self._same else self._labels.values).type)
+        held = original.types.field(column.name).type
+        self.kind = value_class(held if self._same else self._labels.values.type)
+
+    @property
+    def direct(self) -> bool:
+        """Whether it reads the cells themselves."""
+        return self._same or self._source.direct
 
     def place_of(self, label: Released) -> int:
         """The place of a released value; -1 where no row can have it."""
         return self._distinct.get(label, -1)
 
-    def of(self, rows: Part) -> NDArray[np.int64]:
+    def of(self, part: Window) -> NDArray[np.int64]:
         """The place of each row's released value."""
-        values = self._source.of(rows)
+        values = self._source.of(part)
         if isinstance(self._source, Categories):
             return self._place[values]
         interval = np.digitize(values, self._cuts)
         return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
 
     def released(
-        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, rows: Part
+        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window
     ) -> pa.Array:
         """The released values of some rows."""
         if self._same:
-            return one_zero(taken(self._array, rows))
+            return one_zero(part.cells[self.name])
         if hidden is not None:
             place = np.where(hidden, self._stars, place)
         return self._labels.at(place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from ...plan import Partition, Recoded
 from ...table import Table
 from ...table.cover import Cover
 from ...table.rowhash import value_class
+from ...table.table import Window
 from .centres import untrue
-from .recipe import Categories, Labels, Made, Numbers, Part
+from .recipe import Categories, Labels, Made, Numbers
 
 
 class PartitionRecipe:
@@ -61,16 +62,21 @@ class PartitionRecipe:
             (np.cumsum(split < 0) - 1).astype(np.int32),
         )
 
-    def recode(self, rows: Part) -> Made:
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns whose values it reads."""
+        return [column.name for column in self._columns if column.source.direct]
+
+    def recode(self, part: Window) -> Made:
         """The cells of the leaf that each row comes to, held against the row's values."""
-        values = np.stack([column.source.of(rows) for column in self._columns], dtype=np.float64)
+        values = np.stack([column.source.of(part) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
         descend(values, *self._nodes, leaf)
         if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
-        self._leaf[rows] = leaf
+        self._leaf[part.rows] = leaf
         outside = {
-            column.name: column.outside(mine, leaf, rows)
+            column.name: column.outside(mine, leaf, part)
             for column, mine in zip(self._columns, values, strict=True)
         }
         return Made(
@@ -112,10 +118,10 @@ class _Recoded:
         self._high = np.where(anything, np.inf, self._cover.high)[cells]
         self._missing = (anything | self._cover.missing)[cells]
 
-    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], rows: Part) -> int:
+    def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], part: Window) -> int:
         """How many values the cells of their leaves do not cover."""
         if isinstance(self.source, Numbers):
             if self.source.exact:
-                values = self.source.places(rows)
+                values = self.source.places(part)
             return int(count_outside(values, leaf, self._low, self._high, self._missing))
         return int(np.count_nonzero(~self._cover.categories(values, self.cells[leaf])))

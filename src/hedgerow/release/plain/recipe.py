@@ -16,11 +16,12 @@ from ...plan import PlanColumn
 from ...plan.maps import Released
 from ...table import Table
 from ...table.dates import DAY
-from ...table.exact import beyond_doubles, floats
-from ...table.memory import filled, one_piece
+from ...table.exact import floats
+from ...table.memory import filled
 from ...table.rowhash import value_class
+from ...table.table import Window
 
-Part = slice | NDArray[np.int64]
+_ALL = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,11 @@ class Recipe(Protocol):
     def classes(self) -> Mapping[str, str]:
         """The recoded columns, and the class by which their released values are compared."""
 
-    def recode(self, rows: Part) -> Made:
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns of the original whose cells it reads."""
+
+    def recode(self, part: Window) -> Made:
         """The released columns of some rows of the original."""
         ...
 
@@ -54,7 +59,7 @@ class Numbers:
     """A column of the original as numbers, dates in their unit; NaN is missing."""
 
     def __init__(self, column: PlanColumn, original: Table) -> None:
-        self._array, self._unit = original.arrow.column(column.name), column.unit
+        self._name, self._unit, self._original = column.name, column.unit, original
         self.names: tuple[str, ...] = ()
         self.place: dict[str | None, int] = {}
         # Text that is declared a number or a date is read by the table, as a whole; so are
@@ -62,16 +67,22 @@ class Numbers:
         direct = {"numeric": "number", "date": "date"}.get(column.kind)
         self._read = (
             None
-            if value_class(self._array.type) == direct and not beyond_doubles(self._array)
+            if value_class(original.types.field(column.name).type) == direct
+            and not original.beyond_doubles(column.name)
             else original.like(column)
         )
         self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
 
-    def of(self, rows: Part) -> NDArray[np.float64]:
+    @property
+    def direct(self) -> bool:
+        """Whether it reads the cells themselves."""
+        return self._read is None
+
+    def of(self, part: Window) -> NDArray[np.float64]:
         """The values of some rows; what doubles do not hold as the doubles nearest to it."""
         if self._read is not None:
-            return self._read.by_code[self._read.codes[rows]]
-        array = taken(self._array, rows)
+            return self._read.by_code[self._read.codes[part.rows]]
+        array = part.cells[self._name]
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         kind, scale = array.type, 1
@@ -86,12 +97,13 @@ class Numbers:
 
     def all(self) -> NDArray[np.float64]:
         """The values of all rows."""
-        return self.of(slice(0, len(self._array)))
+        parts = self._original.windows([self._name], _ALL)
+        return np.concatenate([self.of(part) for part in parts])
 
-    def places(self, rows: Part) -> NDArray[np.float64]:
+    def places(self, part: Window) -> NDArray[np.float64]:
         """The places of the values among `exact`, where doubles do not hold them."""
         assert self._read is not None
-        return self._read.places[self._read.codes[rows]]
+        return self._read.places[self._read.codes[part.rows]]
 
 
 class Categories:
@@ -100,18 +112,24 @@ class Categories:
     def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
         known = original.column(column.name, kind=kind)
         self._name, self.names = column.name, tuple(known.values)
-        self._array = original.arrow.column(column.name)
+        self._original = original
         self.place: dict[str | None, int] = {
             name: code for code, name in enumerate((*self.names, None))
         }
         # What is no text is read by the table, as a whole.
-        self._read = None if value_class(self._array.type) == "text" else known
+        text = value_class(original.types.field(column.name).type) == "text"
+        self._read = None if text else known
 
-    def of(self, rows: Part) -> NDArray[np.int64]:
+    @property
+    def direct(self) -> bool:
+        """Whether it reads the cells themselves."""
+        return self._read is None
+
+    def of(self, part: Window) -> NDArray[np.int64]:
         """The codes of some rows."""
         if self._read is not None:
-            return self._read.codes[rows].astype(np.int64)
-        array = taken(self._array, rows)
+            return self._read.codes[part.rows].astype(np.int64)
+        array = part.cells[self._name]
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         names = [*coded.dictionary.to_pylist(), None]
         # a dictionary may hold entries that no row has
@@ -123,16 +141,8 @@ class Categories:
 
     def all(self) -> NDArray[np.int64]:
         """The codes of all rows."""
-        return self.of(slice(0, len(self._array)))
-
-
-def taken(column: pa.ChunkedArray, rows: Part) -> pa.Array:
-    """Some rows of a column as one array; a slice of one chunk is not copied."""
-    if isinstance(rows, slice):
-        part = column.slice(rows.start, rows.stop - rows.start)
-    else:
-        part = column.take(pa.array(rows))
-    return one_piece(part)
+        parts = self._original.windows([self._name], _ALL)
+        return np.concatenate([self.of(part) for part in parts])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,106 @@
+"""Which engine opens a source: the one that was named, or the one that has room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import UnsupportedError
+from ..schema import Schema
+from ..table import Table, read
+from ..table.parts import is_many
+from ..table.spool import is_database, is_relation
+from ..table.workspace import memory_of
+from .base import engine
+
+_CELL, _BYTE = 24, 6
+"""Bytes that the engine in memory takes at its peak for a cell of Parquet, for a byte of text."""
+
+
+def opened(
+    source: Any,
+    runs_on: Sequence[str],
+    what: str,
+    *,
+    name: str = "auto",
+    memory: Any = None,
+    schema: Schema | None = None,
+) -> Table:
+    """A source as a table of the engine that works on it.
+
+    "auto" reads files and relations into memory where they fit into `memory` (by default half of
+    the machine's) with what work takes besides, and streams larger ones, folders, patterns and
+    databases; what does not run on an engine that streams is read into memory.
+
+    Parameters
+    ----------
+    source : anything that `hedgerow.protect` takes
+    runs_on : sequence of str
+        The engines that the work can be done on.
+    what : str
+        The work, for messages: the name of a method.
+    name : {"auto", "memory", "duckdb"}
+    memory : str or int, optional
+        Most memory to take, such as "4GB".
+    schema : Schema, optional
+
+    Raises
+    ------
+    UnsupportedError
+        The work cannot be done on that engine.
+    ParameterError
+        There is no such engine.
+    """
+    asked_for, name = name, chosen(source, runs_on, what, name=name, memory=memory)
+    if isinstance(source, Table):
+        return source if engine(name).capabilities.streams else read(source, schema=schema)
+    if not engine(name).capabilities.streams and asked_for == "auto":
+        memory = None  # which decided, and is kept by not being reached
+    return engine(name).open(source, schema=schema, memory=memory)
+
+
+def chosen(
+    source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None
+) -> str:
+    """The name of the engine that `opened` takes."""
+    held = source.engine if isinstance(source, Table) else None
+    if held is not None and name not in ("auto", held):
+        raise UnsupportedError(
+            f"the table was opened by the engine {held!r}, not {name!r}", hint="open it again"
+        )
+    if name == "auto":
+        name = held or ("duckdb" if "duckdb" in runs_on and _is_large(source, memory) else "memory")
+    engine(name)
+    if name not in runs_on:
+        raise UnsupportedError(
+            f"{what} does not run on the engine {name!r}",
+            hint=f"it runs on {', '.join(runs_on)}",
+        )
+    return name
+
+
+def _is_large(source: Any, memory: Any) -> bool:
+    """Whether a source is better not read whole."""
+    room = memory_of(memory)
+    if is_relation(source):
+        counted = source.aggregate("count(*)").fetchall()[0][0]
+        return int(counted) * len(source.columns) * _CELL > room
+    if not isinstance(source, (str, Path)):
+        return False
+    if is_many(source) or is_database(source):
+        return True
+    path = Path(source)
+    if not path.is_file():
+        return False
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet as pq
+
+        try:
+            about = pq.read_metadata(path)
+        except (pa.ArrowException, OSError):
+            return False  # whoever reads it says what is wrong
+        return int(about.num_rows) * int(about.num_columns) * _CELL > room
+    return path.suffix.lower() == ".csv" and path.stat().st_size * _BYTE > room

@@ -1,0 +1,110 @@
+"""The files that a path stands for: one, those of a folder, or those that a pattern names."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..errors import InputError, no_memory
+from .dialect import FileFormat
+from .rowhash import value_class
+from .sources import SUFFIXES, check_path
+
+_HIDDEN = (".", "_")
+"""What other programs leave beside their files begins so."""
+
+
+def is_many(path: str | Path) -> bool:
+    """Whether a path is a folder, or a pattern such as ``people/*.parquet``."""
+    return Path(path).is_dir() or (glob.has_magic(str(path)) and not Path(path).exists())
+
+
+def parts_of(path: str | Path) -> list[Path]:
+    """The files of a table in the order of their names.
+
+    Raises
+    ------
+    InputError
+        There is none, they are of several kinds, or a folder lies among them.
+    """
+    path = Path(path)
+    if not is_many(path):
+        check_path(path)
+        return [path]
+    if path.is_dir():
+        found = [p for p in path.iterdir() if not p.name.startswith(_HIDDEN)]
+        where = f"the folder {path}"
+    else:
+        found = [Path(p) for p in glob.glob(str(path))]
+        where = f"the pattern {path}"
+    inner = sorted(p.name for p in found if p.is_dir())
+    if inner:
+        raise InputError(
+            f"{where} holds folders ({', '.join(inner[:3])}), whose names are not read as columns",
+            hint="name the files by a pattern, such as people/*/*.parquet",
+        )
+    files = sorted(p for p in found if p.suffix.lower() in SUFFIXES)
+    if not files:
+        raise InputError(
+            f"{where} holds no table file",
+            hint="known endings: " + ", ".join(sorted(SUFFIXES)),
+        )
+    kinds = sorted({check_path(p) for p in files})
+    if len(kinds) > 1:
+        raise InputError(
+            f"{where} holds files of several kinds: {', '.join(kinds)}",
+            hint="name those of one kind by a pattern",
+        )
+    return files
+
+
+def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
+    """Raise InputError where the columns or types of a file differ from those of the first."""
+    first = types[0]
+    for path, found in zip(parts[1:], types[1:], strict=True):
+        if list(found) != list(first):
+            lacking = [n for n in first if n not in found]
+            more = [n for n in found if n not in first]
+            told = [f"lacks {', '.join(map(repr, lacking))}"] if lacking else []
+            told += [f"has {', '.join(map(repr, more))} besides"] if more else []
+            raise InputError(
+                f"{path.name} has other columns than {parts[0].name}: "
+                f"{' and '.join(told) or 'they stand in another order'}",
+                hint="the parts of a table have the same columns in the same order",
+            )
+        odd = [n for n in first if not _same(first[n], found[n])]
+        if odd:
+            told = [f"{n!r} ({found[n]}, there {first[n]})" for n in odd]
+            raise InputError(
+                f"{path.name} has columns of other types than {parts[0].name}: {', '.join(told)}",
+                hint="write the parts with the same types",
+            )
+
+
+def _same(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether types are alike; a dictionary is what its values are."""
+    plain = [k.value_type if pa.types.is_dictionary(k) else k for k in (one, other)]
+    if plain[0] == plain[1]:
+        return True
+    # text of either width is text; numbers of several widths are several types
+    return {value_class(k) for k in plain} == {"text"}
+
+
+def damaged(path: Path, error: Exception) -> Exception:
+    """What is said of a part that cannot be read."""
+    if no_memory(error):
+        return MemoryError()
+    if isinstance(error, OSError) and error.errno:
+        return InputError(f"cannot read {path}: {error.strerror}")
+    return InputError(
+        f"{path.name} is not a Parquet file, or it is damaged",
+        hint="check the ending of its name, or write it again",
+    )
+
+
+def format_of(parts: Sequence[Path]) -> FileFormat:
+    """The kind of file that the parts are."""
+    return FileFormat(SUFFIXES[parts[0].suffix.lower()])

@@ -1,0 +1,246 @@
+"""What is no Parquet file becomes one, once, so that everything after reads it as often as it likes.
+
+A query may give its rows in another order each time it is run, and text is slow to read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError, UnsupportedError, no_memory
+from ..schema import Schema
+from .csvfile import csv_layout, read_csv_batches
+from .dialect import Dialect, FileFormat
+from .duck import in_batches
+from .encode import kind_of
+from .frames import without_views
+from .parts import check_drift, format_of, parts_of
+from .rowhash import value_class
+from .scan import Reader, Scan
+from .scanned import Scanned
+from .spelling import declared_texts, spelled
+from .table import check_names
+from .types import typed
+from .workspace import Workspace, full
+
+_BATCH = 1 << 18
+_DATABASES = (".duckdb", ".ddb", ".db")
+
+
+def spooled(source: Any, workspace: Workspace, schema: Schema | None = None) -> Scanned:
+    """A source as a table that is not loaded.
+
+    Parameters
+    ----------
+    source : path, pattern, or DuckDB relation
+        A table of a database is named after its file: ``people.duckdb::visits``.
+    workspace : Workspace
+    schema : Schema, optional
+        Its categories stand as a CSV file spells them.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or its parts differ.
+    UnsupportedError
+        It is no kind of source for tables that are not loaded.
+    """
+    if is_relation(source):
+        return _copied(source, workspace, lambda: InputError("the DuckDB relation cannot be read"))
+    if not isinstance(source, (str, Path)):
+        raise UnsupportedError(
+            f"a {type(source).__name__} is in memory already",
+            hint='use engine="memory" for frames, or give a path or a DuckDB relation',
+        )
+    file, _, name = str(source).partition("::")
+    if Path(file).suffix.lower() in _DATABASES:
+        return _of_database(Path(file), name, workspace)
+    path = Path(source)
+    parts = parts_of(path)
+    layout = format_of(parts)
+    if layout.suffix == ".parquet":
+        return Scanned(Scan.of(parts), workspace, layout, path)
+    if layout.suffix == ".csv":
+        return _of_text(path, parts, workspace, schema or Schema())
+    raise UnsupportedError(
+        f"{path.name} is a {layout.suffix} file, which is read whole",
+        hint="convert it to Parquet, or use the engine that works in memory",
+    )
+
+
+def is_relation(source: Any) -> bool:
+    """Whether a source is a relation of DuckDB."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
+
+
+def is_database(source: Any) -> bool:
+    """Whether a source is a DuckDB database file, perhaps with the name of a table."""
+    return (
+        isinstance(source, (str, Path))
+        and Path(str(source).partition("::")[0]).suffix.lower() in _DATABASES
+    )
+
+
+def _of_database(path: Path, name: str, workspace: Workspace) -> Scanned:
+    import duckdb
+
+    if not path.exists():
+        raise InputError(f"there is no file {path}")
+
+    def fault() -> InputError:
+        return InputError(
+            f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
+        )
+
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error:
+        raise fault() from None
+    with connection:
+        found = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+        tables = [row[0] for row in connection.sql(found).fetchall()]
+        if not name and len(tables) == 1:
+            name = tables[0]
+        if name not in tables:
+            told = f"no table {name!r}" if name else f"{len(tables)} tables"
+            raise InputError(
+                f"{path.name} holds {told}",
+                hint=f"name one after the file, {path.name}::{(tables or ['people'])[0]}; "
+                f"it holds {', '.join(tables) or 'none'}",
+            )
+        return _copied(connection.table('"' + name.replace('"', '""') + '"'), workspace, fault)
+
+
+def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
+    import duckdb
+
+    try:
+        check_names(list(relation.columns))
+        batches = in_batches(relation, _BATCH)
+        target = workspace.named("people.parquet")
+        n_rows = _write(target, (pa.Table.from_batches([batch]) for batch in batches))
+    except duckdb.Error as error:
+        if no_memory(error):
+            raise MemoryError from None
+        raise fault() from None
+    if not n_rows:
+        raise InputError("the table has no rows", hint="give a table with at least one record")
+    return Scanned(Scan.of([target]), workspace, FileFormat())
+
+
+def _write(path: Path, tables: Iterable[pa.Table]) -> int:
+    """Write tables of one schema to a Parquet file of our own; how many rows there are."""
+    import pyarrow.parquet as pq
+
+    writer, n_rows = None, 0
+    try:
+        for table in tables:
+            table = without_views(table)
+            writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
+            writer.write_table(table, row_group_size=_BATCH)
+            n_rows += table.num_rows
+    except OSError as error:
+        if no_memory(error):
+            raise MemoryError from None
+        raise full(path.parent, path.stat().st_size if path.exists() else 0, error) from None
+    finally:
+        if writer is not None:
+            writer.close()
+    return n_rows
+
+
+def _of_text(path: Path, parts: list[Path], workspace: Workspace, schema: Schema) -> Scanned:
+    """CSV files: every cell is copied as text, and its column's type decided over all its values."""
+    layouts = [csv_layout(part) for part in parts]
+    check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
+    copies = []
+    for i, part in enumerate(parts):
+        names, batches = read_csv_batches(part, _BATCH)
+        copies.append(workspace.named(f"part-{i}.parquet"))
+        if not _write(copies[-1], (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)):
+            raise InputError(
+                f"{part.name} has a header but no rows",
+                hint="give a table with at least one record",
+            )
+    names, dialect = layouts[0]
+    texts = [_texts(copy, workspace, names) for copy in copies]
+    types, readers, notes = {}, dict[str, Reader](), dict[str, Any]()
+    known, asked = declared_texts(schema)
+    for name in names:
+        whole = pa.concat_arrays([each[name] for each in texts]).unique()
+        made, found = typed(pa.chunked_array([whole]), dialect.delimiter)
+        if name not in asked:
+            _check_types(name, parts, [each[name] for each in texts], dialect)
+        notes.update(found)
+        column = _as_spelled(name, whole, made, replace(dialect, **found), known, asked)
+        types[name] = column.type
+        if column.type != pa.string() or not column.equals(pa.chunked_array([whole])):
+            readers[name] = _reader(whole, column.combine_chunks())
+    scan = Scan.of(copies)
+    scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
+    return Scanned(scan, workspace, FileFormat(".csv", replace(dialect, **notes)), path)
+
+
+def _text(names: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in names])
+
+
+def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
+    """The distinct texts of every column of a copied part."""
+    table = Scanned(Scan.of([copy]), workspace, FileFormat(), copy)
+    return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
+
+
+def _as_spelled(
+    name: str,
+    texts: pa.Array,
+    column: pa.ChunkedArray,
+    dialect: Dialect,
+    known: Mapping[str, Any],
+    kinds: Mapping[str, str],
+) -> pa.ChunkedArray:
+    """The column as `spelling.as_declared` has it."""
+    kind = kind_of(column.type)
+    read = kind == "numeric" or (known.get(name) and kind in ("date", "boolean"))
+    if not read or kinds.get(name) not in ("categorical", "ordinal"):
+        return column
+    found = spelled(pa.chunked_array([texts]), column, dialect, known.get(name))
+    return column if found is None else found.cast(pa.string())
+
+
+def _check_types(
+    name: str, parts: Sequence[Path], texts: Sequence[pa.Array], dialect: Dialect
+) -> None:
+    """Raise InputError where a column is text in one part and something else in another."""
+    found: dict[str, Path] = {}
+    for part, each in zip(parts, texts, strict=True):
+        kind = value_class(typed(pa.chunked_array([each]), dialect.delimiter)[0].type)
+        if kind != "missing":
+            found.setdefault(kind, part)
+    if len(found) > 1:
+        told = ", ".join(f"{kind} in {part.name}" for kind, part in found.items())
+        raise InputError(
+            f"column {name!r} is of other types in other parts: {told}",
+            hint=f'repair the parts, or declare what it is: Schema(kinds={{{name!r}: "categorical"}})',
+        )
+
+
+def _reader(texts: pa.Array, values: pa.Array) -> Reader:
+    """What gives the values of a column's texts."""
+
+    def read(cells: pa.Array) -> pa.Array:
+        if not pa.types.is_dictionary(cells.type):
+            cells = cells.dictionary_encode()
+        entries = cells.dictionary.cast(pa.string())
+        at = pc.index_in(entries, value_set=texts)
+        return values.take(at.take(cells.indices))
+
+    return read

@@ -1,0 +1,127 @@
+"""Room for what is larger than memory: arrays that lie in files, and a private folder."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import tempfile
+import weakref
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OutputError, ParameterError
+from ..files import PART, private_folder, sweep
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
+          "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
+LEAST = 1 << 29
+"""Less memory holds no more than the interpreter and the compiled kernels."""
+_ARRAYS = 4
+"""Arrays stay in memory while they take no more than one part in so many of it."""
+_NAME = "hedgerow"
+
+
+class Workspace:
+    """A private folder (mode 0700) of temporary files, and a limit of memory.
+
+    It lies where the system keeps temporary files (the variable TMPDIR says where), and is
+    removed by `close`, when nobody uses it any more, and when the interpreter ends; what a killed
+    process left there is removed by the next one that makes a workspace.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes.
+    """
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self._used = self._names = 0
+        self._maps: list[weakref.ref[mmap.mmap]] = []
+        home = Path(tempfile.gettempdir())
+        sweep(home, f".{_NAME}.")
+        stack = ExitStack()
+        try:
+            self.folder = stack.enter_context(private_folder(home / _NAME, PART))
+        except OSError as error:
+            raise OutputError(
+                f"no temporary folder can be made in {home}: {error.strerror}",
+                hint="name another place in the variable TMPDIR",
+            ) from None
+        self.close = weakref.finalize(self, stack.close)
+
+    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """An array to fill: in memory while arrays are few, else in a file that has no name."""
+        kind = np.dtype(kind)
+        size = int(np.prod(shape)) * kind.itemsize
+        if self._used + size <= self.memory // _ARRAYS:
+            self._used += size
+            made = np.empty(shape, kind)
+            weakref.finalize(made, self._freed, size)
+            return made
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, max(size, 1))
+            except OSError as error:
+                raise full(self.folder, size, error) from None
+            mapped = mmap.mmap(file.fileno(), max(size, 1))
+        self._maps = [ref for ref in self._maps if ref() is not None]
+        self._maps.append(weakref.ref(mapped))
+        return np.frombuffer(mapped, kind, int(np.prod(shape))).reshape(shape)
+
+    def named(self, name: str) -> Path:
+        """A path of its own for a file of that name."""
+        self._names += 1
+        return self.folder / f"{self._names}-{name}"
+
+    def _freed(self, size: int) -> None:
+        self._used -= size
+
+    def give_back(self) -> None:
+        """Let the system take the pages of mapped files out of memory; what they hold stays."""
+        for ref in self._maps:
+            mapped = ref()
+            if mapped is not None:
+                with suppress(OSError, ValueError):
+                    mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def full(folder: Path, size: int, error: OSError) -> OutputError:
+    """What is said where temporary files find no room."""
+    return OutputError(
+        f"no room for {size / 1e9:,.1f} GB of temporary files in {folder.parent}: "
+        + (error.strerror or "the disk is full"),
+        hint="make room there, or name another place in the variable TMPDIR; nothing was written",
+    )
+
+
+def memory_of(text: str | int | None) -> int:
+    """A limit of memory in bytes, such as ``"4GB"``; by default half of what the machine has.
+
+    Raises
+    ------
+    ParameterError
+        It is no size, or so small that nothing can be done within it.
+
+    Examples
+    --------
+    >>> memory_of("4GB"), memory_of("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    if text is None:
+        return max(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2, LEAST)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?\s*", str(text).upper())
+    if isinstance(text, bool) or found is None or found[2] == "I":
+        raise ParameterError(f"memory is {text!r}, which is no size", hint='write it as "4GB"')
+    size = int(float(found[1]) * _UNITS[found[2]])
+    if size < LEAST:
+        raise ParameterError(
+            f"memory is {size / 1e6:,.0f} MB, which holds no more than the program itself",
+            hint=f"allow at least {LEAST / 1e6:,.0f} MB",
+        )
+    return size

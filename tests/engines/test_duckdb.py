@@ -1,0 +1,421 @@
+"""The engine for tables larger than memory: what it reads, refuses, and leaves behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow.engines import duckdb as engine
+from hedgerow.engines import ordered
+from hedgerow.errors import (
+    Cancelled,
+    HedgerowError,
+    InputError,
+    ParameterError,
+    PromiseError,
+    UnsupportedError,
+)
+from hedgerow.release import streamed
+from hedgerow.table import write
+from hedgerow.table.workspace import Workspace, memory_of
+
+SCHEMA = hr.Schema(quasi=["age", "job", "since"], sensitive=["pay", "ill"], other=["note"])
+METHOD = hr.MART(k=5)
+
+
+def people(n: int = 3000, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    notes = np.array([f"note {i}" for i in range(n)])
+    return pa.table(
+        {
+            "age": rng.integers(18, 80, n),
+            "pay": np.where(rng.random(n) < 0.1, np.nan, rng.lognormal(8, 1, n).round(1)),
+            "job": pa.array(np.array(["clerk", "cook", "nurse"])[rng.integers(0, 3, n)]),
+            "since": pa.array(rng.integers(0, 9000, n).astype("int32"), pa.date32()),
+            "ill": pa.array([None if i % 11 == 0 else f"dx {i * 7 % 13}" for i in range(n)]),
+            "note": notes[rng.permutation(n)],
+        }
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go."""
+    found = tmp_path / "temporary"
+    found.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(found))
+    return found
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.parquet"
+    pq.write_table(people(), path)
+    return path
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(folder.iterdir())}
+
+
+def written(source: Any, folder: Path, name: str, **more: Any) -> dict[str, str]:
+    release = hr.protect(source, SCHEMA, METHOD, engine=name, **more)
+    return digests(release.write(folder))
+
+
+def test_many_files_of_rows_give_the_bytes_of_one(
+    file: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (write, engine):
+        monkeypatch.setattr(module, "ROW_GROUP", 700)
+    wanted = written(file, tmp_path / "wanted", "memory")
+    monkeypatch.setattr(ordered, "_WINDOW", 512)
+    monkeypatch.setattr(ordered, "_ROW", 1 << 40)
+    monkeypatch.setattr(Workspace, "allocate", _always_mapped)
+    dealt = []
+    before = ordered.Ordered._dealt
+    monkeypatch.setattr(
+        ordered.Ordered, "_dealt", lambda self, n: dealt.append(n) or before(self, n)
+    )
+    release = hr.protect(file, SCHEMA, METHOD, engine="duckdb")
+    assert dealt == [-(-3000 // 512)]
+    assert digests(release.write(tmp_path / "found")) == wanted
+    assert pq.ParquetFile(tmp_path / "found" / "release.parquet").metadata.num_row_groups == 5
+    rows = np.asarray(release.rows)
+    assert sorted(rows.tolist()) == list(range(3000))
+    original = pq.read_table(file).take(pa.array(rows))
+    assert original.column("note").equals(
+        pq.read_table(tmp_path / "found" / "release.parquet").column("note")
+    )
+
+
+def _always_mapped(self: Workspace, shape: tuple[int, ...], kind: Any) -> Any:
+    self._used = self.memory
+    return _ALLOCATE(self, shape, kind)
+
+
+_ALLOCATE = Workspace.allocate
+
+
+def test_kept_order_is_the_order_of_the_input(file: Path, tmp_path: Path, home: Path) -> None:
+    kept = {"keep_order": True}
+    with pytest.warns(UserWarning, match="order of the input"):
+        wanted = written(file, tmp_path / "wanted", "memory", **kept)
+    with pytest.warns(UserWarning, match="order of the input"):
+        assert written(file, tmp_path / "found", "duckdb", **kept) == wanted
+
+
+def test_pseudonyms_are_those_of_memory(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "people.parquet"
+    table = people(400).append_column("who", pa.array([f"P{i}" for i in range(400)]))
+    pq.write_table(table, path)
+    made = [
+        digests(
+            hr.protect(
+                path,
+                SCHEMA.replace(identifiers=["who"]),
+                METHOD,
+                pseudonym_key=b"0123456789abcdef",
+                engine=name,
+            ).write(tmp_path / name)
+        )
+        for name in ("memory", "duckdb")
+    ]
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("declared", [{}, {"kinds": {"code": "categorical"}}])
+def test_text_files_give_the_bytes_of_memory(
+    declared: dict[str, Any], tmp_path: Path, home: Path
+) -> None:
+    path = tmp_path / "people.csv"
+    table = people(600)
+    flags = np.arange(600) % 3 == 0
+    codes = [("250.1", "250.10", "7")[i % 3] for i in range(600)]
+    rows = zip(*(table.column(n).to_pylist() for n in table.column_names), strict=True)
+    lines = [";".join([*table.column_names, "flag", "code"])]
+    for row, flag, code in zip(rows, flags, codes, strict=True):
+        cells = ["" if v is None or v != v else str(v).replace(".", ",") for v in row]
+        cells[-1] = f'"={row[-1]}; or ""so"""'
+        lines.append(";".join([*cells, "True" if flag else "False", code]))
+    path.write_text("\n".join(lines) + "\n")
+    schema = SCHEMA.replace(quasi=[*SCHEMA.quasi, "flag", "code"], **declared)
+    made = [
+        digests(hr.protect(path, schema, METHOD, engine=name).write(tmp_path / name))
+        for name in ("memory", "duckdb")
+    ]
+    assert made[0] == made[1]
+    assert "release.csv" in made[0]
+
+
+def test_text_parts_are_one_table(tmp_path: Path, home: Path) -> None:
+    whole = ["age,job", *(f"{20 + i % 30},{'ab'[i % 2]}" for i in range(90))]
+    (tmp_path / "whole.csv").write_text("\n".join(whole) + "\n")
+    (tmp_path / "parts").mkdir()
+    for i in range(3):
+        part = [whole[0], *whole[1 + 30 * i : 31 + 30 * i]]
+        (tmp_path / "parts" / f"{i}.csv").write_text("\n".join(part) + "\n")
+    schema, method = hr.Schema(quasi=["age", "job"]), hr.Mondrian(3)
+    made = [
+        digests(
+            hr.protect(tmp_path / source, schema, method, engine="duckdb").write(tmp_path / out)
+        )
+        for source, out in (("whole.csv", "one"), ("parts", "two"), ("parts/*.csv", "three"))
+    ]
+    assert made[0] == made[1] == made[2]
+
+
+def test_relations_and_database_tables(file: Path, tmp_path: Path, home: Path) -> None:
+    wanted = hr.protect(file, SCHEMA, METHOD, engine="memory")
+    base = tmp_path / "people.duckdb"
+    with duckdb.connect(str(base)) as connection:
+        connection.execute(f"CREATE TABLE visits AS SELECT * FROM '{file}'")
+        connection.execute('CREATE TABLE "a b.c" AS SELECT 1 AS x')
+        relation = connection.sql("SELECT * FROM visits")
+        release = hr.protect(relation, SCHEMA, METHOD, engine="duckdb")
+        assert release.plan == wanted.plan
+        found = release.relation()
+        there = duckdb.read_parquet(str(wanted.write(tmp_path / "wanted") / "release.parquet"))
+        assert found.except_(there).aggregate("count(*)").fetchall() == [(0,)]
+        assert found.aggregate("count(*)").fetchall() == [(3000,)]
+    assert hr.protect(f"{base}::visits", SCHEMA, METHOD).plan == wanted.plan
+    with pytest.raises(InputError, match="2 tables"):
+        hr.protect(base, SCHEMA, METHOD)
+    with pytest.raises(InputError, match="no table 'people'"):
+        hr.protect(f"{base}::people", SCHEMA, METHOD)
+    with pytest.raises(InputError, match="there is no file"):
+        hr.protect(tmp_path / "none.duckdb", SCHEMA, METHOD)
+    (tmp_path / "bad.duckdb").write_bytes(b"no database" * 1000)
+    with pytest.raises(InputError, match="cannot be read as a DuckDB database"):
+        hr.protect(tmp_path / "bad.duckdb", SCHEMA, METHOD)
+
+
+def _other_columns(folder: Path) -> None:
+    pq.write_table(people(50).rename_columns(["age", "pay", "job", "until", "ill", "note"]), folder)
+
+
+def _other_order(folder: Path) -> None:
+    pq.write_table(people(50).select(["pay", "age", "job", "since", "ill", "note"]), folder)
+
+
+def _other_type(folder: Path) -> None:
+    table = people(50)
+    pq.write_table(table.set_column(0, "age", table.column("age").cast(pa.string())), folder)
+
+
+def _cut_short(path: Path) -> None:
+    pq.write_table(people(50), path)
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def _spoilt(path: Path) -> None:
+    pq.write_table(people(5000), path, compression="none", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    data[4:3000] = b"\xff" * 2996
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_other_columns, "lacks 'since' and has 'until'"),
+        (_other_order, "stand in another order"),
+        (_other_type, r"'age' \(string, there int64\)"),
+        (_cut_short, "b.parquet is not a Parquet file"),
+        (_spoilt, "b.parquet cannot be read to its end"),
+        (lambda path: path.mkdir(), r"holds folders \(b.parquet\)"),
+        (lambda path: path.write_bytes(b""), "b.parquet is empty"),
+        (
+            lambda path: path.with_suffix(".csv").write_text("a\n1\n"),
+            "several kinds: .csv, .parquet",
+        ),
+    ],
+)
+def test_bad_parts_are_named(
+    spoil: Callable[[Path], Any], words: str, tmp_path: Path, home: Path
+) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    pq.write_table(people(50), folder / "a.parquet")
+    spoil(folder / "b.parquet")
+    with pytest.raises(InputError, match=words):
+        hr.protect(folder, SCHEMA, METHOD, engine="duckdb")
+    assert not list(home.iterdir())
+
+
+def test_folders_and_patterns_without_files(tmp_path: Path, home: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "_SUCCESS").write_text("")
+    for source in (tmp_path / "parts", tmp_path / "parts" / "*.parquet"):
+        with pytest.raises(InputError, match="holds no table file"):
+            hr.protect(source, SCHEMA, METHOD)
+
+
+def test_text_parts_that_differ(tmp_path: Path, home: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,job\n" + "30,a\n" * 9)
+    (tmp_path / "b.csv").write_text("age,job\n" + "old,a\n" * 9)
+    schema, pattern = hr.Schema(quasi=["age", "job"]), tmp_path / "*.csv"
+    with pytest.raises(
+        InputError, match=r"'age' is of other types.*number in a\.csv, text in b\.csv"
+    ):
+        hr.protect(pattern, schema, hr.Mondrian(3))
+    declared = schema.replace(kinds={"age": "categorical"})
+    assert hr.protect(pattern, declared, hr.Mondrian(3)).summary()["rows"] == 18
+
+
+def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> None:
+    told = []
+
+    def progress(step: str, share: float | None) -> None:
+        told.append(step)
+
+    for method in (hr.RandomizedResponse(), hr.Anatomy(2), hr.Incognito(3)):
+        with pytest.raises(UnsupportedError, match=f"{type(method).__name__} does not run on"):
+            hr.protect(file, SCHEMA, method, engine="duckdb", progress=progress)
+    assert set(told) == {"reading"}
+    with pytest.raises(UnsupportedError, match="max_inference"):
+        hr.protect(file, SCHEMA, METHOD, engine="duckdb", max_inference=0.5)
+    with pytest.raises(UnsupportedError, match="is in memory already"):
+        hr.protect(people(50), SCHEMA, METHOD, engine="duckdb")
+    with pytest.raises(ParameterError, match=r"the engines are auto, memory, duckdb"):
+        hr.protect(file, SCHEMA, METHOD, engine="spark")
+    with pytest.raises(ParameterError, match="limit of memory"):
+        hr.protect(file, SCHEMA, METHOD, engine="memory", memory="4GB")
+    for size in ("4", "much", "-1GB", True, "4I"):
+        with pytest.raises(ParameterError, match=r"memory is|holds no more"):
+            memory_of(size)
+
+
+def test_auto_takes_what_has_room(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert not isinstance(hr.protect(file, SCHEMA, METHOD), streamed.StreamedRelease)
+    monkeypatch.setattr("hedgerow.engines.choice._CELL", 1 << 30)
+    assert isinstance(hr.protect(file, SCHEMA, METHOD), streamed.StreamedRelease)
+    assert not isinstance(
+        hr.protect(file, SCHEMA.replace(sensitive=["ill"]), hr.Anatomy(2)), streamed.StreamedRelease
+    )
+
+
+def test_too_many_values_for_the_memory(file: Path, home: Path) -> None:
+    table = engine.open(file)
+    table.workspace.memory = 4000
+    with pytest.raises(UnsupportedError, match="'note' has more than 3,000 distinct values"):
+        table.column("note")
+
+
+def test_temporary_files_are_private_and_go(file: Path, tmp_path: Path, home: Path) -> None:
+    release = hr.protect(file, SCHEMA, METHOD, engine="duckdb")
+    (folder,) = home.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(f.stat().st_mode) for f in folder.iterdir()} == {0o600}
+    release.write(tmp_path / "out")
+    del release
+    assert not list(home.iterdir())
+    with pytest.raises(HedgerowError):
+        hr.protect(file, SCHEMA.replace(sensitive=["age"]), METHOD, engine="duckdb")
+    assert not list(home.iterdir())
+
+
+@pytest.mark.parametrize("stopped", ["fitting", "recoding", "verifying"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Cancelled])
+def test_nothing_is_left_when_work_is_stopped(
+    stopped: str, error: type[BaseException], file: Path, home: Path
+) -> None:
+    def progress(step: str, share: float | None) -> None:
+        if step == stopped:
+            raise error("stop")
+
+    with pytest.raises(error):
+        hr.protect(file, SCHEMA, METHOD, engine="duckdb", progress=progress)
+    assert not list(home.iterdir())
+
+
+_KILLED = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[2]
+import hedgerow as hr
+hr.protect(sys.argv[1], hr.Schema(quasi=["age", "job"], sensitive=["pay"]), hr.Mondrian(5),
+    engine="duckdb", progress=lambda step, share: step == "verifying" and (print(flush=True), input()))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_what_a_killed_process_left_is_swept(file: Path, home: Path) -> None:
+    arguments = [sys.executable, "-c", _KILLED, str(file), str(home)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        alive = list(home.iterdir())
+        with_living = Workspace(memory_of("1GB"))
+        assert alive[0] in home.iterdir()  # a living process keeps its own
+        process.send_signal(signal.SIGKILL)
+    with_living.close()
+    assert list(home.iterdir()) == alive
+    left = time.monotonic()
+    Workspace(memory_of("1GB")).close()
+    assert not list(home.iterdir()), time.monotonic() - left
+
+
+def test_a_changed_file_does_not_leave(file: Path, tmp_path: Path, home: Path) -> None:
+    release = hr.protect(file, SCHEMA, METHOD, engine="duckdb")
+    made = release.released.scan.paths[0]
+    table = pq.read_table(made)
+    other = table.set_column(1, "pay", table.column("pay").take(pa.array(range(3000))[::-1]))
+    pq.write_table(other, made)
+    with pytest.raises(PromiseError, match="whole rows"):
+        release.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_recoding_is_found(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = engine.labels_of
+
+    def shifted(recoded: Any) -> Any:
+        values, place = before(recoded)
+        return values, (place + 1) % len(values)
+
+    monkeypatch.setattr(engine, "labels_of", shifted)
+    with pytest.raises(PromiseError, match="mapped"):
+        hr.protect(file, SCHEMA, METHOD, engine="duckdb")
+
+
+def test_a_file_that_changes_while_it_is_read(file: Path, home: Path) -> None:
+    table = engine.open(file)
+    before = table.values_of
+
+    def then_changed(names: Any) -> Any:
+        found = before(names)
+        pq.write_table(people(seed=1), file)
+        return found
+
+    table.values_of = then_changed  # type: ignore[method-assign]
+    with pytest.raises(InputError, match="changed while it was read"):
+        table.code(["note", "pay"])
+
+
+def test_the_disk_is_full(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Workspace, "allocate", _always_mapped)
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    with pytest.raises(HedgerowError, match=r"no room for .* of temporary files.*No space left"):
+        hr.protect(file, SCHEMA, METHOD, engine="duckdb")
+    assert not list(home.iterdir())
