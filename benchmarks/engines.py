@@ -1,0 +1,148 @@
+"""What a release costs on every engine: processor time by step, peak memory, and the same bytes.
+
+The table is made by DuckDB from hashes of row numbers: 8 quasi-identifiers (numbers, text of up to 96
+values, dates, missing ones) and two sensitive columns. Every run is a process of its own, so that
+peak memory is that of one job; a small table before it loads packages and compiled kernels.
+
+    python benchmarks/engines.py [--rows 10000000] [--memory 4GB] [--method MART]
+        [--engines memory,duckdb] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+QUASI = ("age", "sex", "education", "job", "region", "hours", "children", "entry")
+SENSITIVE = ("income", "diagnosis")
+
+_TABLE = """
+WITH drawn AS (
+  SELECT {draws} FROM range({rows}) AS numbers(i)
+)
+SELECT
+  (18 + 70 * a)::BIGINT AS "age",
+  CASE WHEN b < 0.5 THEN 'female' ELSE 'male' END AS "sex",
+  'school ' || (16 * sqrt(c))::INT AS "education",
+  'job ' || (25 * c + 25 * d)::INT AS "job",
+  'region ' || (95 * e)::INT AS "region",
+  (20 + 40 * d)::BIGINT AS "hours",
+  CASE WHEN f >= 0.05 THEN (6 * f)::BIGINT END AS "children",
+  DATE '2000-01-01' + (7300 * f)::INT AS "entry",
+  round(2000 + 3000 * c + 4200 * a + 2000 * d * e + 1500 * f) * 10.0 AS "income",
+  'illness ' || (18 * a + 12 * g)::INT AS "diagnosis"
+FROM drawn
+"""
+
+
+def make(path: Path, rows: int) -> None:
+    """Write the made table as one Parquet file."""
+    import duckdb
+
+    draws = ", ".join(
+        f"(hash(i * 7 + {j}) % 1000003) / 1000003.0 AS {name}" for j, name in enumerate("abcdefg")
+    )
+    with duckdb.connect(config={"threads": 2, "memory_limit": "4GB"}) as connection:
+        connection.execute("SET enable_progress_bar = false")
+        query = _TABLE.format(draws=draws, rows=rows)
+        connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 1000000)")
+
+
+def job(source: str, target: str, engine: str, memory: str, method: str) -> None:
+    """One measured run; prints processor seconds by step, peak memory and digests as JSON."""
+    import hedgerow as hr
+
+    schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
+    limit: dict[str, Any] = {"memory": memory} if engine != "memory" else {}
+    with tempfile.TemporaryDirectory() as folder:
+        make(Path(folder, "small.parquet"), 50_000)
+        small = hr.protect(
+            Path(folder, "small.parquet"), schema, getattr(hr, method)(), engine=engine, **limit
+        )
+        small.write(Path(folder, "out"))
+        del small
+    steps: dict[str, float] = {}
+    now = ["", time.process_time()]
+
+    def progress(step: str, share: float | None) -> None:
+        if step != now[0]:
+            steps[str(now[0])] = steps.get(str(now[0]), 0.0) + time.process_time() - float(now[1])
+            now[:] = [step, time.process_time()]
+
+    began = time.perf_counter()
+    release = hr.protect(
+        source, schema, getattr(hr, method)(), engine=engine, progress=progress, **limit
+    )
+    release.write(target, progress=progress)
+    progress("end", None)
+    steps.pop("")
+    digests = {}
+    for name in ("release.parquet", "plan.json"):
+        with open(Path(target, name), "rb") as file:
+            digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    print(
+        json.dumps(
+            {
+                "steps": steps,
+                "seconds": time.perf_counter() - began,
+                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "digests": digests,
+            }
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--memory", default="4GB")
+    parser.add_argument("--method", default="MART", choices=("MART", "Hedge", "Mondrian"))
+    parser.add_argument("--engines", default="memory,duckdb")
+    parser.add_argument("--folder", help="where the tables go; by default a temporary folder")
+    parser.add_argument("--job", nargs=5, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.job:
+        job(*given.job)
+        return
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        source = Path(folder, "people.parquet")
+        make(source, given.rows)
+        print(
+            f"{given.rows:,} rows, {source.stat().st_size / 1e9:.2f} GB of Parquet, {given.method}"
+        )
+        found = {}
+        for engine in given.engines.split(","):
+            target = str(Path(folder, engine))
+            arguments = [str(source), target, engine, given.memory, given.method]
+            command = [sys.executable, __file__, "--job", *arguments]
+            made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            found[engine] = json.loads(made.stdout.splitlines()[-1])
+            tell(engine, found[engine], given.rows)
+        if len(found) > 1:
+            one, other = list(found.values())[:2]
+            same = one["digests"] == other["digests"]
+            ratio = sum(other["steps"].values()) / sum(one["steps"].values())
+            print(f"the same bytes: {'yes' if same else 'NO'}; processor time per row: {ratio:.2f}")
+
+
+def tell(engine: str, found: dict[str, Any], rows: int) -> None:
+    """Print one run."""
+    whole = sum(found["steps"].values())
+    steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in found["steps"].items())
+    print(
+        f"{engine}: {whole:.1f} s of processor time ({whole / rows * 1e6:.2f} us a row), "
+        f"{found['seconds']:.1f} s, peak {found['peak']:.2f} GiB"
+    )
+    print(f"  {steps}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
