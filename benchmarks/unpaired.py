@@ -205,6 +205,31 @@ def _line(name: str, own: dict[str, Any], other: dict[str, Any] | None) -> str:
     return f"  {name:33}{mine}   {beside}"
 
 
+TABLE = {
+    "singling out, one column": "one column",
+    "singling out, several columns": "several columns",
+    "linking, two files": "two files",
+    "inference, income": "income",
+    "inference, hours-per-week": "hours",
+}
+"""What both try, and how the columns of the table are called."""
+
+
+def _cell(risk: float | None, ends: Any) -> str:
+    """What an attack gains over its control, and half of its interval."""
+    return "-" if risk is None else f"{risk:.2f} ±{(ends[1] - ends[0]) / 2:.2f}"
+
+
+def _row(name: str, own: dict[str, Any], other: dict[str, Any]) -> str:
+    """A line of the table: of each attack that both try Hedgerow's figure and anonymeter's."""
+    cells = []
+    for key in TABLE:
+        mine = _cell(own[key]["over_control"], own[key]["over_control_interval"])
+        theirs = _cell(other[key]["risk"], other[key]["interval"]) if other else "-"
+        cells.append(f"{mine} / {theirs}")
+    return " | ".join(["", name, *cells, ""]).strip()
+
+
 def clock() -> None:
     """Processor time and peak memory of a whole audit."""
     import resource
@@ -261,7 +286,7 @@ def main() -> None:
         ]
         mark = [pd.util.hash_pandas_object(t, index=False) for t in (everybody, files[0])]
         splits["CTGAN of its example"] = (everybody[~mark[0].isin(mark[1])], *files)
-    head = "success control risk [interval]"
+    head, table = "success control risk [interval]", []
     for name, (people, control, released) in splits.items():
         if chosen.only not in name:
             continue
@@ -273,6 +298,7 @@ def main() -> None:
         print(f"\n{name}: {len(people):,} people, {len(released):,} rows, {len(control):,} others")
         beside = f"   anonymeter, {took:.0f} s" if other else ""
         print(f"  {'':33}{f'Hedgerow, {spent:.0f} s: {head}':36}{beside}")
+        own = {}
         for attack in found:
             named = f"{attack['attack']}, {attack['learner']}"
             if attack["attack"] == "regression":
@@ -281,6 +307,16 @@ def main() -> None:
                 named += f", {attack['target'].split('-')[0]}"
             key = f"inference, {attack['target']}" if named.startswith("nearest:") else named
             print(_line(named, attack, other.get(key)), flush=True)
+            own[key] = attack
+        table.append(_row(name, own, other))
+    head = " | ".join(["", "file", *TABLE.values(), ""]).strip()
+    print(
+        "\nGain over control, Hedgerow / anonymeter:\n",
+        head,
+        "|---" * (1 + len(TABLE)) + "|",
+        sep="\n",
+    )
+    print(*table, sep="\n")
 
 
 if __name__ == "__main__":

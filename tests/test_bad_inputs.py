@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "empty.csv": "",
         "header.csv": "age,job,pay\n",
         "same.csv": "age,age,pay\n1,2,3\n",
-        "nameless.csv": ",job,pay\n1,2,3\n",
+        "nameless.csv": "job,,pay\n1,2,3\n",
         "ragged.csv": "age,job,pay\n1,2\n3,4,5,6\n",
         "open.csv": 'age,job,pay\n1,"a,2\n',
         "binary.csv": bytes(range(256)).decode("latin-1"),

@@ -86,8 +86,10 @@ def _own(names: dict[str, object]) -> bool:
 
 
 @contextmanager
-def cautions() -> Iterator[list[str]]:
+def cautions(heard: list[str] | None = None) -> Iterator[list[str]]:
     """Collect what this thread's work warns of, apart from what happens beside it.
+
+    `heard` is what each text is appended to; by default a new list.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def cautions() -> Iterator[list[str]]:
     >>> heard
     ['few records']
     """
-    heard: list[str] = []
+    heard = [] if heard is None else heard
     token = _HEARD.set(heard)
     try:
         yield heard

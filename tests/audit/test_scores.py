@@ -195,6 +195,34 @@ def test_frames_files_and_missing_cells(tmp_path):
     assert score(original, masked, columns=["d", "b"]).columns == ("d", "b")
 
 
+def test_the_order_of_two_files_is_tested_and_never_taken_for_granted_in_silence(recwarn):
+    x, y = (pd.DataFrame(t, columns=list("abcd")) for t in pair(n=400))
+    found = score(x, y)
+    assert found.paired_by == "order"
+    mixed = np.random.default_rng(1).permutation(400)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="taken for granted"):
+        lost = score(x, y.iloc[mixed])
+    assert lost.paired_by == lost.to_dict()["paired_by"] == "nothing"
+    # what was left as it was tells which rows belong together
+    kept = {"id": [f"p{i}" for i in range(400)], "place": np.arange(400) % 90}
+    x, y = x.assign(**kept), y.assign(**kept)
+    again = score(x, y.iloc[mixed], columns=list("abcd"))
+    assert again.paired_by == "columns"
+    assert again.score == pytest.approx(found.score)
+    assert (again.dld, again.pld) == (found.dld, found.pld)
+
+
+def test_a_row_index_is_no_column_to_score(tmp_path):
+    x, y = (pd.DataFrame(t, columns=list("abcd")) for t in pair(n=200))
+    for name, frame in (("x", x), ("y", y)):
+        frame.to_csv(tmp_path / f"{name}.csv")
+    with pytest.warns(UserWarning, match="without a name"):
+        found = score(tmp_path / "x.csv", tmp_path / "y.csv")
+    assert found.columns == tuple("abcd")
+    assert found.score == pytest.approx(score(x, y).score)
+
+
 def test_a_sample_of_records_is_linked_on_request():
     x, y = pair(n=300)
     made = score_arrays(x, y, list("abcd"), records=50, random_state=1)

@@ -7,6 +7,7 @@ import traceback
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
@@ -14,6 +15,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import InputError
+from hedgerow.progress import cautions
+from hedgerow.schema import Schema
 from hedgerow.table import read
 from hedgerow.table.write import write_table
 
@@ -100,6 +103,38 @@ def test_one_late_text_makes_a_column_text(tmp_path):
     assert found["c"] == cells
 
 
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        (",age,job", ["column_1", "age", "job"]),
+        ('"","age","job"', ["column_1", "age", "job"]),
+        (" ,,job", ["column_1", "column_2", "job"]),
+        (",column_1,job", ["column_1_", "column_1", "job"]),
+    ],
+)
+def test_a_row_index_without_a_name_gets_one_and_a_caution(tmp_path, header, names):
+    path = put(tmp_path, "t.csv", f"{header}\n0,31,cook\n1,44,nurse\n")
+    with cautions() as heard:
+        found = read(path)
+    assert found.names == names
+    given = [name for name in names if name.startswith("column") and name != header.split(",")[1]]
+    assert heard == [
+        f"t.csv: columns in front without a name, as a row index has none, are read as "
+        f"{', '.join(given)}"
+    ]
+    assert found.column(names[-1]).values == ["cook", "nurse"]
+
+
+def test_a_frame_written_with_its_index_is_read(tmp_path):
+    frame = pd.DataFrame({"age": [31, 44], "code": ["1.0", "1.00"]})
+    frame.to_csv(tmp_path / "t.csv")
+    schema = Schema(quasi=["age", "code"], kinds={"code": "categorical"})
+    with pytest.warns(UserWarning, match="column_1"):
+        found = read(tmp_path / "t.csv", schema=schema)
+    assert found.column("code").values == ["1.0", "1.00"]
+    assert found.column("column_1").values.tolist() == [0, 1]
+
+
 def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
     n = 120_000
     lines = [f'{i},"a\n{i}"' if i % 7 == 0 else f"{i},b{i}" for i in range(n)]
@@ -115,7 +150,8 @@ def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
         ("t.csv", "\n\n", "t.csv is empty"),
         ("t.csv", "a,b\n", "a header but no rows"),
         ("t.csv", "a,b,a\n1,2,3\n", "more than once: 'a'"),
-        ("t.csv", ",b\nSECRET,2\n", "without a name: number 1"),
+        ("t.csv", "a,,b\nSECRET,2,3\n", "without a name: number 2"),
+        ("t.csv", ",\nSECRET,2\n", "without a name: number 1, 2"),
         ("t.csv", "a,b,c\n1,2,3\nSECRET,2\n4,5,6\n1,2,3,4\n",
          "ragged: line 3 has 2 fields where the first line has 3; 1 more"),
         ("t.csv", 'a,b\n1,"x\ny"\nSECRET\n', "ragged: line 4 has 1 fields"),

@@ -112,7 +112,7 @@ def find_rows(
         return _pairs(known, by)
     if subject.in_order and original.n_rows == released.n_rows:
         return _pairs(np.arange(original.n_rows), "plan")
-    found = _by_columns(original, released, quasi)
+    found = by_columns(original, released, quasi)
     if found is None and original.n_rows == released.n_rows and reason is None:
         shown = order_shown_by(original, released, quasi)
         if shown:
@@ -163,7 +163,9 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
     return _pairs(row_of[found], "key", [key])
 
 
-def _by_columns(before: Table, after: Table, quasi: Sequence[ReleasedColumn]) -> RowPairs | None:
+def by_columns(
+    before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()
+) -> RowPairs | None:
     """Pairs by whole rows of the columns that the release left as they were, if these identify.
 
     A column counts as left where each of its values occurs at most as often as in the original,
@@ -272,7 +274,7 @@ def _covered(quasi: Sequence[ReleasedColumn], known: IntArray) -> bool:
 
 
 def order_shown_by(
-    before: Table, after: Table, quasi: Sequence[ReleasedColumn], *, level: float = LEVEL
+    before: Table, after: Table, quasi: Sequence[ReleasedColumn] = (), *, level: float = LEVEL
 ) -> list[str]:
     """The columns by which rows of two tables belong together that stand in the same place.
 

@@ -7,18 +7,21 @@ methods for microdata". The measures judge any masked file, whoever made it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import NAMES, SEED, takes, whole
+from ..classes import IntArray
 from ..errors import InputError, ParameterError
+from ..progress import caution
 from ..release import Release
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
 from .masked_linkage import LEVELS, distance_linkage, interval_disclosure, probabilistic_linkage
+from .matching import by_columns, order_shown_by
 from .subject import plan_of, subject
 
 Floats = NDArray[np.float64]
@@ -80,6 +83,9 @@ class Scores:
         Per cent of records linked right with the first 1, 2, ..., `known` columns.
     interval : tuple of float
         Per cent of originals inside the rank interval, per column.
+    paired_by : {"release", "order", "columns", "nothing"}
+        What shows which rows belong together: the release, the order as tested, or whole rows of
+        columns that were left as they were. "nothing": the order was taken for granted.
     """
 
     columns: tuple[str, ...]
@@ -90,6 +96,7 @@ class Scores:
     distance: tuple[float, ...]
     probabilistic: tuple[float, ...]
     interval: tuple[float, ...]
+    paired_by: str = "nothing"
 
     @property
     def il(self) -> float:
@@ -171,8 +178,10 @@ def score(
 ) -> Scores:
     """Judge a masked file against its original: loss, risk and score.
 
-    A `Release` or its folder knows its rows (a folder by its ``mapping.json``); otherwise row i
-    of one file must belong to row i of the other. Rows with a missing value in a compared column
+    A `Release` or its folder knows its rows (a folder by its ``mapping.json``). Otherwise row i
+    of one file must belong to row i of the other, which is tested (`Scores.paired_by`), or whole
+    rows of columns that were left as they were must show which belong together; a caution says
+    where neither shows it. Rows with a missing value in a compared column
     of either file are left out, and counted.
 
     Parameters
@@ -181,7 +190,7 @@ def score(
     masked : the same, or a Release or its folder
     columns : list of str, optional
         Columns to compare, in the order in which an intruder learns them; by
-        default every numeric column that both files have.
+        default every numeric column that both files have, but for nameless ones in front.
     known : int, optional
         Columns the intruder knows, 1 to all (at most 20); half of them, rounded up,
         by default.
@@ -205,23 +214,41 @@ def score(
     0.0
     """
     first = read(original)
-    known_rows = None
     if isinstance(masked, Release) or plan_of(masked) is not None:
         made = subject(masked, None, plan_of(masked))
-        second, known_rows = made.table, made.rows_of(first)
+        second, rows, paired_by = made.table, made.rows_of(first), "release"
+        if rows is None and made.in_order and first.n_rows == second.n_rows:
+            rows = np.arange(first.n_rows)
     else:
-        second = read(masked, unescape_formulas=True)
+        second, rows = read(masked, unescape_formulas=True), None
     names = _compared(first, second, columns)
-    x, y = numeric_matrix(first, names), numeric_matrix(second, names)
-    if known_rows is not None:
-        y = y[np.argsort(known_rows)]
+    if rows is None:
+        rows, paired_by = _rows(first, second)
+    x, y = numeric_matrix(first, names), numeric_matrix(second, names)[np.argsort(rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
         raise InputError(
             f"only {int(complete.sum())} rows are complete in both files",
             hint="leave out columns that are mostly missing",
         )
-    return score_arrays(x[complete], y[complete], names, known, records, random_state)
+    found = score_arrays(x[complete], y[complete], names, known, records, random_state)
+    return replace(found, paired_by=paired_by)
+
+
+def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
+    """The original row of each masked one, and what shows it."""
+    every = np.arange(original.n_rows)
+    if order_shown_by(original, masked):
+        return every, "order"
+    found = by_columns(original, masked)
+    if found is not None:
+        return found.rows[np.argsort(found.released_rows)], "columns"
+    caution(
+        "nothing shows that row i of the masked file belongs to row i of the original, which was "
+        "taken for granted: of files in different orders these figures say nothing, and the risk "
+        "looks far too low"
+    )
+    return every, "nothing"
 
 
 def score_arrays(
@@ -266,10 +293,12 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> list[st
         for n in first.names
         if n in second.names and first.kind(n) == "numeric" and second.kind(n) == "numeric"
     ]
+    numbering = first.layout.dialect.unnamed
     if columns is None:
-        if not shared:
+        told = [n for n in shared if n not in numbering]
+        if not told:
             raise InputError("the files share no numeric column")
-        return shared
+        return told
     wrong = [name for name in columns if name not in shared]
     if wrong or not columns:
         raise InputError(

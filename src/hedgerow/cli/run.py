@@ -13,8 +13,9 @@ from typing import Any
 import typer
 
 from ..errors import HedgerowError, PromiseError, no_memory
+from ..progress import cautions
 from .app import app
-from .console import complain
+from .console import complain, warn
 
 # click's UsageError, wherever typer keeps its click
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -33,6 +34,15 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
+class _Told(list[str]):
+    """What no step collects is told at once, and once."""
+
+    def append(self, text: str) -> None:
+        if text not in self:
+            super().append(text)
+            warn(text)
+
+
 def _again(lost: Any) -> None:
     """Send Ctrl-C once more where it fell into a callback or destructor, which swallow it."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
@@ -45,7 +55,8 @@ def _again(lost: Any) -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        code = app(list(arguments) or ["--help"], standalone_mode=False, prog_name="hedgerow")
+        with cautions(_Told()):
+            code = app(list(arguments) or ["--help"], standalone_mode=False, prog_name="hedgerow")
         return code if isinstance(code, int) else DONE
     except typer.Exit as leave:
         return leave.exit_code

@@ -21,8 +21,8 @@ OPTIONS = (
 def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
     """Judge a masked file against its original: information loss, disclosure risk, score.
 
-    Row i of one file must belong to row i of the other, unless a release folder is given that
-    holds its mapping (protect --mapping). Any masked file will do, whoever made it. The numeric
+    Row i of one file must belong to row i of the other, which is tested, unless a release folder is
+    given that holds its mapping (protect --mapping). Any masked file will do, whoever made it. The numeric
     columns that both have are compared. Low is good.
     """
     from ..audit.scores import score as score_files

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import InputError
+from ..progress import caution
 from .dialect import Dialect, find_encoding, read_sample, sniff
 from .duck import connected, in_batches, whole
 from .table import check_names
@@ -32,6 +33,11 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
     """
     layout = _layout(path)
     names, dialect = layout.names, layout.dialect
+    if dialect.unnamed:
+        caution(
+            f"{path.name}: columns in front without a name, as a row index has none, are read as "
+            + ", ".join(dialect.unnamed)
+        )
     with _opened(path, layout) as relation:
         text = whole(relation).rename_columns(names)
     if text.num_rows == 0:
@@ -93,13 +99,28 @@ def _layout(path: Path) -> _Layout:
     lines = sample.splitlines(keepends=True)
     reader = dialect.reader(lines)
     first = next(row for row in reader if row)
-    names = first if dialect.header else [f"x{i}" for i in range(len(first))]
+    names = _named(first) if dialect.header else [f"x{i}" for i in range(len(first))]
     check_names(names, path.name)
     broken = any("\n" in cell or "\r" in cell for cell in first)
     end = re.search(r"\r\n$|[\r\n]$", lines[reader.line_num - 1])
     if broken and end:
         dialect = replace(dialect, newline=end[0])
+    unnamed = (new for new, old in zip(names, first, strict=True) if not old.strip())
+    if dialect.header:
+        dialect = replace(dialect, unnamed=tuple(unnamed))
     return _Layout(encoding, names, dialect, broken)
+
+
+def _named(names: list[str]) -> list[str]:
+    """A header whose first columns have names, as those of a written row index have none."""
+    made, taken = list(names), set(names)
+    for i, name in enumerate(names):
+        if name.strip():
+            return made
+        made[i] = f"column_{i + 1}"
+        while made[i] in taken:
+            made[i] += "_"
+    return names  # no column has one
 
 
 @contextmanager

@@ -41,6 +41,8 @@ class Dialect:
         The decimal separator.
     booleans : tuple of str
         How false and true are written.
+    unnamed : tuple of str
+        What columns are called that have no name in the file.
     """
 
     delimiter: str = ","
@@ -52,6 +54,7 @@ class Dialect:
     newline: str = "\n"
     decimal: str = "."
     booleans: tuple[str, str] = ("false", "true")
+    unnamed: tuple[str, ...] = ()
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
         """A strict reader from the standard library for this dialect."""
