@@ -20,6 +20,7 @@ from .inference import infer
 from .outside import FOLDS, Outside, Refit, given, left_out, refitting
 from .pairing import Pair
 from .per_person import per_person
+from .released_values import ReleasedColumn
 from .risk.altered import linkage_summary
 from .risk.attacks import regression_attacks
 from .risk.composition import composition, other_releases
@@ -29,8 +30,9 @@ from .risk.influence import influence
 from .risk.linking import linking_attacks
 from .risk.membership import membership
 from .risk.other_columns import other_columns
-from .risk.population import journalist_risk
+from .risk.population import journalist_risk, weighted_sizes
 from .risk.predicates import predicate_singling_out
+from .risk.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
 from .shown import shown
 from .subject import Subject
 from .unpaired.inference import infer_apart
@@ -62,7 +64,7 @@ class Task(Generic[S]):
     strangers, population : Table, optional
     others : sequence
         Further releases.
-    key, weights, k, threshold, people, learners, random_state
+    key, weights, k, threshold, people, learners, random_state, suda
         As of `audit`.
     tell : callable
         Told what is being done.
@@ -81,6 +83,7 @@ class Task(Generic[S]):
     people: int
     learners: Sequence[str]
     random_state: int
+    suda: int | None
     tell: Tell
 
     @cached_property
@@ -90,6 +93,7 @@ class Task(Generic[S]):
             "sensitive columns": self.what.schema.sensitive,
             "other releases": self.others,
             "k": self.k is not None,
+            "special uniques": self.suda is not None,
             "altered values": self.sides.plain.yardstick == "linkage",
             "an original": self.sides.original is not None,
         }
@@ -99,6 +103,20 @@ class Task(Generic[S]):
     def journalist(self) -> FloatArray | None:
         """What a journalist risks in each class."""
         return journalist_risk(self.sides.plain, self.population, self.weights)
+
+    @cached_property
+    def special(self) -> SpecialUniques | None:
+        """The special uniques of the release."""
+        return None if self.suda is None else self.special_of(self.sides.plain.released_quasi)
+
+    def special_of(self, quasi: Sequence[ReleasedColumn]) -> SpecialUniques:
+        """The special uniques of some columns."""
+        return special_uniques(
+            [column.codes for column in quasi],
+            [column.name for column in quasi],
+            size=self.suda or 1,
+            progress=self.tell,
+        )
 
     @cached_property
     def refit(self) -> Refit | None:
@@ -184,6 +202,24 @@ def _extremes(task: Task[Pair] | Task[Apart]) -> dict[str, dict[str, int]]:
     return {name: told for name, told in found.items() if told["cells"]}
 
 
+def _special(task: Task[Any]) -> dict[str, Any]:
+    """Special uniques of release and original; the sample's share of the population by its weights."""
+    plain, before = task.sides.plain, None
+    fraction = FRACTION
+    if task.weights is not None and isinstance(plain, Pair):
+        stands_for = float(weighted_sizes(plain, task.weights).sum())
+        fraction = min(max(plain.n_rows / stands_for, 1e-6), 1 - 1e-6)
+    if not isinstance(task.sides, Alone):
+        before = summary(task.special_of(plain.unchanged.released_quasi), fraction)
+    assert task.special is not None
+    return {
+        "size": task.suda,
+        "fraction": fraction,
+        "original": before,
+        "release": summary(task.special, fraction),
+    }
+
+
 def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return composition(task.sides, other_releases(task.sides, task.others, task.key), k=task.k)
 
@@ -210,6 +246,8 @@ ATTACKED, INFERRED = ("attacks",), ("inference", "sensitive columns")
 LEARNT = ("learning", "sensitive columns")
 OTHER = Figure("risk.other", lambda t: other_columns(t.sides.released, t.what.schema))
 """What columns without a role tell of every release."""
+SPECIAL = Figure("risk.special_uniques", _special, ("special uniques",))
+"""How few columns are enough to single records out."""
 COMPARED = (
     Figure("utility.distributions", lambda t: distribution_summary(t.sides.plain), beside=True),
     Figure(
@@ -225,12 +263,15 @@ SHOWN = (
 )
 
 OF_PAIRS = (
-    Figure("per_person", lambda t: per_person(t.sides, t.journalist, t.key), ("per person",)),
+    Figure(
+        "per_person", lambda t: per_person(t.sides, t.journalist, t.key, t.special), ("per person",)
+    ),
     Figure("risk.original", _before, says="classes, disclosure and utility", beside=True),
     Figure("risk.release", _after, beside=True),
     Figure("utility.loss", lambda t: loss_summary(t.sides, t.k), beside=True),
     *COMPARED,
     OTHER,
+    SPECIAL,
     Figure(
         "risk.linkage",
         lambda t: linkage_summary(
@@ -281,6 +322,7 @@ OF_APART = (
     Figure("utility.loss", lambda t: loss_unpaired(t.sides.plain, t.k), beside=True),
     *COMPARED,
     OTHER,
+    SPECIAL,
     Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.drawn), ATTACKED),
     Figure(
         "attacks, risk.nearest",
@@ -309,6 +351,7 @@ OF_ONE = (
     Figure("risk.release", _after),
     Figure("risk.original", _before_alone, ("an original",)),
     OTHER,
+    SPECIAL,
     Figure("missing", lambda t: [t.sides.missing]),
 )
 """Of a release that is compared with nothing."""
@@ -340,6 +383,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
         "risk.influence": [],
         "risk.nearest": None,
         "risk.other": None,
+        "risk.special_uniques": None,
         "risk.linkage": None,
         "risk.composition": None,
         "risk.inference": None,

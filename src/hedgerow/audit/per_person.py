@@ -16,6 +16,7 @@ from ..table import Column
 from ..table.write import write_table
 from .design_matrix import shown_values
 from .pairing import Pair
+from .risk.special_uniques import SpecialUniques
 from .tolerances import Target
 
 
@@ -28,7 +29,8 @@ class PerPerson:
     table : pyarrow.Table
         A line a released record. ``row``: its place in the original, from 0; the key or unit
         column, where there is one; ``records`` and ``people`` of its group; ``prosecutor`` and, where
-        it was measured, ``journalist``: its risk of being found; ``disclosure``: the largest of its
+        it was measured, ``journalist``: its risk of being found; ``suda``: its score of special
+        uniques, where asked for; ``disclosure``: the largest of its
         sensitive columns; and for each of these ``NAME disclosure`` (0 the group tells nothing, 1
         all), ``NAME by`` (the score that is largest), ``NAME values`` (different ones in the group)
         and ``NAME named`` (the share of the group's released values that would name the record's own:
@@ -60,7 +62,10 @@ class PerPerson:
 
 
 def per_person(
-    pair: Pair, journalist: FloatArray | None = None, key: str | None = None
+    pair: Pair,
+    journalist: FloatArray | None = None,
+    key: str | None = None,
+    special: SpecialUniques | None = None,
 ) -> PerPerson:
     """What the groups of a paired release tell of each record.
 
@@ -71,6 +76,8 @@ def per_person(
         The journalist's risk of each class.
     key : str, optional
         A column of the original that tells records apart.
+    special : SpecialUniques, optional
+        Those of the release.
 
     Raises
     ------
@@ -95,6 +102,8 @@ def per_person(
     }
     if journalist is not None:
         columns["journalist"] = journalist[label]
+    if special is not None:
+        columns["suda"] = special.scores
     told = Classes.of(pair.told, pair.released_sensitive)
     worst, parts = np.zeros(pair.n_rows), dict[str, Any]()
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):

@@ -36,6 +36,7 @@ from .unpaired.tables import Apart, apart
     per_person=FLAG,
     key=TEXT,
     weights=TEXT,
+    suda=whole(),
     progress=PROGRESS,
 )
 def audit(
@@ -53,6 +54,7 @@ def audit(
     others: Sequence[Any] = (),
     population: Any = None,
     weights: str | None = None,
+    suda: int | None = None,
     k: int | None = None,
     threshold: float = 0.2,
     people: int = 500,
@@ -115,6 +117,10 @@ def audit(
     weights : str, optional
         Column of sampling weights (journalist risk without a population table): each class's
         expected risk, by Benedetti and Franconi.
+    suda : int, at least 1, optional
+        Find the special uniques of original and release (SUDA2): records that so many
+        quasi-identifiers or fewer single out. The sample's share of the population, for DIS, is that of
+        `weights`, else .01.
     k : int, at least 1, optional
         What was asked of the release, for the average class size over k; by default
         what its plan promises.
@@ -159,7 +165,7 @@ def audit(
     >>> found.risk["release"]["classes"]["k"]
     2
     """
-    _check(k, threshold, people, learners)
+    _check(k, threshold, people, learners, suda)
     by_person = bool(others) or per_person
     if by_person and paired is False:
         raise ParameterError("what is told person by person needs rows that are paired")
@@ -200,6 +206,7 @@ def audit(
         people=people,
         learners=learners or LEARNERS,
         random_state=random_state,
+        suda=suda,
         tell=tell,
     )
     parameters = {
@@ -213,6 +220,7 @@ def audit(
         "others": len(others),
         "population": given["population"],
         "weights": weights,
+        "suda": suda,
         "allow_outside": allow_outside,
     }
     return _audit(task, parameters)
@@ -222,7 +230,15 @@ def audit(
 audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 
-def _check(k: int | None, threshold: float, people: int, learners: Sequence[str] | None) -> None:
+def _check(
+    k: int | None,
+    threshold: float,
+    people: int,
+    learners: Sequence[str] | None,
+    suda: int | None,
+) -> None:
+    if suda is not None and suda < 1:
+        raise ParameterError(f"suda must be at least 1, not {suda}")
     if k is not None and k < 1:
         raise ParameterError(f"k must be at least 1, not {k}")
     if not 0 < threshold <= 1:

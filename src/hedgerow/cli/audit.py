@@ -34,6 +34,11 @@ PASSED = (
     Option("population", str, "Table of the population, for the journalist's risk."),
     Option("weights", str, "Column of sampling weights, for the journalist's risk."),
     Option(
+        "suda",
+        int,
+        "Find special uniques (SUDA2): records that so many quasi-identifiers or fewer single out.",
+    ),
+    Option(
         "threshold",
         float,
         "Re-identification risk above which a record counts as at risk. Default: 0.2.",

@@ -57,6 +57,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
     judged = {"linkage": _linkage, "classes": _classes, "attacks": _apart}[table["yardstick"]]
     lines += judged(audit)
+    lines += _special(audit)
     lines += _disclosed(audit)
     lines += [*_together(audit["risk"].get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"])]
@@ -214,6 +215,45 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
             ("score, half IL and half DR", "score"),
         )
     ]
+
+
+SPECIAL = (
+    ("records that few columns single out", "records", lambda v: f"{v:,}"),
+    ("mean SUDA score", "mean_score", figure),
+    ("highest SUDA score", "highest_score", figure),
+    ("highest DIS-SUDA", "highest_dis", figure),
+)
+
+
+def special_rows(special: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    """Special uniques of original and release: a title and two figures as text."""
+    if not special:
+        return []
+    before, after = special["original"], special["release"]
+    rows = [
+        (title, "-" if before is None else show(before[key]), show(after[key]))
+        for title, key, show in SPECIAL
+    ]
+    for k, n in enumerate(after["by_size"], 1):
+        was = "-" if before is None else f"{before['by_size'][k - 1]:,}"
+        rows.append((f"minimal uniques of {k} column{'s' if k > 1 else ''}", was, f"{n:,}"))
+    return rows
+
+
+def _special(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Records that few columns single out, and which columns do."""
+    special = audit["risk"].get("special_uniques")
+    rows = special_rows(special)
+    if special and rows:
+        yield ""
+        title = f"Special uniques of up to {special['size']} columns"
+        yield f"{title:44}{'original':>12}{'release':>12}"
+        for title, one, two in rows:
+            yield f"{title:44}{one:>12}{two:>12}"
+        parts = special["release"]["by_column"].items()
+        told = ", ".join(f"{name} {percent(part)}" for name, part in parts if part)
+        if told:
+            yield f"Part of the release's scores by column: {told}."
 
 
 def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
