@@ -80,7 +80,10 @@ TABLES = (
 FORGED = f"{VERIFY}test_a_forged_plan_is_found"
 SHARES = f"{VERIFY}test_shares_beside_ranges_are_held_against_their_group"
 PROMISES = "test_guarantees.py"
-HEDGE, LIKE_HEDGE = "methods/test_hedge.py::", "reference/test_hedge.py"
+HEDGE, LIKE_HEDGE = (
+    "methods/test_hedge.py::",
+    "reference/test_hedge.py::test_the_package_makes_the_same_cells_and_joins",
+)
 MEASURES = "classes/test_measures.py::"
 DEFINED = f"{MEASURES}test_diversity_closeness_and_likeness_equal_their_definitions"
 FORMULAS = (
@@ -134,12 +137,14 @@ MUTANTS = (
     M("categories may be left out of shares", "release/plain/centres.py",
       "off | ((kinds != parts[cells]) & (kinds > 0))", "off", SHARES),
     M("the last of several parts alone is held against its cells", "release/rows.py",
-      "uncovered.update(outside)", "uncovered = Counter(outside)",
+      "        expected.uncovered.update(outside)\n        tell(\"verifying\", done)",
+      "        expected = replace(expected, uncovered=Counter(outside))\n        tell(\"verifying\", done)",
       f"{VERIFY}test_faults_in_every_part_of_the_rows_are_counted"),
     M("rows may trade places", "release/rows.py", "same = self.sums.whole == found.whole",
       "same = True", TABLES),
     M("what is left of a record is taken from the release", "release/rows.py",
-      "if relation == RANDOM:", "if relation in (RANDOM, LEFT_OUT):", TABLES),
+      "if relation == RANDOM and after is not None:",
+      "if relation in (RANDOM, LEFT_OUT) and after is not None:", TABLES),
     M("rows are summed under a key that all know", "release/rows.py",
       "ExpectedRows(classes, relations, Key.new(),",
       "ExpectedRows(classes, relations, Key(bytes(32)),", f"{VERIFY}test_the_key_of_the_sums_is_new_each_time"),
@@ -153,8 +158,8 @@ MUTANTS = (
       "alone = group([before]).n_groups == pairs ==", "alone = pairs ==",
       f"{VERIFY}test_pseudonyms_stand_for_one_person_each"),
     M("rows may come twice", "release/verify.py",
-      "once = rows is None or np.array_equal(np.sort(rows), np.arange(original.n_rows))",
-      "once = True", f"{VERIFY}test_a_release_in_another_order_is_paired_by_its_rows"),
+      "once = rows is None or _each_once(rows, original.n_rows)", "once = True",
+      f"{VERIFY}test_a_release_in_another_order_is_paired_by_its_rows"),
     M("columns may stand in any order", "release/verify.py",
       "holds = list(required) == list(reached)", "holds = set(required) == set(reached)", TABLES),
     M("types of unchanged columns are not compared", "release/verify.py",
@@ -168,7 +173,7 @@ MUTANTS = (
     M("the file is not held against the table", "release/verify.py",
       "return checks + expected.checks(sums)", "return checks",
       f"{VERIFY}test_a_tampered_file_is_found -k swapped and csv and means"),
-    M("cells that read alike may be two groups", "release/verify.py",
+    M("cells that read alike may be two groups", "table/table.py",
       "len(coded.dictionary.unique()) == len(coded.dictionary)", "True",
       f"{VERIFY}test_cells_that_read_alike_are_one_group_to_a_reader"),
     # pseudonyms and keys
@@ -246,8 +251,8 @@ MUTANTS = (
     M("the mean of a union is the mean of two", "kernels/joins.py",
       "(n[a] * means[a, c] + n[b] * means[b, c]) / both", "(means[a, c] + means[b, c]) / 2",
       LIKE_HEDGE),
-    M("groups are joined above twice the cap alone", "kernels/joins.py",
-      "if excess[i] <= 1.0 or state[LIVE] < 2:", "if excess[i] <= 2.0 or state[LIVE] < 2:",
+    M("groups are joined above one and a half times the cap alone", "kernels/joins.py",
+      "if excess[i] <= 1.0 or state[LIVE] < 2:", "if excess[i] <= 1.5 or state[LIVE] < 2:",
       LIKE_HEDGE),
     M("order is not summed in joins", "kernels/joins.py",
       "below += count / n - limits.public[i]", "below = count / n - limits.public[i]", LIKE_HEDGE),

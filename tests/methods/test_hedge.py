@@ -119,7 +119,7 @@ def test_a_grid_is_told_as_ranges_and_the_rest_as_means() -> None:
 @pytest.mark.parametrize(
     "criterion",
     [LDiversity(2, "frequency"), LDiversity(1.8, "entropy"), LDiversity(3, "distinct"),
-     TCloseness(0.3)],
+     TCloseness(0.2)],
 )  # fmt: skip
 def test_further_promises_are_kept(criterion: Any) -> None:
     release = made(people(), SCHEMA, hr.Hedge(5, max_disclosure=0.5, criteria=[criterion]))
@@ -129,6 +129,12 @@ def test_further_promises_are_kept(criterion: Any) -> None:
         assert shares.max() <= 0.5
     if isinstance(criterion, LDiversity) and criterion.diversity == "distinct":
         assert (shares > 0).sum(axis=1).min() >= 3
+    if isinstance(criterion, TCloseness):
+        free = made(people(), SCHEMA, hr.Hedge(5, max_disclosure=0.5))
+        public = people()["ill"].value_counts(normalize=True)
+        for of, far in ((free, True), (release, False)):
+            own = pd.crosstab(groups(of), of.table["ill"], normalize="index")
+            assert ((own - public).abs().sum(axis=1).max() / 2 > 0.2) == far
 
 
 def test_what_cannot_be_kept_is_an_error() -> None:
