@@ -50,11 +50,15 @@ def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
 
-def values_in(original: Column, table: Table) -> npt.NDArray[Any]:
-    """`true_values` of a column of another table, categories in the codes of `original`."""
+def values_in(original: Column, table: Table, unknown: int | None = None) -> npt.NDArray[Any]:
+    """`true_values` of a column of another table, categories in the codes of `original`.
+
+    Those that it lacks are `unknown`; by default missing.
+    """
     if original.is_number:
         return table.like(original).numbers
-    return table.like(original).codes_in(original, unknown=original.n_values)
+    unknown = original.n_values if unknown is None else unknown
+    return table.like(original).codes_in(original, unknown=unknown)
 
 
 def shown_values(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:

@@ -305,7 +305,8 @@ class Asked:
     @classmethod
     def others(cls, pair: Pair, people: Table) -> Asked:
         """At most as many people who took no part, spread evenly over their sorted values."""
-        values = [_values_of(column, people) for column in pair.sensitive]
+        # a category that no member has stands behind missing ones
+        values = [values_in(c, people, unknown=c.n_values + 1) for c in pair.sensitive]
         known = known_table(by_name(pair.released_quasi), people)
         rows = evenly(np.lexsort((*values, *known.columns)), MOST_ASKED)
         return cls(
@@ -313,13 +314,6 @@ class Asked:
             [v[rows] for v in values],
             np.zeros(0, np.int64),
         )
-
-
-def _values_of(column: Column, people: Table) -> Any:
-    """Values of other people; a category that no member has stands behind missing ones."""
-    if column.is_number:
-        return values_in(column, people)
-    return people.like(column).codes_in(column, unknown=column.n_values + 1)
 
 
 def asked_of(

@@ -205,8 +205,7 @@ def rounded(
         cells = [
             replace(c, label=number(c.label)) if isinstance(c.label, float) else c for c in cells
         ]
-    distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
-    return list(distinct), np.array([distinct[c] for c in cells], np.int64)
+    return _merged(cells)
 
 
 def _whole_steps(

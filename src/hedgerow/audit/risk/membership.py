@@ -140,7 +140,7 @@ def told_apart(
     random_state: int,
 ) -> dict[str, Scores]:
     """The scores of members and of strangers, half of whom are compared with."""
-    order = np.lexsort([_ranked(c) for c in theirs.columns])
+    order = np.lexsort(theirs.columns)
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
     asked, others = (theirs.part(spread(order[side], people)) for side in (half, ~half))
     release = _Release(shown, group([c.codes for c in shown], n_rows))
@@ -156,11 +156,6 @@ def _as_shown(own: Column, shown: Column) -> ReleasedColumn:
     if own.is_number:
         return unchanged(shown)
     return unchanged(replace(own, codes=shown.codes_in(own, unknown=own.n_values)))
-
-
-def _ranked(values: Any) -> IntArray:
-    """Places of values among the distinct ones, for sorting; missing is last."""
-    return np.asarray(np.unique(values, return_inverse=True)[1].reshape(-1), np.int64)
 
 
 class _Release:
