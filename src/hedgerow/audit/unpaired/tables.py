@@ -328,4 +328,4 @@ def shown(column: ReleasedColumn) -> Column:
         code = np.array([int(c[0]) if len(c) == 1 else m for c in column.members], np.int64)
     codes = code[column.codes]
     gone = bool((codes == len(values)).any())
-    return replace(own, codes=codes, values=values, has_missing=gone)
+    return replace(own, codes=codes, values=values, has_missing=gone, exact=())
