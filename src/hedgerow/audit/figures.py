@@ -46,6 +46,7 @@ from .utility.loss import loss_summary, loss_unpaired
 from .utility.models import learning, learning_apart
 from .utility.queries import query_summary
 
+ASKED = ("attacks", "inference", "learning", "per person")
 S = TypeVar("S", bound=Pair | Apart | Alone)
 
 
@@ -60,7 +61,7 @@ class Task(Generic[S]):
     what : Subject
         The release.
     asked : set of str
-        What somebody wants: "attacks", "inference", "learning", "per person".
+        Which of `ASKED` somebody wants.
     strangers, population : Table, optional
     others : sequence
         Further releases.
@@ -87,17 +88,17 @@ class Task(Generic[S]):
     tell: Tell
 
     @cached_property
-    def at_hand(self) -> frozenset[str]:
-        """What figures may need: what was asked, and what there is."""
-        there = {
-            "sensitive columns": self.what.schema.sensitive,
-            "other releases": self.others,
+    def there(self) -> dict[str, bool]:
+        """What figures may need, and whether it is there: what was asked, and what is known."""
+        return {
+            **{name: name in self.asked for name in ASKED},
+            "sensitive columns": bool(self.what.schema.sensitive),
+            "other releases": bool(self.others),
             "k": self.k is not None,
             "special uniques": self.suda is not None,
             "altered values": self.sides.plain.yardstick == "linkage",
             "an original": self.sides.original is not None,
         }
-        return self.asked | {name for name, given in there.items() if given}
 
     @cached_property
     def journalist(self) -> FloatArray | None:
@@ -162,7 +163,7 @@ class Figure:
     of : callable
         Measures it of a `Task`.
     needs : tuple of str
-        What must be at hand (`Task.at_hand`); else it is left out.
+        What must be there (`Task.there`); else it is left out.
     says : str
         Told before it.
     beside : bool
@@ -407,7 +408,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
 
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
     """One figure after the other, or some beside each other."""
-    wanted = [f for f in CASES[type(task.sides)].figures if task.at_hand.issuperset(f.needs)]
+    wanted = [f for f in CASES[type(task.sides)].figures if all(task.there[n] for n in f.needs)]
     for beside, figures in groupby(wanted, lambda figure: figure.beside):
         if not beside:
             for figure in figures:
