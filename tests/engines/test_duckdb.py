@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli.run import run
 from hedgerow.engines import duckdb as engine
 from hedgerow.engines import ordered
 from hedgerow.errors import (
@@ -28,10 +29,12 @@ from hedgerow.errors import (
     HedgerowError,
     InputError,
     ParameterError,
+    PlanError,
     PromiseError,
     UnsupportedError,
 )
-from hedgerow.release import streamed
+from hedgerow.progress import cautions
+from hedgerow.release import apply_plan, streamed
 from hedgerow.table import write
 from hedgerow.table.workspace import Workspace, memory_of
 
@@ -419,3 +422,80 @@ def test_the_disk_is_full(file: Path, home: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(HedgerowError, match=r"no room for .* of temporary files.*No space left"):
         hr.protect(file, SCHEMA, METHOD, engine="duckdb")
     assert not list(home.iterdir())
+
+
+def test_apply_gives_the_bytes_of_memory(file: Path, tmp_path: Path, home: Path) -> None:
+    means = SCHEMA.replace(quasi=["age", "job"])
+    for schema, styles in (
+        (SCHEMA, {}),
+        (means, {"numeric": "mean", "categorical": "weighted"}),
+    ):
+        plan = hr.protect(file, schema, hr.MART(k=5, **styles)).plan
+        others = people(1000, seed=3)
+        aged = pa.array(
+            [200 if i % 50 == 0 else a for i, a in enumerate(others["age"].to_pylist())]
+        )
+        strange = pa.array(
+            [None if i % 70 == 0 else j for i, j in enumerate(others["job"].to_pylist())]
+        )
+        others = others.set_column(0, "age", aged).set_column(2, "job", strange)
+        pq.write_table(others, tmp_path / "others.parquet")
+        for unseen in ("count", "suppress"):
+            found = []
+            for name in ("memory", "duckdb"):
+                with cautions() as heard:
+                    made = apply_plan(plan, tmp_path / "others.parquet", engine=name, unseen=unseen)
+                made.write(tmp_path / f"{name}.parquet")
+                made.write(tmp_path / f"{name}.csv")
+                found.append(
+                    [(tmp_path / f"{name}{end}").read_bytes() for end in (".parquet", ".csv")]
+                    + [heard, made.outside, made.dropped]
+                )
+            assert found[0] == found[1]
+            assert made.outside >= 20
+            ages = pq.read_table(tmp_path / "duckdb.parquet")["age"].to_pylist()
+            hidden = ages.count("*") + ages.count(None)
+            assert hidden >= 20 if unseen == "suppress" else hidden == 0
+        for name in ("memory", "duckdb"):
+            with pytest.raises(PlanError, match=f"{made.outside} cells fall outside"):
+                apply_plan(plan, tmp_path / "others.parquet", engine=name, unseen="error")
+    with pytest.raises(ParameterError, match="unseen"):
+        apply_plan(plan, file, unseen="drop")
+    with pytest.raises(UnsupportedError, match="as Parquet or CSV"):
+        made.write(tmp_path / "duckdb.feather")
+
+
+def test_the_report_is_that_of_memory(file: Path, tmp_path: Path, home: Path) -> None:
+    found = []
+    for name in ("memory", "duckdb"):
+        session = hr.Session(file, engine=name)
+        session.choose(SCHEMA, METHOD)
+        session.protect()
+        session.measure()
+        found.append(digests(session.write(tmp_path / name)))
+    assert found[0] == found[1]
+    assert "report.html" in found[0]
+    with pytest.raises(UnsupportedError, match="attacks, inference: these take rows"):
+        session.measure(attacks=True, inference=True)
+    session.table.workspace.memory = 100_000
+    with pytest.raises(UnsupportedError, match="measuring 3,000 records takes"):
+        session.measure()
+
+
+def test_on_the_command_line(
+    file: Path, tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roles = ["--quasi", "age,job,since", "--sensitive", "pay,ill", "--other", "note", "-k", "5"]
+    for name in ("memory", "duckdb"):
+        limit = ["--memory", "2GB"] if name == "duckdb" else []
+        out = ["--out", str(tmp_path / name), "--engine", name, *limit]
+        assert run(["protect", str(file), *roles, *out]) == 0
+        out = ["--out", str(tmp_path / f"{name}.csv"), "--engine", name, *limit]
+        assert run(["apply", str(tmp_path / name / "plan.json"), str(file), *out]) == 0
+    assert digests(tmp_path / "memory") == digests(tmp_path / "duckdb")
+    assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "duckdb.csv").read_bytes()
+    assert not list(home.iterdir())
+    out = ["--out", str(tmp_path / "none"), "--engine", "duckdb"]
+    assert run(["protect", str(file), *roles[:6], *out, "--method", "rr"]) == 2
+    assert "does not run on the engine 'duckdb'" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

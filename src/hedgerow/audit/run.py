@@ -8,12 +8,13 @@ from importlib import metadata
 from typing import Any
 
 from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
-from ..errors import ParameterError
+from ..errors import ParameterError, UnsupportedError
 from ..plan import Plan
 from ..progress import Progress, telling
 from ..release.cautions import extremes_in_words
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
+from ..table.scanned import Scanned
 from .alone import Alone
 from .figures import CASES, Task, figures_of
 from .outside import check_control
@@ -22,6 +23,9 @@ from .result import Audit
 from .risk.learners import LEARNERS, check_learners
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .unpaired.tables import Apart, apart
+
+_MEASURED = 40
+"""Bytes that classes, disclosure and loss take for a cell of the original, at most."""
 
 
 @takes(
@@ -169,6 +173,14 @@ def audit(
     by_person = bool(others) or per_person
     if by_person and paired is False:
         raise ParameterError("what is told person by person needs rows that are paired")
+    asked_for = {
+        "attacks": attacks,
+        "learning": learning,
+        "inference": inference,
+        "per_person": per_person,
+        "others": others,
+    }
+    _check_streams(original, [name for name, value in asked_for.items() if value])
     tell = telling(progress)
     tell("pairing the tables")
     what = subject(released, schema, plan)
@@ -247,6 +259,24 @@ def _check(
         raise ParameterError(f"people must be at least 1, not {people}")
     if learners:
         check_learners(learners)
+
+
+def _check_streams(original: Any, asked: Sequence[str]) -> None:
+    """Refuse what takes rows of a table that streams past, and one that is too large to measure."""
+    if not isinstance(original, Scanned):
+        return
+    if asked:
+        raise UnsupportedError(
+            f"{', '.join(asked)}: these take rows side by side, and the table streams past",
+            hint="measure without them, or give a table that fits into memory",
+        )
+    needed = original.n_rows * len(original.names) * _MEASURED
+    if needed > original.workspace.memory:
+        raise UnsupportedError(
+            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.0f} GB of memory, and "
+            f"{original.workspace.memory / 1e9:,.0f} GB are allowed",
+            hint="allow more (memory=, --memory), or leave it out (--no-report)",
+        )
 
 
 def _sides(

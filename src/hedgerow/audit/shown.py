@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from ..classes import Groups, IntArray
 from ..classes.counts import Counts
 from ..notation import moment, number, plain
-from ..table import Column
+from ..table import Column, Table
 from .pairing import Pair, evenly
 from .released_values import ReleasedColumn
 
@@ -68,15 +67,15 @@ def shown(pair: Pair) -> Shown:
     some = evenly(pair.canonical, RECORDS)
     return Shown(
         names,
-        _texts(pair.original.arrow, names, pair.rows[some]),
-        _texts(pair.released.arrow, names, pair.released_rows[some]),
+        _texts(pair.original, names, pair.rows[some]),
+        _texts(pair.released, names, pair.released_rows[some]),
         _people(pair) if pair.yardstick == "classes" else None,
     )
 
 
-def _texts(table: pa.Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
-    found = table.select(names).take(pa.array(rows)).to_pylist()
-    return [[_text(row[name]) for name in names] for row in found]
+def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
+    found = [table.taken(name, rows).to_pylist() for name in names]
+    return [list(map(_text, row)) for row in zip(*found, strict=True)]
 
 
 def _text(value: Any) -> str:

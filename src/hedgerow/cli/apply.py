@@ -10,7 +10,7 @@ from ..progress import cautions
 from ..session.options import Option
 from .console import as_json, say, warn, working
 from .options import ConfigFile, command, merged
-from .outputs import ESCAPE, KEEP_ORDER, new_file
+from .outputs import ENGINE, ESCAPE, KEEP_ORDER, new_file
 
 OPTIONS = (
     Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
@@ -18,7 +18,13 @@ OPTIONS = (
     ESCAPE,
     KEEP_ORDER,
     Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
+    Option(
+        "unseen",
+        str,
+        "Cells outside the plan's cells: count (and tell), error, or suppress (*). Default: count.",
+    ),
     Option("json", bool, "Print the result as JSON."),
+    *ENGINE,
 )
 
 
@@ -36,9 +42,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     from ..key import Key
     from ..plan import Plan
     from ..release import apply_plan
-    from ..table import read
     from ..table.sources import SUFFIXES
-    from ..table.write import write_table
 
     options = merged(given, config, OPTIONS)
     if not options.get("out"):
@@ -62,11 +66,18 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
             )
         key = Key.file(options["key_file"])
     with working("recoding"), cautions() as heard:
-        people = read(source)
-        applied = apply_plan(made, people, key, keep_order=bool(options.get("keep_order")))
+        applied = apply_plan(
+            made,
+            source,
+            key,
+            keep_order=bool(options.get("keep_order")),
+            unseen=options.get("unseen", "count"),
+            engine=options.get("engine", "auto"),
+            memory=options.get("memory"),
+        )
     for text in heard:
         warn(text)
-    write_table(applied.table, out, like=people, escape=options.get("escape", True))
+    applied.write(out, escape=options.get("escape", True))
     if options.get("json"):
         as_json(
             {

@@ -21,6 +21,16 @@ KEEP_ORDER = Option(
     "Leave the records in the order of the input, which may tell who is who. Default: no.",
 )
 
+ENGINE = (
+    Option(
+        "engine",
+        str,
+        "Where: auto, memory, or duckdb for tables larger than memory; the release is the same. "
+        "Default: auto.",
+    ),
+    Option("memory", str, "Most memory that duckdb takes, such as 4GB. Default: half of it."),
+)
+
 
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
 POINTS = b",mean_over_groups,mean_over_records,linkage,ncp,"

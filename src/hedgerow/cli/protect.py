@@ -11,21 +11,12 @@ from ..session import methods
 from ..session.options import Option
 from .console import as_json, note, say, warn, working
 from .options import ConfigFile, TableFile, command, merged
-from .outputs import ESCAPE, KEEP_ORDER, each_apart
+from .outputs import ENGINE, ESCAPE, KEEP_ORDER, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 
 if TYPE_CHECKING:
     from ..session.steps import Session
 
-ENGINE = (
-    Option(
-        "engine",
-        str,
-        "Where: auto, memory, or duckdb for tables larger than memory; the release is the same. "
-        "Default: auto.",
-    ),
-    Option("memory", str, "Most memory that duckdb takes, such as 4GB. Default: half of it."),
-)
 OUTPUT = (
     Option("out", str, "Folder to write; it must not exist."),
     Option("public", str, "Folder to hand out, apart: what the recipient gets and nothing else."),

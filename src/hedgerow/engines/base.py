@@ -60,11 +60,24 @@ class Transformed:
         The released columns, one value per row.
     outside : int, or callable that counts it
         Cells whose original value is not covered by the released cell; counted when asked for.
+    hidden : callable, optional
+        Gives the columns with those cells released as `*` (numbers: as missing); by default such
+        cells tell nothing already.
     """
 
-    def __init__(self, columns: Mapping[str, Any], outside: int | Callable[[], int] = 0) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        outside: int | Callable[[], int] = 0,
+        hidden: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
         self.columns = columns
         self._outside = outside
+        self._hidden = hidden
+
+    def without_outside(self) -> Mapping[str, Any]:
+        """The released columns, with what is not covered hidden."""
+        return self.columns if self._hidden is None or not self.outside else self._hidden()
 
     @property
     def outside(self) -> int:

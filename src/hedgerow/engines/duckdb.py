@@ -6,7 +6,8 @@ of all rows are in arrays, in files where they are many; rows stream past.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..table.workspace import Workspace, memory_of
 from ..table.write import ROW_GROUP, parquet_writer
 from .base import Capabilities, Executors, Released, Transformed
 from .ordered import Ordered, ReleasedColumn
-from .partitions import Router, count_outside, labels_of
+from .partitions import Router, labels_of, uncovered, with_star
 
 _executors = Executors()
 execute = _executors.execute
@@ -77,17 +78,27 @@ def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Tra
         at = place[np.asarray(cells)]
         made[recoded.name] = ReleasedColumn(recoded.name, kind, entries, leaf, at)
 
-    def outside() -> int:
-        total = 0
-        for column, recoded, cells in zip(
-            columns, recoding.columns, recoding.leaf_cells, strict=True
-        ):
-            for a in range(0, table.n_rows, ROW_GROUP):
-                here = slice(a, a + ROW_GROUP)
-                total += count_outside(recoded, np.asarray(cells)[leaf[here]], column, here)
-        return total
+    def outside(j: int) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
+        cells = np.asarray(recoding.leaf_cells[j])
+        for a in range(0, table.n_rows, ROW_GROUP):
+            here = slice(a, a + ROW_GROUP)
+            yield here, uncovered(recoding.columns[j], cells[leaf[here]], columns[j], here)
 
-    return Transformed(made, outside)
+    def starred(j: int, column: ReleasedColumn) -> ReleasedColumn:
+        entries, star = with_star(column.entries)
+        numbers = table.allocate((table.n_rows,), np.uint32)
+        for here, gone in outside(j):
+            numbers[here] = np.where(gone, len(column.place), leaf[here])
+        place = np.append(column.place, star)
+        return replace(column, entries=entries, numbers=numbers, place=place)
+
+    return Transformed(
+        made,
+        lambda: sum(
+            int(np.count_nonzero(gone)) for j in range(len(made)) for _, gone in outside(j)
+        ),
+        lambda: {name: starred(j, column) for j, (name, column) in enumerate(made.items())},
+    )
 
 
 capabilities = Capabilities(

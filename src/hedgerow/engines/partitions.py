@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..hierarchy import TOP
 from ..kernels.compiled import checked
 from ..kernels.threads import side_by_side
 from ..plan import Partition, Recoded
@@ -106,13 +108,35 @@ def partition(recoding: Partition, table: Table) -> Transformed:
     def released(j: int) -> pa.Array:
         return released_column(recoding.columns[j], np.asarray(recoding.leaf_cells[j]), leaf)
 
-    def outside(j: int) -> int:
+    def outside(j: int) -> npt.NDArray[np.bool_]:
         cell = np.asarray(recoding.leaf_cells[j])[leaf]
-        return count_outside(recoding.columns[j], cell, columns[j])
+        return uncovered(recoding.columns[j], cell, columns[j])
 
     made = side_by_side(released, places, table.n_rows * len(columns))
     names = [c.name for c in recoding.columns]
-    return Transformed(dict(zip(names, made, strict=True)), lambda: sum(map(outside, places)))
+    return Transformed(
+        dict(zip(names, made, strict=True)),
+        lambda: sum(int(np.count_nonzero(outside(j))) for j in places),
+        lambda: {name: _starred(made[j], outside(j)) for j, name in enumerate(names)},
+    )
+
+
+def _starred(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
+    """Cells that tell nothing in some rows: `*`, or no number."""
+    if not pa.types.is_dictionary(cells.type):
+        return pc.if_else(where, pa.scalar(None, cells.type), cells)
+    entries, at = with_star(cells.dictionary)
+    codes = pc.if_else(where, pa.scalar(at, pa.int32()), cells.indices.cast(pa.int32()))
+    return pa.DictionaryArray.from_arrays(codes, entries)
+
+
+def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
+    """Released values with one that tells nothing among them, and where it stands."""
+    star = pa.array([TOP if pa.types.is_string(entries.type) else None], entries.type)
+    found = pc.index_in(star, value_set=entries)[0].as_py()
+    if found is not None:
+        return entries, found
+    return pa.concat_arrays([entries, star]), len(entries)
 
 
 def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
@@ -152,17 +176,15 @@ def released_column(
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), entries, safe=False)
 
 
-def count_outside(
+def uncovered(
     recoded: Recoded,
     cell: npt.NDArray[np.int32],
     column: Column,
     rows: slice = slice(None),
-) -> int:
-    """Cells of some rows whose original value the released cell does not cover."""
+) -> npt.NDArray[np.bool_]:
+    """Whether the released cells of some rows do not cover their original values."""
     codes = column.codes[rows]
     cover = Cover.of(recoded.cells, () if column.is_number else column.values, column.exact)
     if column.is_number:
-        held = cover.numbers(column.places[codes], cell)
-    else:
-        held = cover.categories(codes, cell)
-    return int(np.count_nonzero(~held))
+        return ~cover.numbers(column.places[codes], cell)
+    return ~cover.categories(codes, cell)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ..engines import transform
+from ..arguments import check_one_of
+from ..engines import ENGINES, transform
+from ..engines import engine as computing
+from ..engines.choice import opened
 from ..errors import PlanError, did_you_mean
 from ..key import Key
 from ..plan import Plan
 from ..progress import caution
-from ..table import Table, read
-from ..table.spelling import as_spelled
+from ..schema import Schema
+from ..table import Table
+from ..table.scanned import Scanned
+from ..table.write import write_table
+from .streamed import write_streamed
+
+UNSEEN = ("count", "error", "suppress")
 
 
 @dataclass(frozen=True)
@@ -20,21 +29,42 @@ class Applied:
 
     Parameters
     ----------
-    table : the kind of frame that came in (a pyarrow table for a path)
+    table : the kind of frame that came in (a pyarrow table for a path, or one that is not loaded)
     outside : int
         Cells whose value lies outside what the released cell says.
+    source : Table
+        The people as they were read.
     dropped : tuple of str
         Columns left out: identifiers, and columns that nobody declared.
     """
 
     table: Any
     outside: int
-    n_rows: int
+    source: Table
     dropped: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records."""
+        return self.source.n_rows
+
+    def write(self, file: str | Path, *, escape: bool = True) -> None:
+        """Write the table to one file, in the format that its ending says; see `write_table`."""
+        if isinstance(self.table, Scanned):
+            write_streamed(self.table, Path(file), self.source, escape)
+        else:
+            write_table(self.table, file, like=self.source, escape=escape)
 
 
 def apply_plan(
-    plan: Plan, people: Any, key: Key | None = None, *, keep_order: bool = False
+    plan: Plan,
+    people: Any,
+    key: Key | None = None,
+    *,
+    keep_order: bool = False,
+    unseen: str = "count",
+    engine: str = "auto",
+    memory: str | int | None = None,
 ) -> Applied:
     """Recode other people by a plan.
 
@@ -50,32 +80,56 @@ def apply_plan(
         draw can be repeated.
     keep_order : bool
         Leave the rows in the order they came in, which may tell who is who.
+    unseen : {"count", "error", "suppress"}, default "count"
+        What becomes of cells whose value the plan's cell does not cover: they are counted and
+        told, refused, or released as `*` (numbers: as missing).
+    engine, memory
+        Where it is computed; see `hedgerow.protect`.
 
     Raises
     ------
     PlanError
-        Quasi-identifiers of the plan are missing.
+        Quasi-identifiers of the plan are missing; values are unseen, and refused.
 
     Warns
     -----
     UserWarning
         Cells fall outside the plan's cells, or columns are unknown to the plan.
     """
-    table = as_spelled(read(people), {column.name: column.kind for column in plan.columns})
+    check_one_of("unseen", unseen, UNSEEN)
+    runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
+    kinds = {column.name: column.kind for column in plan.columns}
+    table = opened(
+        people,
+        runs_on or ["memory"],
+        f"a plan of {plan.method}",
+        name=engine,
+        memory=memory,
+        schema=Schema(kinds=kinds),
+    )
     check_columns(plan, table)
     made = transform(plan, table, key=key)
     known = {column.name for column in plan.columns} - set(plan.left_out)
     dropped = [name for name in table.names if name not in known]
     strangers = [name for name in dropped if name not in plan.names("identifier")]
-    if made.outside:
+    if made.outside and unseen == "error":
+        raise PlanError(
+            f"{made.outside:,} cells fall outside the plan's cells",
+            hint='release them as * (unseen="suppress", --unseen suppress), or fit a plan to '
+            "these people",
+        )
+    if made.outside and unseen == "suppress":
+        caution(f"{made.outside:,} cells fell outside the plan's cells, and are released as *")
+    elif made.outside:
         caution(
             f"{made.outside:,} cells fall outside the plan's cells; the plan promises "
             "nothing about them"
         )
     if strangers:
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
-    frame, _ = table.release(made.columns, drop=dropped, keep_order=keep_order)
-    return Applied(frame, made.outside, table.n_rows, tuple(dropped))
+    columns = made.without_outside() if unseen == "suppress" else made.columns
+    frame, _ = computing(table.engine).release(table, columns, drop=dropped, keep_order=keep_order)
+    return Applied(frame, made.outside, table, tuple(dropped))
 
 
 def check_columns(plan: Plan, table: Table) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ..errors import UnsupportedError
 from ..files import private_file
 from ..table import Table
 from ..table.scanned import Scanned
+from ..table.sources import SUFFIXES
 from ..table.write import layout_like, write_csv
 from .release import Release
 
@@ -55,20 +55,32 @@ class StreamedRelease(Release):
         return self.original
 
     def _write_table(self, file: Path, escape: bool) -> None:
-        made = self.released.scan.paths[0]
-        if file.suffix == ".parquet":
-            try:
-                os.link(made, file)
-            except OSError:  # another disk
-                with private_file(file) as target, open(made, "rb") as source:
-                    shutil.copyfileobj(source, target, 1 << 24)
-            return
-        names = self.released.names
-        windows = self.released.windows(names, _LINES)
-        tables = (pa.table({n: w.cells[n] for n in names}) for w in windows)
-        dialect = layout_like(self.original, names).dialect
-        with private_file(file) as target:
-            write_csv(names, tables, target, dialect, escape)
+        write_streamed(self.released, file, self.original, escape)
+
+
+def write_streamed(table: Scanned, file: Path, like: Table, escape: bool) -> None:
+    """Write a table of our own, which is one Parquet file, as Parquet or CSV.
+
+    Raises
+    ------
+    UnsupportedError
+        The ending asks for another format.
+    """
+    suffix = SUFFIXES.get(file.suffix.lower(), like.suffix)
+    if suffix == ".parquet":
+        with private_file(file) as target, open(table.scan.paths[0], "rb") as source:
+            shutil.copyfileobj(source, target, 1 << 24)
+        return
+    if suffix != ".csv":
+        raise UnsupportedError(
+            f"{file.name}: a table that streams past is written as Parquet or CSV",
+            hint="choose the ending .parquet or .csv",
+        )
+    dialect = layout_like(like, table.names).dialect
+    windows = table.windows(table.names, _LINES)
+    tables = (pa.table({n: w.cells[n] for n in table.names}) for w in windows)
+    with private_file(file) as target:
+        write_csv(table.names, tables, target, dialect, escape)
 
 
 def kind(table: Table) -> type[Release]:
