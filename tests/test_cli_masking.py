@@ -59,6 +59,7 @@ def test_score_of_files(folder, capsys):
     assert told["columns"] == ["wage", "rent"]
     assert told["score"] == pytest.approx((told["il"] + told["dr"]) / 2)
     assert told["loss"]["variances"] == pytest.approx(0, abs=1e-9)
+    assert told["paired_by"] in ("order", "columns")
     assert run(["score", "people.csv", "m.csv", "--columns", "rent", "--known", "1"]) == 0
     told = capsys.readouterr().out
     assert "information loss  0.00" in told

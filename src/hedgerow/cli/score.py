@@ -16,6 +16,13 @@ OPTIONS = (
     Option("json", bool, "Print the result as JSON."),
 )
 
+PAIRED = {
+    "release": "what the release knows",
+    "order": "their order, which was tested",
+    "columns": "columns that were left as they were",
+    "nothing": "their order, which nothing shows to be right",
+}
+
 
 @command(OPTIONS, original=("ORIGINAL", ""), masked=("MASKED", ""))
 def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
@@ -38,6 +45,7 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
     say(f"{found.rows:,} complete records, {len(found.columns)} numeric columns compared.")
     if found.linked < found.rows:
         say(f"{found.linked:,} of the records were drawn and linked.")
+    say(f"Records were paired by {PAIRED[found.paired_by]}.")
     say()
     rows = [
         ("score", found.score, "half information loss, half disclosure risk"),
