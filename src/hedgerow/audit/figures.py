@@ -141,14 +141,9 @@ class Task(Generic[S]):
             return []
 
     @property
-    def tried(self) -> dict[str, Any]:
-        """How attacks are tried."""
-        return {"people": self.people, "progress": self.tell}
-
-    @property
     def drawn(self) -> dict[str, Any]:
-        """How attacks are tried that draw."""
-        return {**self.tried, "random_state": self.random_state}
+        """How attacks are tried."""
+        return {"people": self.people, "progress": self.tell, "random_state": self.random_state}
 
 
 @dataclass(frozen=True)
@@ -285,14 +280,14 @@ OF_PAIRS = (
         lambda t: regression_attacks(t.sides, control=t.strangers, learners=t.learners, **t.drawn),
         ATTACKED,
     ),
-    Figure("attacks", lambda t: linking_attacks(t.sides, **t.tried), ATTACKED),
+    Figure("attacks", lambda t: linking_attacks(t.sides, **t.drawn), ATTACKED),
     Figure(
         "attacks",
         lambda t: predicate_singling_out(t.sides, t.outside, random_state=t.random_state),
         ATTACKED,
         says="predicate singling out",
     ),
-    Figure("attacks", lambda t: downcoding(t.sides, **t.tried), ATTACKED),
+    Figure("attacks", lambda t: downcoding(t.sides, **t.drawn), ATTACKED),
     Figure("attacks", lambda t: membership(t.outside, **t.drawn), ATTACKED),
     Figure(
         "risk.influence",
@@ -327,7 +322,7 @@ OF_APART = (
     Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.drawn), ATTACKED),
     Figure(
         "attacks, risk.nearest",
-        lambda t: linking(t.sides, people=t.people),
+        lambda t: linking(t.sides, people=t.people, random_state=t.random_state),
         ATTACKED,
         says="linking attack: best match and two files",
     ),

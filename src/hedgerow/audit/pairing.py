@@ -269,11 +269,12 @@ def evenly(rows: IntArray, most: int) -> IntArray:
     return rows[np.unique(picked)]
 
 
-def spread(rows: IntArray, most: int) -> IntArray:
+def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
     """At most so many people whom an attack is tried on: one from each equal part of their order.
 
     Where in its part a row stands follows the golden ratio, which no period fits: every second
-    row of couples that stand together would be the same partner everywhere.
+    row of couples that stand together would be the same partner everywhere. Another
+    `random_state` asks others: who makes a release cannot hide just those who will be asked.
 
     Examples
     --------
@@ -285,7 +286,9 @@ def spread(rows: IntArray, most: int) -> IntArray:
         return rows
     part = np.arange(most)
     ends = np.arange(most + 1) * n // most
-    return rows[ends[:-1] + (part * _GOLDEN % 1.0 * np.diff(ends)).astype(np.int64)]
+    begin = np.random.default_rng(random_state).random() if random_state else 0.0
+    inside = (begin + part * _GOLDEN) % 1.0 * np.diff(ends)
+    return rows[ends[:-1] + inside.astype(np.int64)]
 
 
 def released_column(original: Column, subject: Subject) -> Read:

@@ -135,7 +135,8 @@ def audit(
     learners : sequence of str, optional
         Who attacks: "tree", "gradient boosting", "nearest", "linear".
     random_state : int
-        For random queries, descriptions, folds and bootstrap intervals.
+        For random queries, descriptions, folds and bootstrap intervals, and who of the people is
+        asked: whoever made a release does not know your number.
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.
     per_person : bool

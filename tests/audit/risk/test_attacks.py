@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.audit.design_matrix import known_rows
-from hedgerow.audit.pairing import align
+from hedgerow.audit.pairing import align, spread
 from hedgerow.audit.reach import Reach
 from hedgerow.audit.risk.attacks import regression_attacks
 from hedgerow.audit.risk.downcoding import _within_cells
@@ -164,3 +164,23 @@ def test_influence_names_the_columns_that_tell(pair):
     # sex has no part in pay or illness
     assert rows["sex"]["original"]["tree"] < 0.02
     assert abs(rows["sex"]["original"]["without"]) < 0.02
+
+
+def test_who_hides_the_people_asked_by_default_is_found_by_another_number():
+    rng = np.random.default_rng(0)
+    n = 1000
+    people = pd.DataFrame({"a": np.arange(n), "d": rng.integers(0, 9, n).astype(str)})
+    schema = Schema(quasi=["a"], sensitive=["d"])
+    release = people.copy()
+    pair = align(people, release, schema)
+    release.loc[spread(pair.canonical, 200), "d"] = "0"
+
+    def success(random_state):
+        found = regression_attacks(
+            align(people, release, schema), learners=["nearest"], people=200,
+            random_state=random_state,
+        )  # fmt: skip
+        return found[0]["success"]
+
+    assert success(0) < 0.3
+    assert success(1) > 0.6

@@ -34,7 +34,7 @@ def linkage_summary(pair: Pair, *, people: int, random_state: int, tell: Tell) -
         when no two records are complete.
     """
     tell("linking altered records with their originals")
-    attacks = linking_attacks(pair, people=people)
+    attacks = linking_attacks(pair, people=people, random_state=random_state)
     scores = numeric_scores(pair, random_state)
     return {
         "attacks": attacks,

@@ -66,13 +66,15 @@ def regression_attacks(
     """
     out = []
     for j in range(len(pair.sensitive)):
-        attack = _on(pair, j, control, people)
+        attack = _on(pair, j, control, people, random_state)
         if attack is not None:
             out += attack.by(learners, random_state, progress)
     return out
 
 
-def _on(pair: Pair, j: int, control: Table | None, people: int) -> OnColumn | None:
+def _on(
+    pair: Pair, j: int, control: Table | None, people: int, random_state: int
+) -> OnColumn | None:
     """One sensitive column; None where nobody's value is known and shown."""
     own, shown = pair.sensitive[j], pair.released_sensitive[j]
     # by name: no result depends on the order in which columns are declared
@@ -83,10 +85,10 @@ def _on(pair: Pair, j: int, control: Table | None, people: int) -> OnColumn | No
     order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
     if not len(order) or not usable.any():
         return None
-    picked = spread(order, people)
+    picked = spread(order, people, random_state)
     asked, near = [(known_rows(quasi, picked), truth[picked])], [picked]
     if control is not None:
-        asked.append(_others(quasi, own, aim, control, people))
+        asked.append(_others(quasi, own, aim, control, people, random_state))
         near.append(nearest_of(quasi, pair.classes, asked[1][0]))
 
     def lesson(kept: IntArray) -> Lesson:
@@ -113,7 +115,12 @@ def _on(pair: Pair, j: int, control: Table | None, people: int) -> OnColumn | No
 
 
 def _others(
-    quasi: Sequence[ReleasedColumn], own: Column, aim: Target, control: Table, people: int
+    quasi: Sequence[ReleasedColumn],
+    own: Column,
+    aim: Target,
+    control: Table,
+    people: int,
+    random_state: int,
 ) -> tuple[Known, npt.NDArray[Any]]:
     """People of a control with their values; a value that nobody in the original has is no guess."""
     known = known_table(quasi, control)
@@ -122,7 +129,7 @@ def _others(
     else:
         truth = control.like(own).codes_in(own, unknown=own.n_values + 1)
     order = np.lexsort((truth, *known.columns))
-    rows = spread(order[known_in(truth, own, aim)[order]], people)
+    rows = spread(order[known_in(truth, own, aim)[order]], people, random_state)
     return known.part(rows), truth[rows]
 
 

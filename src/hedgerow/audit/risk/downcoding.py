@@ -27,7 +27,9 @@ TRIED = 2_000
 _BLOCK = 64
 
 
-def downcoding(pair: Pair, *, people: int = 500, progress: Any = None) -> list[dict[str, Any]]:
+def downcoding(
+    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Any = None
+) -> list[dict[str, Any]]:
     """Name the finer value behind every coarsened cell of some people, knowing the release alone.
 
     The intruder knows the values that a column may have, from a hierarchy or elsewhere, and not
@@ -51,6 +53,8 @@ def downcoding(pair: Pair, *, people: int = 500, progress: Any = None) -> list[d
         The original and the release.
     people : int
         How many people are tried, spread evenly over the sorted table.
+    random_state : int
+        Whom.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def downcoding(pair: Pair, *, people: int = 500, progress: Any = None) -> list[d
     """
     known = by_name(pair.released_quasi)
     columns = [Finer.of(column) for column in known]
-    asked = spread(pair.canonical, people)
+    asked = spread(pair.canonical, people, random_state)
     targets = [
         j for j, c in enumerate(columns) if known[j].general and c.coarse[c.codes[asked]].any()
     ]

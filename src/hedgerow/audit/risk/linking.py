@@ -18,7 +18,9 @@ from ..reach import Reach
 from ..released_values import ReleasedColumn
 
 
-def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> list[dict[str, Any]]:
+def linking_attacks(
+    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Any = None
+) -> list[dict[str, Any]]:
     """Distance-based and probabilistic record linkage on the quasi-identifiers.
 
     Parameters
@@ -27,6 +29,8 @@ def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> l
         The original and the release.
     people : int
         How many people are looked up, spread evenly over the sorted table.
+    random_state : int
+        Whom.
 
     Returns
     -------
@@ -42,7 +46,7 @@ def linking_attacks(pair: Pair, *, people: int = 500, progress: Any = None) -> l
     chosen = pair.released_quasi[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
     n = pair.n_rows
-    picked = spread(pair.canonical, people)
+    picked = spread(pair.canonical, people, random_state)
     own = groups.labels[picked].astype(np.int64)
     before = group([e.whole.codes for e in chosen], pair.original.n_rows)
     unprotected = 1.0 / before.sizes[before.labels[pair.rows[picked]]]

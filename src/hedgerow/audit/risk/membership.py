@@ -125,7 +125,7 @@ def _scores(
         ]
     inside = np.zeros(pair.n_rows, np.bool_)
     inside[members] = True
-    picked = spread(pair.canonical[inside[pair.canonical]], people)
+    picked = spread(pair.canonical[inside[pair.canonical]], people, random_state)
     mine = Known(tuple(true_values(column, picked) for column in own))
     theirs = Known(tuple(values_in(column, outside.people) for column in own))
     return told_apart(shown, pair.n_rows, mine, theirs, people, random_state)
@@ -142,7 +142,9 @@ def told_apart(
     """The scores of members and of strangers, half of whom are compared with."""
     order = np.lexsort(theirs.columns)
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
-    asked, others = (theirs.part(spread(order[side], people)) for side in (half, ~half))
+    asked, others = (
+        theirs.part(spread(order[side], people, random_state)) for side in (half, ~half)
+    )
     release = _Release(shown, group([c.codes for c in shown], n_rows))
     if not (len(mine) and len(asked) and len(others)):
         return {name: Scores(np.zeros(0), np.zeros(0)) for name in ("nearest", "likelihood")}

@@ -42,13 +42,13 @@ def regression(
     """
     out = []
     for j in range(len(tables.members.sensitive)):
-        attack = _on(tables, j, people)
+        attack = _on(tables, j, people, random_state)
         if attack is not None:
             out += attack.by(learners, random_state, progress)
     return out
 
 
-def _on(tables: Apart, j: int, most: int) -> OnColumn | None:
+def _on(tables: Apart, j: int, most: int, random_state: int) -> OnColumn | None:
     """One sensitive column; None where the release shows nothing of it."""
     before = tables.unchanged
     quasi, own = by_name(tables.released_quasi), tables.members.sensitive[j]
@@ -60,7 +60,8 @@ def _on(tables: Apart, j: int, most: int) -> OnColumn | None:
     asked, rows = [], []
     for people in tables.people:
         truth = truth_of(people.sensitive[j], aim)
-        rows.append(spread(people.canonical[known_in(truth, own, aim)[people.canonical]], most))
+        known = people.canonical[known_in(truth, own, aim)[people.canonical]]
+        rows.append(spread(known, most, random_state))
         asked.append((people.known(quasi, rows[-1]), truth[rows[-1]]))
     near = np.concatenate([nearest_of(quasi, tables.classes, known) for known, _ in asked])
     return OnColumn(

@@ -19,7 +19,9 @@ WARNING = (
 )
 
 
-def linking(tables: Apart, *, people: int = 500) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def linking(
+    tables: Apart, *, people: int = 500, random_state: int = 0
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Match people with released records: the attacks, and how near the records lie.
 
     "best match": the intruder takes the released record nearest to what is known of a person,
@@ -34,6 +36,8 @@ def linking(tables: Apart, *, people: int = 500) -> tuple[list[dict[str, Any]], 
         The tables.
     people : int
         How many members, and how many strangers, are matched.
+    random_state : int
+        Whom.
 
     Returns
     -------
@@ -42,11 +46,11 @@ def linking(tables: Apart, *, people: int = 500) -> tuple[list[dict[str, Any]], 
     dict
         How near the nearest records lie, beside `WARNING`.
     """
-    rows = tables.members.some(people)
+    rows = tables.members.some(people, random_state)
     mine = match(tables, tables.members, rows)
     theirs = None
     if tables.strangers is not None:
-        theirs = match(tables, tables.strangers, tables.strangers.some(people))
+        theirs = match(tables, tables.strangers, tables.strangers.some(people, random_state))
     out = []
     if tables.sensitive_cells:
         out.append(_best(tables, mine, theirs, rows))

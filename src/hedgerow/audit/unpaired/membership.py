@@ -25,7 +25,7 @@ def membership(
     strangers, out = tables.strangers, []
     if strangers is None:
         return []
-    rows = tables.members.some(people)
+    rows = tables.members.some(people, random_state)
     for knows in KNOWS if tables.sensitive_cells else KNOWS[:1]:
         if progress:
             progress(f"membership by the {knows}")

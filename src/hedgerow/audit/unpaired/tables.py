@@ -44,9 +44,9 @@ class People:
         """Rows in an order that depends on their values alone, whatever the order of columns."""
         return np.lexsort([c.codes for c in by_name((*self.quasi, *self.sensitive))[::-1]])
 
-    def some(self, most: int) -> IntArray:
+    def some(self, most: int, random_state: int = 0) -> IntArray:
         """At most so many people, spread evenly over their sorted values."""
-        return spread(self.canonical, most)
+        return spread(self.canonical, most, random_state)
 
     def known(self, released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
         """What an intruder knows of some of them, by the columns that were released."""
