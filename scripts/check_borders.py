@@ -16,6 +16,8 @@ ORDER = (
     "kernels",
     "hierarchy",
     "notation",
+    "declared",
+    "faces",
     "schema",
     "key",
     "plan",
@@ -55,7 +57,7 @@ ALLOWED = {
 }
 
 # Rooms that hold nothing but the standard library.
-PLAIN = {"errors", "arguments", "files", "hierarchy", "notation", "schema", "plan"}
+PLAIN = {"errors", "arguments", "files", "hierarchy", "notation", "declared", "faces", "schema", "plan"}
 
 # Public conveniences: late imports upwards, or around, that keep the public face pleasant, as
 # (file, imported module). Every other import, late and type-only ones included, follows the order.
@@ -87,7 +89,7 @@ HEAVY = {
     "narwhals",
     "jinja2",
 }
-LIGHT_FILES = ("__init__.py", "errors.py", "schema.py", "hierarchy.py")
+LIGHT_FILES = ("__init__.py", "errors.py", "faces.py", "schema.py", "hierarchy.py")
 LIGHT_ROOMS = ("plan", "cli")
 
 

@@ -47,6 +47,10 @@ class Hierarchy:
 
     paths: Mapping[str, tuple[str, ...]]
 
+    def __repr__(self) -> str:
+        levels = max(map(len, self.paths.values()), default=0)
+        return f"Hierarchy({len(self.paths):,} values, {levels} levels)"
+
     def __post_init__(self) -> None:
         check("paths", self.paths, MAPPING)
         for path in self.paths.values():

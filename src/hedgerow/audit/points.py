@@ -12,6 +12,7 @@ from typing import Any
 
 from ..arguments import NUMBER, PATH, one_of, takes
 from ..errors import InfeasibleError
+from ..faces import face
 from ..files import write_private
 from ..notation import plain
 from ..release import protect
@@ -110,7 +111,7 @@ FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "param
 _POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `best(...)`")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frontier:
     """The releases of a frontier, and the way from a point back to its release.
 
@@ -273,20 +274,44 @@ class Frontier:
         """The unfitted method of a point, with its settings."""
         return self.methods[point.method].copy().set_params(**point.parameters)
 
-    def __str__(self) -> str:
-        """The settings as lines, without the figures that none of them has."""
-        from ..report.text import aligned
+    def __repr__(self) -> str:
+        beaten = sum(p.dominated for p in self.points)
+        return (
+            f"Frontier({len(self.points)} releases, {beaten} of them dominated, "
+            f"{len(self.infeasible)} settings not possible)"
+        )
 
+    def _repr_html_(self) -> str:
+        """The settings as a table, for notebooks; `plot` draws them."""
+        told = [
+            f"Disclosure: {self.disclosure}. Utility: {self.utility}. A release is dominated where "
+            "another tells less and keeps as much."
+        ]
+        table = ("", *self._lines())
+        return face("Frontier", told, table, notes=(*self._impossible(), *self.warnings))
+
+    def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Head and rows of the settings, without the figures that none of them has."""
         given = [[words(p) for words in _SHOWN.values()] for p in self.points]
         kept = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in given)]
         head = tuple(list(_SHOWN)[i] for i in kept)
         marks = [_marks(p) for p in self.points]
         rows = [(*(row[i] for i in kept), m) for row, m in zip(given, marks, strict=True)]
-        lines = aligned(rows, (*head, "")) if rows else []
-        lines += [
+        return (*head, ""), rows
+
+    def _impossible(self) -> list[str]:
+        return [
             f"not possible: {f['method']} {in_words(f['parameters'])}: {f['reason']}"
             for f in self.infeasible
         ]
+
+    def __str__(self) -> str:
+        """The settings as lines."""
+        from ..report.text import aligned
+
+        head, rows = self._lines()
+        lines = aligned(rows, head) if rows else []
+        lines += self._impossible()
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
 
 

@@ -38,7 +38,7 @@ _CHECKS = many(one_of((Check, Mapping), "a check"), "a list of checks")
 _PLAN = one_of(Plan, "a Plan", "read one with Plan.load")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What was measured about a release.
 
@@ -199,6 +199,18 @@ class Audit:
         text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
         made: dict[str, Any] = json.loads(text)
         return made
+
+    def __repr__(self) -> str:
+        return (
+            f"Audit({self.table['rows']:,} rows, judged by {self.table['yardstick']}, "
+            f"{len(self.attacks)} attacks)"
+        )
+
+    def _repr_html_(self) -> str:
+        """The figures that decide, for notebooks; shares and counts, no value of a person."""
+        from ..report.face import audit_face
+
+        return audit_face(self.to_dict())
 
     def __str__(self) -> str:
         from ..report.text import summary

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..classes import Groups, IntArray
 from ..classes.counts import Counts
+from ..faces import cell
 from ..notation import moment, number, plain
 from ..table import Column, Table
 from .pairing import Pair, evenly
@@ -21,7 +22,6 @@ RECORDS = 5
 """So many records are shown before and after."""
 MOST = 20_000
 """So many different rows, before or after, a page can look people up in."""
-MISSING = "(missing)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,13 +75,7 @@ def shown(pair: Pair) -> Shown:
 
 def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
     found = [table.taken(name, rows).to_pylist() for name in names]
-    return [list(map(_text, row)) for row in zip(*found, strict=True)]
-
-
-def _text(value: Any) -> str:
-    if value is None or value != value:
-        return MISSING
-    return number(float(f"{value:.6g}")) if isinstance(value, float) else str(value)
+    return [list(map(cell, row)) for row in zip(*found, strict=True)]
 
 
 def _people(pair: Pair) -> dict[str, Any] | None:

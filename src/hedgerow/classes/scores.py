@@ -30,9 +30,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..declared import Event
 from ..kernels.exact import deviations, total
 from ..notation import Exact
-from ..schema import Event
 from ..table import ValueCounts
 from .counts import Counts
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
 from ..errors import ParameterError
+from ..faces import face
 
 OUTPUTS = ("default", "pandas", "polars")
 
@@ -101,14 +102,26 @@ class Estimator:
         """An unfitted method with the same parameters; estimators among them stay as they are."""
         return type(self)(**self.get_params(deep=False))
 
-    def __repr__(self) -> str:
+    def _changed(self) -> dict[str, str]:
+        """The parameters that are not their defaults, as text."""
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = [
-            f"{name}={getattr(self, name)!r}"
+        told = {name: repr(getattr(self, name)) for name in self._parameter_names()}
+        return {name: text for name, text in told.items() if text != repr(defaults[name].default)}
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={text}" for name, text in self._changed().items())
+        return f"{type(self).__name__}({told})"
+
+    def _repr_html_(self) -> str:
+        """What it is and its parameters, for notebooks."""
+        changed = self._changed()
+        rows = [
+            (name, repr(getattr(self, name)), "" if name in changed else "default")
             for name in self._parameter_names()
-            if repr(getattr(self, name)) != repr(defaults[name].default)
         ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        about = (inspect.getdoc(type(self)) or "").partition("\n\n")[0].replace("\n", " ")
+        fitted = "Fitted: plan_ holds what was learnt." if self.__sklearn_is_fitted__() else ""
+        return face(type(self).__name__, [about, fitted], ("", ("parameter", "value", " "), rows))
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what kind of frame `transform` and `fit_transform` give.

@@ -18,6 +18,23 @@ PRIVATE = {"private": True}
 T = TypeVar("T")
 
 
+class Discreet:
+    """Records whose text leaves private fields out; of a sequence it says how long it is."""
+
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = Discreet.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        told = []
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if not f.metadata.get("private"):
+                told.append(f"{f.name}={value!r}")
+            elif isinstance(value, (tuple, Vector)):
+                told.append(f"{f.name}=<{len(value):,}>")
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
 def plain(value: Any, *, public: bool = False) -> Any:
     """A record, or what stands in one, as plain JSON data; without private fields if `public`."""
     if isinstance(value, Vector):

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 
 from ..arguments import PATH, TEXT, takes
 from ..errors import UnsupportedError
+from ..faces import face, given
 from ..notation import Cell
 from ..schema import KINDS, ROLES
-from .fields import PRIVATE, plain, read
+from .fields import PRIVATE, Discreet, plain, read
 from .vector import Vector
 
 VERSION = 1
@@ -34,9 +35,17 @@ UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = [
 it is the same; it covers it (means by the extent that the plan keeps of their group), and is that of
 its group; the column's map gives it; it is the same or missing; chance or the whole table gives it."""
 
+_DONE = {
+    UNCHANGED: "as it is",
+    COVERS: "coarsened: each cell covers its group's values",
+    MAPPED: "each value by its own map",
+    LEFT_OUT: "as it is, or suppressed",
+    RANDOM: "drawn, moved or told of the whole table",
+}
+
 
 @dataclass(frozen=True)
-class PlanColumn:
+class PlanColumn(Discreet):
     """A column as the plan knows it."""
 
     relation: ClassVar[str] = UNCHANGED
@@ -63,7 +72,7 @@ class PlanColumn:
 
 
 @dataclass(frozen=True)
-class Recoding:
+class Recoding(Discreet):
     """Base of what a plan does to the quasi-identifiers; one subclass per kind.
 
     Subclasses are frozen dataclasses of plain data with a `kind`, and register
@@ -272,6 +281,35 @@ class Plan:
     promises: tuple[Mapping[str, Any], ...] = ()
     n_rows: int = 0
     version: int = VERSION
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.method}, {self.n_rows:,} rows, {len(self.columns)} columns, "
+            f"{len(self.promises)} promises)"
+        )
+
+    def _repr_html_(self) -> str:
+        """What becomes of each column and what is promised, for notebooks; no threshold, no cell."""
+        done = self.recoding.relations()
+        rows = [
+            (c.name, c.role, c.kind, _DONE[done.get(c.name, UNCHANGED)])
+            for c in self.columns
+            if c.name not in self.left_out
+        ]
+        promised = [
+            (p["kind"].replace("_", " "), given((n, v) for n, v in p.items() if n != "kind" and v))
+            for p in self.promises
+        ]
+        return face(
+            f"Plan: {self.method}({given(self.parameters.items())})",
+            [
+                f"Fitted on {self.n_rows:,} rows. Private: its file holds thresholds taken from the "
+                "data; explain() tells it in words.",
+                f"Left out: {', '.join(self.left_out)}." if self.left_out else "",
+            ],
+            ("", ("column", "role", "kind", "in the release"), rows),
+            ("", ("promise", "with"), promised),
+        )
 
     def names(self, role: str) -> list[str]:
         """The columns of one role, in table order."""

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from ..classes import Classes, Persons, disclosure, diversity
 from ..classes.classes import SensitiveCounts
 from ..classes.counts import Counts
+from ..declared import Event
 from ..engines.partitions import route
 from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
-from ..schema import Event, Schema
+from ..schema import Schema
 from ..table import Column, Table
 from ..table.cover import Cover
 from ..table.dates import LOOKS_LIKE_DATE

@@ -32,6 +32,7 @@ from ..table.memory import give_back
 from ..table.write import write_table
 from .cautions import extremes, extremes_in_words, of_release
 from .explain import recoding_in_words
+from .face import release_face
 from .mapping import MAPPING, RowMap
 from .recipient import apostrophes, recipient
 from .record import record
@@ -132,6 +133,10 @@ class Release:
             f"Release({self.plan.method}, {self.released.n_rows:,} rows, "
             f"{len(self.checks)} checks hold)"
         )
+
+    def _repr_html_(self) -> str:
+        """What was reached and five released rows, for notebooks; nothing of the original."""
+        return release_face(self)
 
     @property
     def rows(self) -> IntArray:

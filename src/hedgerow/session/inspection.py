@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..faces import face
 from ..report.text import aligned
 from ..schema import Schema
 from ..table import read
 from ..table.profile import ColumnProfile, profile, proposal
 
+_HEAD = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What a table looks like; counts only, never one of its values.
 
@@ -53,9 +56,21 @@ class Inspection:
             "warnings": list(self.warnings),
         }
 
-    def __str__(self) -> str:
-        head = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
-        rows = [
+    def __repr__(self) -> str:
+        return f"Inspection({self.rows:,} records, {len(self.columns)} columns)"
+
+    def _repr_html_(self) -> str:
+        """The columns with their proposed roles, for notebooks; counts only."""
+        told = ["Proposed roles, to correct: only you know what an intruder may know."]
+        return face(
+            f"{self.rows:,} records, {len(self.columns)} columns",
+            told,
+            ("", _HEAD, self._rows()),
+            notes=self.warnings,
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
             (
                 c.name,
                 c.role,
@@ -67,10 +82,12 @@ class Inspection:
             )
             for c in self.columns
         ]
+
+    def __str__(self) -> str:
         lines = [
-            f"{self.rows:,} records, {len(rows)} columns. Proposed roles, to correct:",
+            f"{self.rows:,} records, {len(self.columns)} columns. Proposed roles, to correct:",
             "",
-            *aligned(rows, head),
+            *aligned(self._rows(), _HEAD),
         ]
         return "\n".join(lines + [f"\nwarning: {text}" for text in self.warnings])
 

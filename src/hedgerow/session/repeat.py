@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from ..declared import Points
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..key import Secret
-from ..schema import EVERY_ROW, UNSAID, Points, Schema
+from ..schema import EVERY_ROW, UNSAID, Schema
 from .methods import changed, name_of
 from .methods import words as method_words
 

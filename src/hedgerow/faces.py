@@ -1,0 +1,90 @@
+"""What an object shows of itself in a notebook: a title, sentences, tables.
+
+No colour is set but that of lines, so a face stands on light and on dark paper alike. Whoever makes
+one gives it nothing of a person that the object is not there to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from .notation import MISSING, number
+
+Rows = tuple[str, Sequence[str], Iterable[Sequence[Any]]]
+"""A table: what it is, its head, its rows."""
+LONG = 80
+"""Cells and parameters beyond so many characters are cut."""
+_STYLE = """<style>
+.hedgerow {overflow-x: auto}
+.hedgerow div {margin: .2em 0}
+.hedgerow table {border-collapse: collapse; margin: .4em 0}
+.hedgerow caption {text-align: left; caption-side: top; color: inherit; padding: .2em 0}
+.hedgerow th, .hedgerow td {text-align: left; padding: .2em .9em .2em 0;
+  border-bottom: 1px solid rgba(128, 128, 128, .45)}
+.hedgerow ul {margin: .2em 0; padding-left: 1.3em}
+</style>"""
+
+
+def cell(value: Any) -> str:
+    """A value of a table as text; numbers of six digits.
+
+    Examples
+    --------
+    >>> cell(None), cell(2.0), cell(1 / 3), cell("nurse")
+    ('(missing)', '2', '0.333333', 'nurse')
+    """
+    if value is None or value != value:
+        return MISSING
+    return number(float(f"{value:.6g}")) if isinstance(value, float) else str(value)
+
+
+def cut(text: str) -> str:
+    """At most `LONG` characters."""
+    return text if len(text) <= LONG else text[: LONG - 1] + "…"
+
+
+def given(parameters: Iterable[tuple[str, Any]]) -> str:
+    """Parameters as they are written in a call, without those that are None.
+
+    Examples
+    --------
+    >>> given({"k": 10, "max_disclosure": 0.4, "key": None}.items())
+    'k=10, max_disclosure=0.4'
+    """
+    return ", ".join(f"{name}={cut(repr(v))}" for name, v in parameters if v is not None)
+
+
+def face(title: str, told: Iterable[str] = (), *tables: Rows, notes: Iterable[str] = ()) -> str:
+    """HTML for a notebook.
+
+    Parameters
+    ----------
+    title : str
+    told : iterable of str
+        Sentences below it.
+    tables : (caption, head, rows)
+        Those without rows are left out.
+    notes : iterable of str
+        A list at the end: what to be wary of.
+    """
+    parts = [f"<strong>{escape(title)}</strong>"]
+    parts += [f"<div>{escape(line)}</div>" for line in told if line]
+    parts += [_table(*table) for table in tables]
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    parts += [f"<ul>{listed}</ul>"] if listed else []
+    return f'{_STYLE}<div class="hedgerow">{"".join(parts)}</div>'
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    cells = [[cut(cell(value)) for value in row] for row in rows]
+    if not cells:
+        return ""
+    used = [i for i, name in enumerate(head) if any(row[i] for row in cells)]
+    top = "".join(f'<th scope="col">{escape(head[i])}</th>' for i in used)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escape(row[i])}</td>" for i in used) + "</tr>" for row in cells
+    )
+    said = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{said}<thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"

@@ -1,0 +1,49 @@
+"""A release in a notebook: what was reached, and the first rows of the released table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..faces import face, given
+
+ROWS, COLUMNS = 5, 12
+"""So much of the released table is shown; of the original nothing is."""
+_ASKED = ("k", "l", "max_disclosure", "max_inference")
+
+
+def release_face(release: Any) -> str:
+    """HTML of a `Release`.
+
+    Parameters
+    ----------
+    release : Release
+    """
+    numbers, plan = release.summary(), release.plan
+    groups, told, people = numbers["groups"], numbers["disclosure"], numbers["people"]
+    promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
+    lines = []
+    if plan.recoding.yardstick == "linkage" or plan.recoding.beside:
+        lines.append(
+            "Groups of equal cells say nothing here; hr.audit(original, release) measures what "
+            "can be linked and inferred."
+        )
+    else:
+        of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"
+        lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
+        if told is not None:
+            cap = f"at most {max(promised):.3g}" if promised else "nothing"
+            lines.append(
+                f"The worst group tells {told['worst']:.3g} of a sensitive column (0 nothing, "
+                f"1 all); promised: {cap}."
+            )
+    lines.append(f"{len(release.checks)} checks hold on the released table.")
+    if plan.names("identifier"):
+        lines.append(f"Identifiers left out: {', '.join(plan.names('identifier'))}.")
+    arrow = release.released.arrow
+    names = arrow.column_names[:COLUMNS]
+    rows = [[row[name] for name in names] for row in arrow.slice(0, ROWS).to_pylist()]
+    wide = f", {COLUMNS} of {arrow.num_columns} columns" if arrow.num_columns > COLUMNS else ""
+    caption = f"The first {len(rows)} of {arrow.num_rows:,} released rows{wide}"
+    asked = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
+    title = f"Release: {plan.method}({asked}), {arrow.num_rows:,} rows"
+    return face(title, lines, (caption, names, rows), notes=release.cautions)
