@@ -39,11 +39,12 @@ def release_face(release: Any) -> str:
     lines.append(f"{len(release.checks)} checks hold on the released table.")
     if plan.names("identifier"):
         lines.append(f"Identifiers left out: {', '.join(plan.names('identifier'))}.")
-    arrow = release.released.arrow
-    names = arrow.column_names[:COLUMNS]
-    rows = [[row[name] for name in names] for row in arrow.slice(0, ROWS).to_pylist()]
-    wide = f", {COLUMNS} of {arrow.num_columns} columns" if arrow.num_columns > COLUMNS else ""
-    caption = f"The first {len(rows)} of {arrow.num_rows:,} released rows{wide}"
+    table = release.released
+    names, n = table.names[:COLUMNS], table.n_rows
+    some = slice(0, min(ROWS, n))
+    rows = list(zip(*(table.taken(name, some).to_pylist() for name in names), strict=True))
+    wide = f", {COLUMNS} of {len(table.names)} columns" if len(table.names) > COLUMNS else ""
+    caption = f"The first {len(rows)} of {n:,} released rows{wide}"
     asked = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
-    title = f"Release: {plan.method}({asked}), {arrow.num_rows:,} rows"
+    title = f"Release: {plan.method}({asked}), {n:,} rows"
     return face(title, lines, (caption, names, rows), notes=release.cautions)
