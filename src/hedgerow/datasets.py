@@ -10,7 +10,9 @@ from __future__ import annotations
 import gzip
 import os
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -223,6 +225,19 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     return make(n, seed)
 
 
+_FETCHING: ContextVar[bool] = ContextVar("fetching", default=False)
+
+
+@contextmanager
+def fetching() -> Iterator[None]:
+    """Whatever loads a file here fetches it where it is not at hand, as with ``download=True``."""
+    token = _FETCHING.set(True)
+    try:
+        yield
+    finally:
+        _FETCHING.reset(token)
+
+
 def _parts(stem: str, part: str, complete: bool, download: bool) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -248,7 +263,7 @@ def _load(name: str, download: bool) -> pa.Table:
         if (folder / name).is_file():
             with pq.ParquetFile(folder / name) as file:
                 return file.read()
-    if name in _URLS and download:
+    if name in _URLS and (download or _FETCHING.get()):
         target = folders[-1] / name
         table = _parse(name, _fetch(_URLS[name]))
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +272,10 @@ def _load(name: str, download: bool) -> pa.Table:
         part.replace(target)
         return table
     if name in _URLS:
-        hint = f"pass download=True to fetch it from {_URLS[name]}, or "
+        hint = (
+            f"download=True in Python, --download of hedgerow reproduce fetch it from {_URLS[name]}; "
+            "or "
+        )
     else:
         hint = f"it comes from {_HOMES[name]}; "
     raise InputError(

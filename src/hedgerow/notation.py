@@ -398,3 +398,15 @@ def plain(
     if other is None:
         raise TypeError(f"{type(value).__name__} is no plain data")
     return other(value)
+
+
+def markdown(text: str) -> str:
+    """Text that Markdown and HTML show as it is, in one line.
+
+    Examples
+    --------
+    >>> print(markdown("<b>age</b> | years"))
+    \\<b\\>age\\</b\\> \\| years
+    """
+    shown = re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(text.splitlines()))
+    return re.sub(r"&(?=#?\w+;)", "&amp;", shown)

@@ -8,6 +8,7 @@ An experiment is a function in `papers/` that returns plain data, and one row of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -15,35 +16,53 @@ from typing import Annotated, Any
 
 import typer
 
+from ..datasets import fetching
 from ..errors import ParameterError, did_you_mean
 from ..files import unwritable, write_private
 from ..report.text import words
 from .console import as_json, say, table, working
 
-# name on the command line: (module, function)
-EXPERIMENTS: dict[str, tuple[str, str]] = {
-    "mart-example": ("hedgerow.papers.mart", "example"),
-    "mart-table4": ("hedgerow.papers.mart", "table4"),
-    "mart-table5": ("hedgerow.papers.mart", "table5"),
-    "rr-table3": ("hedgerow.papers.randomized_response", "table3"),
-    "rr-table5": ("hedgerow.papers.randomized_response", "table5"),
-    "rr-figures": ("hedgerow.papers.randomized_response", "figures"),
-    "porop-table1": ("hedgerow.papers.porop", "table1"),
-    "porop-table2": ("hedgerow.papers.porop", "table2"),
-    "porop-figures": ("hedgerow.papers.porop", "figures"),
-    "tpp-table1": ("hedgerow.papers.tpp", "table1"),
-    "tpp-figures": ("hedgerow.papers.tpp", "figures"),
-    "hedge": ("hedgerow.papers.hedge", "use"),
-    "hedge-figures": ("hedgerow.papers.hedge_figures", "figures"),
-}
+# name on the command line: (module, function, what it is)
+EXPERIMENTS: dict[str, tuple[str, str, str]] = {
+    "mart-example": ("hedgerow.papers.mart", "example", "MART on the 14 people of its paper"),
+    "mart-table4": (
+        "hedgerow.papers.mart", "table4", "MART and Mondrian on German Credit and Alcohol"
+    ),
+    "mart-table5": ("hedgerow.papers.mart", "table5", "MART and Mondrian on Census-Income, k = 30"),
+    "rr-table3": (
+        "hedgerow.papers.randomized_response", "table3", "optimal probabilities of keeping a value"
+    ),
+    "rr-table5": (
+        "hedgerow.papers.randomized_response", "table5", "how well income and occupation are kept"
+    ),
+    "rr-figures": (
+        "hedgerow.papers.randomized_response", "figures", "the pictures of randomized response"
+    ),
+    "porop-table1": ("hedgerow.papers.porop", "table1", "scores of maskings of Census"),
+    "porop-table2": ("hedgerow.papers.porop", "table2", "scores of maskings of EIA"),
+    "porop-figures": ("hedgerow.papers.porop", "figures", "loss, risk and score by block size"),
+    "tpp-table1": ("hedgerow.papers.tpp", "table1", "groups that are left where trees are kept"),
+    "tpp-figures": ("hedgerow.papers.tpp", "figures", "what learners make of the kept trees"),
+    "hedge": ("hedgerow.papers.hedge", "use", "Hedge beside the other methods, as docs/hedge.md"),
+    "hedge-figures": ("hedgerow.papers.hedge_figures", "figures", "the picture of docs/hedge.md"),
+}  # fmt: skip
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", show_default=False)] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[EXPERIMENT]", show_default=False, help="One of the list; none: the list."
+        ),
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option("--out", show_default=False, help="Folder for the pictures, if any."),
     ] = None,
+    download: Annotated[
+        bool,
+        typer.Option("--download", help="Fetch data that are not at hand from their provider."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Run an experiment again and print its figures, beside those of its paper if it has one.
@@ -51,16 +70,17 @@ def reproduce(
     Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
     if not name:
-        for each in EXPERIMENTS:
-            say(each)
+        table(
+            [(each, what) for each, (*_, what) in EXPERIMENTS.items()], ("experiment", "what it is")
+        )
         return
     if name not in EXPERIMENTS:
         raise ParameterError(
             f"unknown experiment {name!r}{did_you_mean(name, EXPERIMENTS)}",
             hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
-    module, function = EXPERIMENTS[name]
-    with working(f"running {name}") as progress:
+    module, function, _ = EXPERIMENTS[name]
+    with working(f"running {name}") as progress, fetching() if download else nullcontext():
         run = getattr(import_module(module), function)
         told = {"progress": progress} if "progress" in signature(run).parameters else {}
         found = dict(run(**told))

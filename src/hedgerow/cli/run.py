@@ -77,7 +77,11 @@ def _run(arguments: Sequence[str]) -> int:
     except OSError as error:
         if no_memory(error):
             return _out_of_memory()
-        complain(f"{error.filename or 'the system'}: {error.strerror or type(error).__name__}")
+        where = f"cannot use {error.filename}" if error.filename else "cannot write the output"
+        complain(
+            f"{where}: {error.strerror or type(error).__name__}",
+            "check that the place exists, has room and may be written to; no file was replaced",
+        )
         return USAGE
     except MemoryError:
         return _out_of_memory()

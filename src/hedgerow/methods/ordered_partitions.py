@@ -13,6 +13,7 @@ from ..errors import ParameterError
 from ..kernels.ordered import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
 from ..kernels.threads import in_parts
+from ..progress import done
 from .checks import check_whole
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ def polynomial_basis(k: int, degree: int) -> Floats:
     basis = np.empty((degree + 1, k))
     basis[0] = 1.0 / np.sqrt(k)
     for j in range(1, degree + 1):
+        done(None)
         new = x * basis[j - 1]
         for _ in range(2):
             for known in basis[:j]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..progress import done
 from .ordered_partitions import Ordered, block_degrees, check_settings, order
 
 Floats = NDArray[np.float64]
@@ -57,7 +58,11 @@ def search_settings(
     else:
         degrees = [degree]
     sizes = _candidates(n) if size == "auto" else [size]
-    uniform = [trial.run(k, d, search) for k in sizes for d in degrees if _fits(k, d, n)]
+    settings = [(k, d) for k in sizes for d in degrees if _fits(k, d, n)]
+    uniform = []
+    for i, (k, d) in enumerate(settings):
+        done(i / len(settings))
+        uniform.append(trial.run(k, d, search))
     if not uniform:
         raise ParameterError(f"no block size fits {n} values", hint="set block_size and degree")
     tried = {_key(row): row for row in uniform}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..guarantees import from_promise
 from ..methods.base import Told
-from ..notation import SIGNS, duration, signs
+from ..notation import SIGNS, duration, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 
 _STYLES = {
@@ -66,14 +66,17 @@ def recipient(
         if column.name in gone:
             continue
         said = stands.get(column.name) or _said(column)
-        lines.append(f"| {_cell(column.name)} | {column.role} | {said} |")
+        lines.append(f"| {markdown(column.name)} | {column.role} | {said} |")
     if gone:
-        lines += ["", f"Left out: {', '.join(gone)}."]
+        lines += ["", f"Left out: {', '.join(map(markdown, gone))}."]
     lines += _reading(recoding, file, empty)
     if plan.zones:
-        lines += ["", f"Times in recoded cells are those of UTC: {', '.join(plan.zones)}."]
+        lines += [
+            "",
+            f"Times in recoded cells are those of UTC: {', '.join(map(markdown, plan.zones))}.",
+        ]
     lines += ["", "## What was promised, and verified on this very file", ""]
-    promised = [f"{from_promise(promise).words()}." for promise in plan.promises]
+    promised = [markdown(f"{from_promise(promise).words()}.") for promise in plan.promises]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
     most = plan.parameters.get("max_inference")
     if most is not None:
@@ -106,7 +109,7 @@ def recipient(
             "|---|---|---|---|",
         ]
         lines += [
-            f"| {_cell(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
+            f"| {markdown(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
             f"{r['worst']:.3f} |"
             for name, r in told["columns"].items()
         ]
@@ -135,7 +138,7 @@ def apostrophes(columns: Sequence[str]) -> str:
         return ""
     return (
         "\nOne apostrophe was put before texts that a spreadsheet would take for a formula (`=1+1` "
-        f"stands as `'=1+1`), in: {', '.join(dict.fromkeys(columns))}. It is no part of the value.\n"
+        f"stands as `'=1+1`), in: {', '.join(map(markdown, dict.fromkeys(columns)))}. It is no part of the value.\n"
     )
 
 
@@ -188,7 +191,3 @@ def _style(column: Recoded) -> str:
         return "`*` in every record"
     step = duration(column.step, column.unit)
     return f"{column.style}, rounded to multiples of {step}" if column.step else column.style
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -90,8 +90,14 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     Raises
     ------
     InputError
-        The column is missing, or weights are missing, below 1 or infinite.
+        The column is missing or recoded, or weights are missing, below 1 or infinite.
     """
+    if any(column.name == weights for column in pair.released_quasi):
+        raise InputError(
+            f"the column of sampling weights {weights!r} is recoded in the release, so its cells "
+            "are no weights any more",
+            hint="name a column that the release shows as it was, or leaves out",
+        )
     for table in (pair.released, pair.original):
         if weights in table.names:
             break

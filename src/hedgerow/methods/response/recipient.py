@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...notation import SIGNS, signs
+from ...notation import SIGNS, markdown, signs
 from ...plan import Plan, Randomize
 from ..base import Told
 
@@ -33,7 +33,7 @@ def told(plan: Plan) -> Told:
     for c in recoding.columns:
         other = (1 - c.p) / (c.d - 1) if c.d > 1 else 0.0
         guarantee = "always kept" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
-        name = c.name.replace("|", "\\|")
+        name = markdown(c.name)
         lines.append(f"| {name} | {c.d:,} | {c.p:.6f} | {other:.6f} | {guarantee} |")
         if c.kind in ("numeric", "date"):
             found |= signs(c.categories, kind=c.kind)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...classes import Counts, Groups, Persons, group
 from ...classes.diversity import frequency
-from ...errors import InfeasibleError
+from ...errors import InfeasibleError, ParameterError
 from ...notation import concatenation
 from .builder import BuiltTree, Node
 from .columns import PredictedColumn, Predictor
@@ -191,6 +191,11 @@ class Sanitizer:
             if self.compare(state) is None:
                 return state, path
         if not path:
+            if not any(getattr(target, "asked", 1) for target in self.targets):
+                raise ParameterError(
+                    "n_splits=0 asks for trees without a split, which keep nothing of the table",
+                    hint="ask for at least one: n_splits=3",
+                )
             raise InfeasibleError(
                 "no tree has a split: no predictor separates the responses",
                 hint="check the response and the predictors, or lower min_leaf",

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from ...errors import ParameterError, UnsupportedError
 from ..checks import check_whole
 
+MOST_TREES = 10_000
+"""Trees of one model: more are a slip of the pen, and would grow for days."""
 CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
 _CRITERION = {True: "entropy", False: "variance"}
 """What a tree minimises by default: by whether the response is a class."""
@@ -124,7 +126,7 @@ class ForestSettings:
     tree: TreeSettings = dataclasses.field(default_factory=TreeSettings)
 
     def __post_init__(self) -> None:
-        check_whole("n_trees", self.n_trees, 1)
+        check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UnsupportedError(
                 "a forest without a seed is outside the guarantee: its rows and ties are random",
@@ -171,7 +173,7 @@ class BoostingSettings:
     )
 
     def __post_init__(self) -> None:
-        check_whole("n_trees", self.n_trees, 1)
+        check_whole("n_trees", self.n_trees, 1, MOST_TREES)
         object.__setattr__(self, "tree", self.tree.said(False))
         if self.loss not in (None, "squared", "logistic"):
             raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, UnsupportedError
+from ...progress import done
 from .builder import Builder, BuiltTree, bootstrap, features_at, grow
 from .columns import PredictedColumn, Predictor
 from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, to_json
@@ -174,7 +175,11 @@ class OwnForest(Ensemble):
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Grow the first trees."""
-        return tuple(self._grow(columns, response, b) for b in range(step))
+        grown = []
+        for tree in range(step):
+            done(tree / step)
+            grown.append(self._grow(columns, response, tree))
+        return tuple(grown)
 
 
 class OwnBoosting(Ensemble):
@@ -196,7 +201,8 @@ class OwnBoosting(Ensemble):
         y = response.codes.astype(np.float64) if logistic else response.y
         score = np.full(len(y), _start(y, logistic))
         trees: list[BuiltTree] = []
-        for _ in range(step):
+        for stage in range(step):
+            done(stage / step)
             probability = 1.0 / (1.0 + np.exp(-score)) if logistic else score
             residual = PredictedColumn.of_numbers(y - probability)
             tree = grow(columns, residual, self.settings.tree)
