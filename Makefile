@@ -1,4 +1,4 @@
-# make demo   a first release, from nothing but Python and pip
+# make demo   a first release with its report, from nothing but Python and pip
 # make test   all tests;  make check: tests, style, types, borders
 # make lowest a short suite under the lowest versions that pyproject.toml declares
 SHELL := /bin/bash
@@ -25,7 +25,7 @@ LOWEST := .venv-lowest
 	touch $@
 
 demo: .venv/installed
-	$(BIN)/python examples/demo.py demo
+	$(BIN)/hedgerow demo
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +17,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import datasets
+from hedgerow.cli import working as showing
+from hedgerow.cli.app import app
+from hedgerow.cli.console import speak
 from hedgerow.cli.run import run
-from hedgerow.progress import listening, telling
+from hedgerow.progress import compiling, listening, telling
 
 ROLES = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name"]
 
@@ -84,9 +93,6 @@ def test_a_forest_and_a_search_say_how_far_they_are() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_is_told_with_what_to_do(here: Path) -> None:
-    import subprocess
-    import sys
-
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "hedgerow", "inspect", "people.csv"],
@@ -134,3 +140,148 @@ def test_names_of_columns_are_text_for_who_reads_the_release(here: Path) -> None
     assert "| \\<b\\>age\\</b\\> |" in told
     assert "| job\\|\\`x\\` |" in told
     assert "Left out: \\<i\\>name\\</i\\>." in told
+
+
+def test_the_demo_says_in_three_sentences_what_was_reached(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hedgerow.cli.demo.PEOPLE", 600)
+    assert run(["demo"]) == 0
+    out, err = capsys.readouterr()
+    assert "compiles the fast parts" in err
+    sentences, _, files = out.partition("\n\n")
+    assert [s.split()[0] for s in sentences.replace("\n", " ").split(". ")] == [
+        "Promised:",
+        "Reached,",
+        "Not",
+    ]
+    assert max(map(len, sentences.splitlines())) <= 80
+    assert not re.search(r"\d\.\d{4,}", out)
+    made = {path.name for path in Path("demo/release").iterdir()}
+    assert made == {"release.csv", "RECIPIENT.md", "plan.json", "audit.json", "report.html"}
+    for line in files.splitlines():
+        words = shlex.split(line[11:])
+        if line.startswith("look"):
+            assert Path(words[0]).exists()
+        if line.startswith("made by"):
+            assert run([*words[1:-1], "again"]) == 0
+    assert Path("again/release.csv").read_bytes() == Path("demo/release/release.csv").read_bytes()
+    assert run(["demo", "--json"]) == 0  # once more, over its own
+    Path("other").mkdir()
+    Path("other/people.csv").write_text("mine")
+    assert "is not replaced" in refused(["demo", "--out", "other"], capsys)
+    assert Path("other/people.csv").read_text() == "mine"
+
+
+def test_standard_input_and_output_are_files_called_dash(here: Path) -> None:
+    def hedgerow(*words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "hedgerow", *words], input=given, capture_output=True
+        )
+
+    source = Path("people.csv").read_bytes()
+    flags = [*ROLES, "-k", "5", "--max-disclosure", "1"]
+    done = hedgerow("protect", "-", *flags, "--out", "-", given=source)
+    assert done.returncode == 0
+    assert b"RECIPIENT.md" in done.stderr
+    assert run(["protect", "people.csv", *flags, "--out", "out", "--no-report"]) == 0
+    assert done.stdout == Path("out/release.csv").read_bytes()
+    done = hedgerow("apply", "out/plan.json", "-", "--out", "-", "--quiet", given=source)
+    assert (done.returncode, done.stdout) == (0, Path("out/release.csv").read_bytes())
+    assert b"recoded" not in done.stderr
+    done = hedgerow("score", "-", "-", given=source)
+    assert done.returncode == 2
+    assert b"standard input is one table" in done.stderr
+    assert b"hedgerow protect - " in hedgerow("inspect", "-", given=source).stdout
+    assert {path.name for path in here.iterdir()} == {"people.csv", "out"}
+
+
+def test_how_much_is_said_can_be_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["protect", "people.csv", *ROLES, "-k", "5", "--no-report", "--out"]
+    assert run([*words, "loud", "-v"]) == 0
+    told = capsys.readouterr().err
+    assert re.search(r"^ +\d+\.\d s  verifying$", told, re.MULTILINE)
+    assert run([*words, "usual"]) == 0
+    assert "verifying" not in capsys.readouterr().err
+
+
+def test_long_work_off_a_terminal_says_where_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showing, "FIRST", 0.0)
+    monkeypatch.setattr(showing, "_TICK", 0.01)
+    monkeypatch.setattr(showing, "_PATIENCE", 0.0)
+    speak()
+
+    def told(until: str) -> str:
+        text = ""
+        for _ in range(500):
+            text += capsys.readouterr().err
+            if until in text:
+                break
+            time.sleep(0.01)
+        return text
+
+    with showing.working("protecting") as tell:
+        tell("fitting", 0.5)
+        assert re.search(r"^protecting: fitting, 0 s so far, about \d+ s left$", told("left"), re.M)
+        compiling()
+        assert showing.COMPILING in told("compiling")
+    speak(quiet=True)
+    with showing.working("protecting") as tell:
+        tell("fitting", 0.5)
+        compiling()
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+    speak()
+
+
+def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np\n"
+        "from hedgerow.progress import hearing_compiling\n"
+        "from hedgerow.kernels.compiled import kernel\n"
+        "heard = []\n"
+        "with hearing_compiling(lambda: heard.append(1)):\n"
+        "    from hedgerow.kernels.ordered import normalise_blocks as f\n"
+        "    f(np.arange(4.0), np.zeros(2), np.ones(2), 2)\n"
+        "print(len(heard))\n"
+    )
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    counts = [
+        int(subprocess.run([sys.executable, "-c", code], env=env, stdout=-1, check=True).stdout)
+        for _ in range(2)
+    ]
+    assert counts[0] > 0
+    assert counts[1] == 0
+
+
+@pytest.mark.parametrize("name", [c.name for c in app.registered_commands])
+def test_help_fits_a_terminal_and_has_headings(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "--quiet" in text
+    if name in ("protect", "frontier", "audit"):
+        assert "\nColumns:\n" in text
+    if name == "protect":
+        assert "\nMethod rr:\n" in text
+    assert run([name, "--bogus"]) == 2
+    assert f"  see: hedgerow {name} --help" in capsys.readouterr().err
+
+
+def test_the_list_of_commands_cuts_no_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert "..." not in text.partition("Commands:")[2]
+    assert "--install-completion" in text
+
+
+def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"_HEDGEROW_COMPLETE": "complete_bash", "COMP_WORDS": "hedgerow pro", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "hedgerow"], env={**os.environ, **told}, stdout=-1, text=True
+    )
+    assert done.stdout.split() == ["protect"]

@@ -66,6 +66,26 @@ def done(share: float | None) -> None:
         tell(share)
 
 
+_COMPILING: ContextVar[Callable[[], None] | None] = ContextVar("compiling", default=None)
+
+
+@contextmanager
+def hearing_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Whatever this thread's work has to compile first is told, once a function."""
+    token = _COMPILING.set(tell)
+    try:
+        yield
+    finally:
+        _COMPILING.reset(token)
+
+
+def compiling() -> None:
+    """Tell whoever listens that something is about to be compiled."""
+    tell = _COMPILING.get()
+    if tell is not None:
+        tell()
+
+
 _HEARD: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
 
 

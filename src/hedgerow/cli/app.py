@@ -9,6 +9,7 @@ import typer
 from . import (
     apply,
     audit,
+    demo,
     frontier,
     inspect,
     protect,
@@ -17,10 +18,13 @@ from . import (
     score,
     verify_model,
 )
+from .options import Panelled
 
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
-A first release takes two commands. Look at the columns, and which role each might have:
+To see one release of made people, with its report: hedgerow demo
+
+A first release of your own takes two commands. Look at the columns, and which role each might have:
 
 \b
     hedgerow inspect people.csv
@@ -42,7 +46,6 @@ app = typer.Typer(
     name="hedgerow",
     help=HELP,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -67,6 +70,7 @@ def _all(
 
 
 for command in (
+    demo.demo,
     inspect.inspect,
     protect.protect,
     apply.apply,
@@ -77,4 +81,4 @@ for command in (
     score.score,
     reproduce.reproduce,
 ):
-    app.command(name=command.__name__.replace("_", "-"))(command)
+    app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)

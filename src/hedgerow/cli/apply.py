@@ -8,12 +8,18 @@ from typing import Any
 from ..errors import InputError, ParameterError
 from ..progress import cautions
 from ..session.options import Option
-from .console import as_json, say, warn, working
+from .console import as_json, note, say, warn
 from .options import ConfigFile, command, merged
 from .outputs import ENGINE, ESCAPE, KEEP_ORDER, new_file
+from .streams import STREAM, sent
+from .working import working
 
 OPTIONS = (
-    Option("out", str, "File to write, .csv, .parquet, .feather or .jsonl; it must not exist."),
+    Option(
+        "out",
+        str,
+        "File to write, .csv, .xlsx, .parquet, .feather or .jsonl; it must not exist. -: stdout.",
+    ),
     Option("force", bool, "Replace an existing file."),
     ESCAPE,
     KEEP_ORDER,
@@ -34,7 +40,7 @@ OPTIONS = (
     source=("FILE", "The people to recode."),
 )
 def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> None:
-    """Recode other people by the plan of an earlier release.
+    """Recode other people by the plan of a release.
 
     A plan promises nothing about people it was not made from: groups may be smaller
     than k, and values may fall outside the released ranges. The cells that do are counted.
@@ -47,13 +53,17 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     options = merged(given, config, OPTIONS)
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
-    out = new_file(
-        options["out"],
-        force=bool(options.get("force")),
-        hint="choose another name, or replace it with --force",
-        inputs=(plan, source, config, options.get("key_file")),
-        endings=SUFFIXES,
-    )
+    streamed = options["out"] == STREAM
+    if not streamed:
+        new_file(
+            options["out"],
+            force=bool(options.get("force")),
+            hint="choose another name, or replace it with --force",
+            inputs=(plan, source, config, options.get("key_file")),
+            endings=SUFFIXES,
+        )
+    elif options.get("json"):
+        raise ParameterError("--json and --out - both write to standard output")
     made = Plan.load(plan)
     key = None
     if options.get("key_file"):
@@ -77,7 +87,8 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
         )
     for text in heard:
         warn(text)
-    applied.write(out, escape=options.get("escape", True))
+    with sent(options["out"], applied.source.suffix) as out:
+        applied.write(out, escape=options.get("escape", True))
     if options.get("json"):
         as_json(
             {
@@ -88,9 +99,11 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
             }
         )
         return
-    say(
+    tell = note if streamed else say
+    tell(
         f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the "
         "plan's cells."
     )
-    say("Nothing is promised about these people: verify before you share them.")
-    say(f"written    {out}")
+    tell("Nothing is promised about these people: verify before you share them.")
+    if not streamed:
+        say(f"written    {out}")

@@ -6,79 +6,108 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..session.options import Option
-from .console import as_json, note, say, working
+from ..session.options import Option, under
+from .console import as_json, beside, say
 from .options import ConfigFile, command, merged
 from .outputs import NUMBERS, REPORT, each_apart, new_file
 from .schema import SCHEMA, TABLES, said, schema_of
+from .working import working
 
 if TYPE_CHECKING:
     from ..audit.result import Audit
 
 PASSED = (
-    Option(
-        "key",
-        str,
-        "A column of both tables with a different value in every row, that pairs them.",
+    *under(
+        "Which rows belong together",
+        Option(
+            "key",
+            str,
+            "A column of both tables with a different value in every row, that pairs them.",
+        ),
+        Option(
+            "allow_outside", bool, "Accept released cells that miss their row's original value."
+        ),
     ),
-    Option("k", int, "Fail (exit code 1) when a group has fewer records.", ("-k",)),
-    Option("attacks", bool, "Run the attacks. Default: yes."),
-    Option("learning", bool, "Compare learning from the release. Default: yes."),
-    Option(
-        "inference",
-        bool,
-        "Measure what learners infer about members. Default: as for the attacks.",
+    *under(
+        "Attacks and learning",
+        Option("attacks", bool, "Run the attacks. Default: yes."),
+        Option("learning", bool, "Compare learning from the release. Default: yes."),
+        Option(
+            "inference",
+            bool,
+            "Measure what learners infer about members. Default: as for the attacks.",
+        ),
+        Option("people", int, "How many people each attack is tried on. Default: 500."),
+        Option(
+            "control", str, "Table of people who are not in the original, as the attacks' control."
+        ),
+        Option("random_state", int, "Deals random queries, folds and intervals. Default: 0."),
     ),
-    Option("people", int, "How many people each attack is tried on. Default: 500."),
-    Option("control", str, "Table of people who are not in the original, as the attacks' control."),
-    Option("population", str, "Table of the population, for the journalist's risk."),
-    Option("weights", str, "Column of sampling weights, for the journalist's risk."),
-    Option(
-        "suda",
-        int,
-        "Find special uniques (SUDA2): records that so many quasi-identifiers or fewer single out.",
+    *under(
+        "Risk of re-identification",
+        Option("k", int, "Fail (exit code 1) when a group has fewer records.", ("-k",)),
+        Option("population", str, "Table of the population, for the journalist's risk."),
+        Option("weights", str, "Column of sampling weights, for the journalist's risk."),
+        Option(
+            "suda",
+            int,
+            "Find special uniques (SUDA2): records that so many quasi-identifiers or fewer single "
+            "out.",
+        ),
+        Option(
+            "threshold",
+            float,
+            "Re-identification risk above which a record counts as at risk. Default: 0.2.",
+        ),
     ),
-    Option(
-        "threshold",
-        float,
-        "Re-identification risk above which a record counts as at risk. Default: 0.2.",
-    ),
-    Option("random_state", int, "Deals random queries, folds and intervals. Default: 0."),
-    Option("allow_outside", bool, "Accept released cells that miss their row's original value."),
 )
 """Options that `hedgerow.audit` takes under the same names."""
 OPTIONS = (
     *SCHEMA,
+    *PASSED,
+    *under(
+        "Risk of re-identification",
+        Option(
+            "max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."
+        ),
+    ),
+    *under(
+        "Which rows belong together",
+        Option(
+            "unpaired",
+            bool,
+            "Compare no row with its original, whatever the number of rows (synthetic data); give "
+            "people who took no part as --control. Default: where nothing tells which belong "
+            "together.",
+        ),
+        Option(
+            "release_only",
+            bool,
+            "Measure the release alone: the one table named is the release, and there is no "
+            "original.",
+        ),
+        Option("plan", str, "The plan.json of the release; a release folder has it."),
+        Option(
+            "also",
+            list,
+            "Another release of the same people, or its folder: what both tell together; "
+            "repeatable.",
+        ),
+    ),
+    *under(
+        "Files to write",
+        Option("report", str, "Write the report to this HTML file."),
+        Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
+        Option("save", str, "Write the numbers to this JSON file."),
+        Option(
+            "per_person",
+            str,
+            "Write what the group of every record gives away, those most at risk first, to this "
+            "file (CSV, Parquet ...), which its owner alone can read.",
+        ),
+    ),
     Option("original", str, "The table before, in place of the argument (for TOML files)."),
     Option("released", str, "The table after, in place of the argument (for TOML files)."),
-    *PASSED,
-    Option(
-        "also",
-        list,
-        "Another release of the same people, or its folder: what both tell together; repeatable.",
-    ),
-    Option(
-        "unpaired",
-        bool,
-        "Compare no row with its original, whatever the number of rows (synthetic data); give "
-        "people who took no part as --control. Default: where nothing tells which belong together.",
-    ),
-    Option("max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."),
-    Option(
-        "release_only",
-        bool,
-        "Measure the release alone: the one table named is the release, and there is no original.",
-    ),
-    Option("plan", str, "The plan.json of the release; a release folder has it."),
-    Option("report", str, "Write the report to this HTML file."),
-    Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
-    Option("save", str, "Write the numbers to this JSON file."),
-    Option(
-        "per_person",
-        str,
-        "Write what the group of every record gives away, those most at risk first, to this file "
-        "(CSV, Parquet ...), which its owner alone can read.",
-    ),
     Option("json", bool, "Print the numbers as JSON."),
 )
 
@@ -97,7 +126,7 @@ def audit(
     config: ConfigFile = None,
     **given: Any,
 ) -> int:
-    """Measure a released file against the original: risk, attacks, utility.
+    """Measure what a released file gives away, and what it keeps.
 
     Roles are given as for protect; a release folder knows its own. Rows are paired by the
     folder, a key, the plan, columns that were left as they were, or an order that is tested;
@@ -187,5 +216,5 @@ def _verdict(found: Audit, k: int | None, limit: float | None) -> int:
     """0, or 1 when the release does not reach what was asked."""
     broken = found.broken(k=k, max_disclosure=limit)
     for line in broken:
-        note(line)
+        beside(line)
     return 1 if broken else 0

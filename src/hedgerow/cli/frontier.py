@@ -9,11 +9,12 @@ from typing import Any
 from ..errors import ParameterError
 from ..methods.ladder import TRIED
 from ..session import methods
-from ..session.options import Option
-from .console import as_json, say, warn, working
+from ..session.options import Option, under
+from .console import as_json, say, warn
 from .options import ConfigFile, TableFile, command, merged
 from .outputs import PICTURE, POINTS, each_apart, new_file
 from .schema import SCHEMA, TABLES, schema_of
+from .working import working
 
 
 def _listed(name: str) -> str:
@@ -24,57 +25,69 @@ VARIED = tuple(name for name in TRIED if name not in ("k", "max_disclosure"))
 """Parameters that decide how strongly a method masks: several values of each may be tried."""
 
 OWN = (
-    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
-    Option("method", list, f"One or more of {', '.join(methods.METHODS)}. Default: mart."),
-    Option("k", list, f"Values of k to try. Default: {_listed('k')}.", ("-k",)),
-    Option(
-        "max_disclosure",
-        list,
-        f"Values to try, each in (0, 1]. Default: {_listed('max_disclosure')}.",
-    ),
-    *(
+    *under(
+        "What is tried",
+        Option("method", list, f"One or more of {', '.join(methods.METHODS)}. Default: mart."),
+        Option("k", list, f"Values of k to try. Default: {_listed('k')}.", ("-k",)),
         Option(
-            name,
+            "max_disclosure",
             list,
-            f"Values to try, for methods that have it. Default: {_listed(name)}.",
-            ("-l",) if name == "l" else (),
-        )
-        for name in VARIED
+            f"Values to try, each in (0, 1]. Default: {_listed('max_disclosure')}.",
+        ),
+        *(
+            Option(
+                name,
+                list,
+                f"Values to try, for methods that have it. Default: {_listed(name)}.",
+                ("-l",) if name == "l" else (),
+            )
+            for name in VARIED
+        ),
     ),
-    Option(
-        "utility",
-        str,
-        "The utility axis: certainty, queries, or learning, which asks learners about people left "
-        "out. Default: certainty.",
+    *under(
+        "How it is judged",
+        Option(
+            "utility",
+            str,
+            "The utility axis: certainty, queries, or learning, which asks learners about people left "
+            "out. Default: certainty.",
+        ),
+        Option(
+            "disclosure",
+            str,
+            "The disclosure axis: worst, mean_over_groups, mean_over_records, or linkage, inferred or advantage, "
+            "which every method has. Default: worst, or linkage where a method alters values.",
+        ),
+        Option(
+            "max_inference",
+            float,
+            "Leave out settings from which named learners infer more, in (0, 1); measured.",
+        ),
+        Option(
+            "random_state",
+            int,
+            "Deals queries, folds and what is tried; a release draws anew. Default: 0.",
+        ),
     ),
-    Option(
-        "disclosure",
-        str,
-        "The disclosure axis: worst, mean_over_groups, mean_over_records, or linkage, inferred or advantage, "
-        "which every method has. Default: worst, or linkage where a method alters values.",
+    *under(
+        "The best of them",
+        Option(
+            "target_disclosure", float, "Pick the most useful release with at most this disclosure."
+        ),
+        Option("target_k", int, "Pick among releases whose smallest group has this many records."),
+        Option(
+            "target_utility",
+            float,
+            "Pick the release with the least disclosure and at least this utility.",
+        ),
     ),
-    Option(
-        "max_inference",
-        float,
-        "Leave out settings from which named learners infer more, in (0, 1); measured.",
+    *under(
+        "Files to write",
+        Option("picture", str, "Write the picture to this SVG file."),
+        Option("csv", str, "Write every setting and its figures to this CSV file."),
+        Option("out", str, "Write the picked release to this folder; it must not exist."),
     ),
-    Option(
-        "random_state",
-        int,
-        "Deals queries, folds and what is tried; a release draws anew. Default: 0.",
-    ),
-    Option(
-        "target_disclosure", float, "Pick the most useful release with at most this disclosure."
-    ),
-    Option("target_k", int, "Pick among releases whose smallest group has this many records."),
-    Option(
-        "target_utility",
-        float,
-        "Pick the release with the least disclosure and at least this utility.",
-    ),
-    Option("picture", str, "Write the picture to this SVG file."),
-    Option("csv", str, "Write every setting and its figures to this CSV file."),
-    Option("out", str, "Write the picked release to this folder; it must not exist."),
+    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
     Option("json", bool, "Print the points as JSON."),
 )
 AXES = ("utility", "disclosure", "max_inference", "random_state")

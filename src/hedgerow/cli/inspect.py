@@ -6,9 +6,11 @@ from typing import Any
 
 from ..files import write_private
 from ..session.options import Option
-from .console import as_json, say, working
+from .console import as_json, say
 from .options import ConfigFile, command, merged
 from .outputs import new_file
+from .streams import named
+from .working import working
 
 OPTIONS = (
     Option(
@@ -20,7 +22,7 @@ OPTIONS = (
 
 @command(OPTIONS, source=("FILE", "CSV, Parquet, Arrow/Feather or JSON lines."))
 def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
-    """Show the columns of a table and propose a role and a kind for each.
+    """Show a table's columns; propose a role and a kind for each.
 
     The proposal is a guess from names and values. Correct it: only you know what an
     intruder may know.
@@ -43,6 +45,11 @@ def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
         say()
         say("If you agree:")
         measured = {"attacks": False, "learning": False}  # a report, as protect writes it
-        chosen = Chosen(found.schema, None, path=session.path, measured=measured)
+        chosen = Chosen(
+            found.schema,
+            None,
+            path=named(session.path) if session.path else None,
+            measured=measured,
+        )
         for line in command_line(chosen, saved).splitlines():
             say(f"  {line}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -9,42 +10,85 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..session.options import Option, fits, split
+from .console import speak
+from .streams import received
 
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config",
+        metavar="FILE",
         show_default=False,
         help="TOML file with any of these options under their names.",
     ),
 ]
 """The option that every command with many options takes."""
 
+LOUDNESS = (
+    Option("quiet", bool, "Say nothing but results, warnings and errors.", ("-q",)),
+    Option("verbose", bool, "Say every step and how long it took.", ("-v",)),
+)
+"""What every command takes."""
+
 TableFile = Annotated[
     str | None,
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="CSV, Parquet, Arrow/Feather or JSON lines: one record per person.",
+        help="CSV, Excel, Parquet, Arrow/Feather or JSON lines: one record per person; - for "
+        "standard input.",
     ),
 ]
 """The table that a command is about; it may stand in the TOML file instead."""
 
 
+_SHAPES = {str: "TEXT", int: "N", float: "NUMBER", list: "LIST"}
+
+
 def parameter(option: Option) -> inspect.Parameter:
     """The option as typer wants it; its default is None, for "not given"."""
     kind: Any = list[str] if option.type is list else option.type
-    show = typer.Option(*option.flags, option.switch, help=option.help, show_default=False)
+    show = typer.Option(
+        *option.flags,
+        option.switch,
+        help=option.help,
+        show_default=False,
+        metavar=None if option.type is bool else _SHAPES[option.type],
+        rich_help_panel=option.panel or None,
+    )
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
         annotation=Annotated[kind | None, show],
     )
+
+
+class Panelled(TyperCommand):
+    """A command whose help text has its options below headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments first; options without a heading last."""
+        panels: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        last = []
+        each: Any
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is None:
+                continue
+            argument = each.param_type_name == "argument"
+            name = "Arguments" if argument else each.rich_help_panel
+            record = (record[0].partition(" <")[0], record[1]) if argument else record
+            panels.setdefault(name, []).append(record) if name else last.append(record)
+        for name, records in (*panels.items(), ("Options", last)):
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
 
 
 def command(
@@ -67,10 +111,16 @@ def command(
                 p = p.replace(annotation=Annotated[p.annotation, told])
             if p.kind is not inspect.Parameter.VAR_KEYWORD:
                 own.append(p)
-        parameters = [*own, *map(parameter, options)]
-        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        function.__annotations__ = {p.name: p.annotation for p in parameters}
-        return function
+        parameters = [*own, *map(parameter, (*options, *LOUDNESS))]
+        tables = [p.name for p in own if p.name != "config"]
+
+        @functools.wraps(function)
+        def called(**given: Any) -> Any:
+            return function(**{n: received(v) if n in tables else v for n, v in given.items()})
+
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        return called
 
     return signed
 
@@ -95,12 +145,13 @@ def merged(
     extra : sequence of str
         Further keys that the TOML file may hold (tables of the schema).
     """
-    known = {option.name: option for option in options}
+    known = {option.name: option for option in (*options, *LOUDNESS)}
     values = _config(config, known, extra) if config is not None else {}
     said = {name: value for name, value in given.items() if value is not None and value != []}
     lists = {name for name, option in known.items() if option.type is list}
     apart = lists & {*said, *(name for name, value in values.items() if isinstance(value, str))}
     values |= said
+    speak(bool(values.pop("quiet", False)), bool(values.pop("verbose", False)))
     return {name: split(value) if name in apart else value for name, value in values.items()}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..arguments import PATH, check
 from ..errors import OutputError
 from ..files import same_file
-from ..session.options import Option
+from ..session.options import Option, under
 
 ESCAPE = Option(
     "escape", bool, "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes."
@@ -21,7 +21,8 @@ KEEP_ORDER = Option(
     "Leave the records in the order of the input, which may tell who is who. Default: no.",
 )
 
-ENGINE = (
+ENGINE = under(
+    "Engine",
     Option(
         "engine",
         str,

@@ -2,71 +2,89 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..session import methods
-from ..session.options import Option
-from .console import as_json, note, say, warn, working
+from ..session.options import Option, under
+from .console import as_json, note, say, warn
 from .options import ConfigFile, TableFile, command, merged
 from .outputs import ENGINE, ESCAPE, KEEP_ORDER, each_apart
 from .schema import SCHEMA, TABLES, schema_of
+from .streams import STREAM, send
+from .working import working
 
 if TYPE_CHECKING:
     from ..session.steps import Session
 
 OUTPUT = (
-    Option("out", str, "Folder to write; it must not exist."),
-    Option("public", str, "Folder to hand out, apart: what the recipient gets and nothing else."),
-    Option("force", bool, "Replace an earlier release of that name."),
-    ESCAPE,
-    KEEP_ORDER,
-    Option(
-        "mapping",
-        bool,
-        "Also write mapping.json (private): whose record is which; audit and score need it for "
-        "randomized and masked releases. Default: no.",
+    *under(
+        "Release",
+        Option("out", str, "Folder to write; it must not exist. -: the table alone, on stdout."),
+        Option(
+            "public", str, "Folder to hand out, apart: what the recipient gets and nothing else."
+        ),
+        Option("force", bool, "Replace an earlier release of that name."),
+        ESCAPE,
+        KEEP_ORDER,
+        Option(
+            "mapping",
+            bool,
+            "Also write mapping.json (private): whose record is which; audit and score need it "
+            "for randomized and masked releases. Default: no.",
+        ),
+        Option(
+            "pseudonyms",
+            bool,
+            "Replace identifiers by keyed pseudonyms instead of leaving them out.",
+        ),
+        Option(
+            "key_file",
+            str,
+            "Secret key of the pseudonyms (16 bytes or more) or of what a method draws (made if "
+            "absent).",
+        ),
     ),
-    Option(
-        "pseudonyms", bool, "Replace identifiers by keyed pseudonyms instead of leaving them out."
+    *under(
+        "Report",
+        Option("report", bool, "Measure risk and utility and write report.html. Default: yes."),
+        Option(
+            "attacks",
+            bool,
+            "Try attacks and learning as well for the report; takes longer. Default: no.",
+        ),
+        Option(
+            "learning",
+            bool,
+            "Compare learning from the release for the report. Default: as for the attacks.",
+        ),
+        Option(
+            "inference",
+            bool,
+            "Measure what learners infer about members and strangers. Default: as for the attacks.",
+        ),
     ),
-    Option(
-        "key_file",
-        str,
-        "Secret key of the pseudonyms (16 bytes or more) or of rr's draws (made if absent).",
-    ),
+    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
+    Option("json", bool, "Print the result as JSON."),
+    *ENGINE,
+)
+METHOD = under(
+    "Method", Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart.")
+)
+BOUND = under(
+    "Method",
     Option(
         "max_inference",
         float,
         "Tighten the method until named learners infer at most this share of any sensitive "
         "column, in (0, 1); a measured bound.",
     ),
-    Option("report", bool, "Measure risk and utility and write report.html. Default: yes."),
-    Option(
-        "attacks",
-        bool,
-        "Try attacks and learning as well for the report; takes longer. Default: no.",
-    ),
-    Option(
-        "learning",
-        bool,
-        "Compare learning from the release for the report. Default: as for the attacks.",
-    ),
-    Option(
-        "inference",
-        bool,
-        "Measure what learners infer about members and strangers. Default: as for the attacks.",
-    ),
-    Option("json", bool, "Print the result as JSON."),
-    *ENGINE,
 )
-METHOD = (
-    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
-    Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart."),
-)
-OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *OUTPUT)
+OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *BOUND, *OUTPUT)
 
 
 @command(OPTIONS)
@@ -88,7 +106,11 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     from ..session.steps import Session
 
     folder, force = Path(options["out"]), bool(options.get("force"))
-    check_target(folder, force, inputs=(file,))
+    streamed = options["out"] == STREAM
+    if not streamed:
+        check_target(folder, force, inputs=(file,))
+    elif options.get("json"):
+        raise ParameterError("--json and --out - both write to standard output")
     if options.get("public"):
         check_target(Path(options["public"]), force, PUBLIC_MARKS, (file,))
     each_apart(out=folder, public=options.get("public"))
@@ -113,18 +135,37 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         session.protect(progress=progress)
     for text in session.cautions:
         warn(text)
-    if options.get("report", True):
+    if options.get("report", True) and not streamed:
         _measure(session, options)
-    with working("writing and verifying") as progress:
-        session.write(
-            folder,
-            force=force,
-            escape=options.get("escape", True),
-            mapping=bool(options.get("mapping")),
-            public=options.get("public"),
-            progress=progress,
-        )
+    with ExitStack() as stack:
+        if streamed:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
+        with working("writing and verifying") as progress:
+            session.write(
+                folder,
+                force=force,
+                escape=options.get("escape", True),
+                mapping=bool(options.get("mapping")),
+                public=options.get("public"),
+                progress=progress,
+            )
+        if streamed:
+            _hand_on(session, folder)
+            return
     _tell(session, folder, options.get("public"), bool(options.get("json")))
+
+
+def _hand_on(session: Session, folder: Path) -> None:
+    """The released table alone, on standard output."""
+    from ..session.text import outcome
+
+    for line in outcome(session.release):
+        note(line)
+    warn(
+        "the table alone was handed on, without RECIPIENT.md, which its reader needs, and without "
+        "plan.json and audit.json; --out FOLDER keeps them"
+    )
+    send(folder / f"release{session.release.original.suffix}")
 
 
 def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:

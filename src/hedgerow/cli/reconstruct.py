@@ -8,9 +8,10 @@ from typing import Any
 from ..errors import ParameterError
 from ..files import private_file
 from ..session.options import Option
-from .console import as_json, say, table, working
+from .console import as_json, say, table
 from .options import ConfigFile, command, merged
 from .outputs import new_file
+from .working import working
 
 OPTIONS = (
     Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
@@ -26,7 +27,7 @@ _SHOWN = 40
 
 @command(OPTIONS, source=("SOURCE", "A release folder, or its table."))
 def reconstruct(source: str, config: ConfigFile = None, **given: Any) -> None:
-    """Estimate counts of the original table from a release made by randomized response."""
+    """Estimate counts of the original from a randomized release."""
     from ..reconstruct import reconstruct as estimate
 
     options = merged(given, config, OPTIONS)

@@ -20,7 +20,8 @@ from ..datasets import fetching
 from ..errors import ParameterError, did_you_mean
 from ..files import unwritable, write_private
 from ..report.text import words
-from .console import as_json, say, table, working
+from .console import as_json, say, speak, table
+from .working import working
 
 # name on the command line: (module, function, what it is)
 EXPERIMENTS: dict[str, tuple[str, str, str]] = {
@@ -52,23 +53,33 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="[EXPERIMENT]", show_default=False, help="One of the list; none: the list."
+            metavar="EXPERIMENT", show_default=False, help="One of the list; none: the list."
         ),
     ] = "",
     out: Annotated[
         Path | None,
-        typer.Option("--out", show_default=False, help="Folder for the pictures, if any."),
+        typer.Option(
+            "--out", metavar="FOLDER", show_default=False, help="Folder for the pictures, if any."
+        ),
     ] = None,
     download: Annotated[
         bool,
         typer.Option("--download", help="Fetch data that are not at hand from their provider."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but results, warnings and errors.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say every step and how long it took.")
+    ] = False,
 ) -> None:
-    """Run an experiment again and print its figures, beside those of its paper if it has one.
+    """Run an experiment again and print its figures.
 
+    Figures that its paper prints stand beside them.
     Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
+    speak(quiet, verbose)
     if not name:
         table(
             [(each, what) for each, (*_, what) in EXPERIMENTS.items()], ("experiment", "what it is")

@@ -15,7 +15,8 @@ import typer
 from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import cautions
 from .app import app
-from .console import complain, warn
+from .console import complain, speak, warn
+from .streams import forget
 
 # click's UsageError, wherever typer keeps its click
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -25,10 +26,12 @@ DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code."""
     told, sys.unraisablehook = sys.unraisablehook, _again
+    speak()
     try:
         code = _run(arguments)
     finally:
         sys.unraisablehook = told
+        forget()
     if code == INTERRUPTED:
         complain("interrupted; nothing was written")
     return code
@@ -61,7 +64,9 @@ def _run(arguments: Sequence[str]) -> int:
     except typer.Exit as leave:
         return leave.exit_code
     except UsageError as error:
-        complain(error.format_message(), "see: hedgerow --help")
+        context = getattr(error, "ctx", None)
+        asked = context.command_path if context is not None else "hedgerow"
+        complain(error.format_message(), f"see: {asked} --help")
         return USAGE
     except PromiseError as error:
         complain(error.message, error.hint)

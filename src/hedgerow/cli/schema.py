@@ -10,9 +10,10 @@ from ..errors import SchemaError
 from ..hierarchy import Hierarchy
 from ..schema import EVERY_ROW, Schema
 from ..schema import TABLES as COLUMNWISE
-from ..session.options import Option
+from ..session.options import Option, under
 
-SCHEMA = (
+SCHEMA = under(
+    "Columns",
     Option(
         "schema", str, "TOML file with the roles, kinds, categories and hierarchies of the columns."
     ),

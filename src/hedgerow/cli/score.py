@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..session.options import Option
-from .console import as_json, say, table, working
+from .console import as_json, say, table
 from .options import ConfigFile, command, merged
+from .working import working
 
 OPTIONS = (
     Option("columns", list, "Columns to compare, in the order in which an intruder learns them."),
@@ -26,7 +27,7 @@ PAIRED = {
 
 @command(OPTIONS, original=("ORIGINAL", ""), masked=("MASKED", ""))
 def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
-    """Judge a masked file against its original: information loss, disclosure risk, score.
+    """Judge a masked file: information loss and disclosure risk.
 
     Row i of one file must belong to row i of the other, which is tested, unless a release folder is
     given that holds its mapping (protect --mapping). Any masked file will do, whoever made it. The numeric

@@ -8,8 +8,9 @@ from typing import Any
 import typer
 
 from ..session.options import Option
-from .console import as_json, say, working
+from .console import as_json, say
 from .options import command, merged
+from .working import working
 
 OPTIONS = (Option("json", bool, "Print the result as JSON."),)
 
@@ -20,7 +21,7 @@ OPTIONS = (Option("json", bool, "Print the result as JSON."),)
     release=("RELEASE", "The released table."),
 )
 def verify_model(model: Path, release: str, **given: Any) -> None:
-    """Rebuild the published trees from a released table and compare them with the model.
+    """Rebuild the published trees from a release and compare.
 
     Splits, leaves and counts are compared to the last bit, means of leaves to 1e-12. Prints
     "identical", or the first node that differs; then the exit code is 1.

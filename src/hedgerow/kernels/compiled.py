@@ -15,7 +15,7 @@ import numba
 from numba.core import caching
 from numba.core.dispatcher import Dispatcher
 
-from ..progress import caution
+from ..progress import caution, compiling
 
 _said = False
 
@@ -101,10 +101,13 @@ class _Cache(caching.FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            made = super().load_overload(sig, target_context)
         except Exception:  # damaged files raise whatever their bytes happen to say
             self._forget()
-            return None
+            made = None
+        if made is None:
+            compiling()
+        return made
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

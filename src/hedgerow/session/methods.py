@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from .options import Option, fits, quoted, split
+from .options import Option, fits, quoted, split, under
 
 # name on the command line: (module, class)
 METHODS = {
@@ -34,77 +34,105 @@ METHODS = {
 }
 
 OPTIONS = (
-    Option(
-        "k",
-        int,
-        "Records that share every combination of released quasi-identifiers: at least this many.",
-        ("-k",),
+    *under(
+        "Method",
+        Option(
+            "k",
+            int,
+            "Records that share every combination of released quasi-identifiers: at least this "
+            "many.",
+            ("-k",),
+        ),
+        Option(
+            "max_disclosure",
+            float,
+            "Most that a group may give away of any sensitive column, in (0, 1].",
+        ),
+        Option(
+            "l",
+            float,
+            "Nobody's sensitive value is told with a chance above 1/l: the risk (rr), shares in "
+            "every group (anatomy, tpp), or the diversity of every group (incognito).",
+            ("-l",),
+        ),
+        Option("numeric", str, "Numbers become: range, mean or median."),
+        Option(
+            "categorical", str, "Categories become: concatenate, weighted, hierarchy or suppress."
+        ),
+        Option(
+            "objective",
+            str,
+            "mondrian: median, regression, information_gain or loss; incognito: loss, precision, "
+            "height, discernibility or average_class.",
+        ),
+        Option(
+            "random_state",
+            int,
+            "For experiments: draw from this number, which hides nothing; otherwise from "
+            "--key-file.",
+        ),
     ),
-    Option(
-        "max_disclosure",
-        float,
-        "Most that a group may give away of any sensitive column, in (0, 1].",
+    *under(
+        "Method mart",
+        Option("alpha", float, "Prune by error and digression at this level, in (0, 1)."),
+        Option("min_leaf", int, "Records a leaf holds while growing. Default: k."),
     ),
-    Option("alpha", float, "mart: prune by error and digression at this level, in (0, 1)."),
-    Option("min_leaf", int, "mart: records a leaf holds while growing; k by default."),
-    Option("numeric", str, "Numbers become: range, mean or median."),
-    Option("categorical", str, "Categories become: concatenate, weighted, hierarchy or suppress."),
-    Option("response", str, "tpp: the column that the trees predict; released unchanged."),
-    Option(
-        "trees",
-        str,
-        'tpp: what must be kept, such as "tree criterion=gini n_splits=3; forest n_trees=5".',
+    *under(
+        "Method hedge",
+        Option("screen", bool, "Release as * what tells nothing of the sensitive columns."),
     ),
-    Option(
-        "objective",
-        str,
-        "mondrian: median, regression, information_gain or loss; incognito: loss, precision, "
-        "height, discernibility or average_class.",
+    *under(
+        "Method tpp",
+        Option("response", str, "The column that the trees predict; released unchanged."),
+        Option(
+            "trees",
+            str,
+            'What must be kept, such as "tree criterion=gini n_splits=3; forest n_trees=5".',
+        ),
     ),
-    Option(
-        "l",
-        float,
-        "Nobody's sensitive value is told with a chance above 1/l: the risk (rr), shares in every "
-        "group (anatomy, tpp), or the diversity of every group (incognito).",
-        ("-l",),
+    *under(
+        "Methods datafly and incognito",
+        Option("suppression", float, "Largest share of suppressed rows."),
+        Option("diversity", str, "incognito: entropy, distinct or recursive."),
+        Option("t", float, "incognito: t-closeness, in [0, 1]."),
+        Option("c", float, "incognito: the constant of recursive diversity."),
+        Option("search", str, "incognito: optimal or minimal."),
     ),
-    Option("screen", bool, "hedge: release as * what tells nothing of the sensitive columns."),
-    Option("target", str, "rr: randomize quasi, sensitive or both."),
-    Option("bound", str, "rr: cap the paper's risk or the operational success."),
-    Option("bins", int, "rr: bins of numbers and dates."),
-    Option("caps", list, "rr: VALUE:CAP or COLUMN=VALUE:CAP, a cap of its own (repeat it)."),
-    Option("known_negations", str, "rr: values an intruder can exclude: how many, or which."),
-    Option("relax", str, "rr: halfway, where a cap cannot be met."),
-    Option("exempt", list, "rr: sensitive values that need no protection."),
-    Option("row_id", str, "rr: column that tells the rows apart for the draws; by default all."),
-    Option("diversity", str, "incognito: entropy, distinct or recursive."),
-    Option("t", float, "incognito: t-closeness, in [0, 1]."),
-    Option("c", float, "incognito: the constant of recursive diversity."),
-    Option("suppression", float, "datafly, incognito: largest share of suppressed rows."),
-    Option("search", str, "incognito: optimal or minimal."),
-    Option("block_size", int, "porop, lirop: values a block; searched by default."),
-    Option("degree", int, "porop: degree of the polynomials; searched by default."),
-    Option("noise", str, "porop, lirop: synthetic or perturbative."),
-    Option("correlated", bool, "noise: with the covariance of the data."),
-    Option(
-        "random_state",
-        int,
-        "For experiments: draw from this number, which hides nothing; otherwise from --key-file.",
+    *under(
+        "Method rr",
+        Option("target", str, "Randomize quasi, sensitive or both."),
+        Option("bound", str, "Cap the paper's risk or the operational success."),
+        Option("bins", int, "Bins of numbers and dates."),
+        Option("caps", list, "VALUE:CAP or COLUMN=VALUE:CAP, a cap of its own (repeat it)."),
+        Option("known_negations", str, "Values an intruder can exclude: how many, or which."),
+        Option("relax", str, "halfway: loosen a cap that cannot be met."),
+        Option("exempt", list, "Sensitive values that need no protection."),
+        Option("row_id", str, "Column that tells the rows apart for the draws. Default: all."),
     ),
-    Option("clip", bool, "Move masked numbers back into the extent of their column."),
-    Option("integers", bool, "Round columns of integers to integers."),
-    Option("grouping", str, "microaggregation: mdav, v-mdav or individual_ranking."),
-    Option("distance", str, "microaggregation: auto, euclidean or gower."),
-    Option("gain", float, "microaggregation: V-MDAV's gain factor."),
-    Option("scale", float, "noise: its deviation over that of the column."),
-    Option("proportion", float, "rank-swapping: reach as a share of the ranks, in (0, 1]."),
-    Option("stay", float, "pram: probability of keeping a category, 0 to 1."),
-    Option("invariant", bool, "pram: keep the expected counts of the categories."),
-    Option("top", float, "top-bottom: code values above."),
-    Option("bottom", float, "top-bottom: code values below."),
-    Option("top_share", float, "top-bottom: share of the largest values to code."),
-    Option("bottom_share", float, "top-bottom: share of the smallest values to code."),
-    Option("replace", str, "top-bottom: threshold or mean."),
+    *under(
+        "Methods porop and lirop",
+        Option("block_size", int, "Values a block. Default: searched."),
+        Option("degree", int, "porop: degree of the polynomials. Default: searched."),
+        Option("noise", str, "synthetic or perturbative."),
+    ),
+    *under(
+        "Masking: microaggregation, noise, rank-swapping, pram, top-bottom",
+        Option("clip", bool, "Move masked numbers back into the extent of their column."),
+        Option("integers", bool, "Round columns of integers to integers."),
+        Option("grouping", str, "microaggregation: mdav, v-mdav or individual_ranking."),
+        Option("distance", str, "microaggregation: auto, euclidean or gower."),
+        Option("gain", float, "microaggregation: V-MDAV's gain factor."),
+        Option("correlated", bool, "noise: with the covariance of the data."),
+        Option("scale", float, "noise: its deviation over that of the column."),
+        Option("proportion", float, "rank-swapping: reach as a share of the ranks, in (0, 1]."),
+        Option("stay", float, "pram: probability of keeping a category, 0 to 1."),
+        Option("invariant", bool, "pram: keep the expected counts of the categories."),
+        Option("top", float, "top-bottom: code values above."),
+        Option("bottom", float, "top-bottom: code values below."),
+        Option("top_share", float, "top-bottom: share of the largest values to code."),
+        Option("bottom_share", float, "top-bottom: share of the smallest values to code."),
+        Option("replace", str, "top-bottom: threshold or mean."),
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -22,12 +22,15 @@ class Option:
     help : str
     flags : tuple of str
         Further flags, such as ``-k``.
+    panel : str
+        The heading that it stands below in a help text.
     """
 
     name: str
     type: type
     help: str
     flags: tuple[str, ...] = ()
+    panel: str = ""
 
     @property
     def long(self) -> str:
@@ -43,6 +46,11 @@ class Option:
     def flag(self) -> str:
         """The shortest flag that stands for it."""
         return min((*self.flags, self.long), key=len)
+
+
+def under(panel: str, *options: Option) -> tuple[Option, ...]:
+    """Options below one heading."""
+    return tuple(replace(option, panel=panel) for option in options)
 
 
 def fits(value: Any, kind: type) -> bool:

@@ -160,7 +160,8 @@ def _sayable(schema: Schema) -> bool:
 
 def _file(path: str | Path) -> str:
     text = str(path)
-    return f"./{text}" if text.startswith("-") else text
+    # a dash alone is standard input
+    return f"./{text}" if text.startswith("-") and text != "-" else text
 
 
 def _key(method: Any, pseudonym_key: Any) -> list[str]:
