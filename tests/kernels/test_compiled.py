@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import shutil
 import stat
@@ -10,7 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
+from numba.core import event
 
 import hedgerow
 from hedgerow.kernels.compiled import _File
@@ -107,6 +110,27 @@ def test_processes_that_compile_at_once_never_run_each_others_code(tmp_path: Pat
     found = _File(str(tmp_path), "kernel-1.py3", "stamp")
     assert found.load(("a",)) in (None, b"made for a")
     assert found.load(("b",)) in (None, b"made for b")
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_compiling_leaves_the_collector_of_garbage_as_it_was(collects: bool) -> None:
+    class Within(event.Listener):
+        def on_start(self, event: object) -> None:
+            found.append(gc.isenabled())
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    found: list[bool] = []
+    with event.install_listener("numba:compile", Within()):
+        try:
+            gc.enable() if collects else gc.disable()
+            made = numba.njit(lambda number: 2 * number)
+            assert made(1) + made(2) == 6
+            assert gc.isenabled() == collects
+        finally:
+            gc.enable()
+    assert found == [False]
 
 
 def test_no_compiled_function_returns_a_named_tuple() -> None:

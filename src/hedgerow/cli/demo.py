@@ -32,6 +32,9 @@ def demo(**given: Any) -> None:
     No real person stands behind any record. The folder demo/ then holds the made table
     (people.csv) and its release with the report, to look at and to go on with.
     """
+    from ..engines.ahead import begin
+
+    begin()
     from ..datasets import make_people
     from ..methods.mart import MART
     from ..release.write import check_target
@@ -52,7 +55,7 @@ def demo(**given: Any) -> None:
     check_target(target, True)
     new_file(source, mark=",".join(made.column_names).encode())
     note(
-        "The first run on a machine compiles the fast parts, which takes a minute or so; later "
+        "The first run on a machine compiles the fast parts, which takes some ten seconds; later "
         "runs take seconds."
     )
     with working("making people") as progress:

@@ -102,6 +102,9 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         )
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the folder to write: --out release/")
+    from ..engines.ahead import begin
+
+    begin()
     from ..release.write import PUBLIC_MARKS, check_target
     from ..session.steps import Session
 

@@ -14,7 +14,7 @@ from .console import QUIET, VERBOSE, beside, loudness
 FIRST, EVERY = 10.0, 30.0
 """Seconds until the first line about one piece of work, and between the lines after it."""
 _PATIENCE, _TICK = 1.0, 0.25
-COMPILING = "compiling the fast parts, once on this machine; it takes a minute or so"
+COMPILING = "compiling the fast parts, once on this machine; it takes some ten seconds"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core import caching, event
 from numba.core.dispatcher import Dispatcher
 
 from ..progress import caution, compiling
@@ -122,8 +123,40 @@ class _Cache(caching.FunctionCache):
             self.disable()
 
 
+class _Compiling(event.Listener):
+    """What is done around compiling, which numba lets but one thread do at a time.
+
+    The collector of garbage would look through all that the compiler holds, again and again:
+    a fifth of the time.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._collects = 0, False
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._collects = gc.isenabled()
+            gc.disable()
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
+
+
+event.register("numba:compile", _Compiling())
+
+
+def is_kept(function: Any) -> bool:
+    """Whether something compiled of a function is kept; True where nothing can be kept."""
+    cache = getattr(function, "_cache", None)
+    return not isinstance(cache, _Cache) or Path(cache._cache_file._index_path).exists()
+
+
 def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    compile_ = numba.njit(nogil=True, **options)
+    # nobody calls these from C
+    compile_ = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)
 
     def compiled(function: Callable[..., Any]) -> Any:
         global _said
@@ -145,7 +178,7 @@ def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 kernel = _compiler(error_model="numpy")
 """For functions that Python calls; divisions are as the processor does them."""
-inner = _compiler(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inner = _compiler(error_model="numpy", no_cpython_wrapper=True)
 """For functions that only compiled ones call: nothing is made for Python to call them by."""
 checked = _compiler()
 """For functions in which a division by zero is an error."""

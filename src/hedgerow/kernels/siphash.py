@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from .compiled import inlined
 
 C0, C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 C2, C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
-_13, _16, _17, _21, _32 = np.uint64(13), np.uint64(16), np.uint64(17), np.uint64(21), np.uint64(32)
-_64, _8, _56 = np.uint64(64), np.uint64(8), np.uint64(56)
+_8, _56 = np.uint64(8), np.uint64(56)
 _FF, _EE, _DD = np.uint64(0xFF), np.uint64(0xEE), np.uint64(0xDD)
 
 
-@inlined
-def rotate(x, b):  # type: ignore[no-untyped-def]
-    """The bits of a word turned to the left."""
-    return (x << b) | (x >> (_64 - b))
+@intrinsic
+def sipround(context: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
+    """One round, written as it is run: every hash is made of some, and they are compiled often."""
 
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def turned(x: Any, bits: int) -> Any:
+            left, right = (ir.Constant(x.type, b) for b in (bits, 64 - bits))
+            return builder.or_(builder.shl(x, left), builder.lshr(x, right))
 
-@inlined
-def sipround(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
-    """One round."""
-    v0 += v1
-    v1 = rotate(v1, _13) ^ v0
-    v0 = rotate(v0, _32)
-    v2 += v3
-    v3 = rotate(v3, _16) ^ v2
-    v0 += v3
-    v3 = rotate(v3, _21) ^ v0
-    v2 += v1
-    v1 = rotate(v1, _17) ^ v2
-    v2 = rotate(v2, _32)
-    return v0, v1, v2, v3
+        v0, v1, v2, v3 = arguments
+        v0 = builder.add(v0, v1)
+        v1 = builder.xor(turned(v1, 13), v0)
+        v0 = turned(v0, 32)
+        v2 = builder.add(v2, v3)
+        v3 = builder.xor(turned(v3, 16), v2)
+        v0 = builder.add(v0, v3)
+        v3 = builder.xor(turned(v3, 21), v0)
+        v2 = builder.add(v2, v1)
+        v1 = builder.xor(turned(v1, 17), v2)
+        return context.make_tuple(builder, signature.return_type, (v0, v1, turned(v2, 32), v3))
+
+    return types.UniTuple(types.uint64, 4)(*[types.uint64] * 4), code
 
 
 @inlined

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload
+from numba import types
+from numba.extending import typeof_impl
 
 from ..kernels.compiled import inner
 from . import listed, listed_orders
@@ -19,19 +20,35 @@ from .category_orders import write_order
 Form = Callable[..., Any]
 
 
-def by_room(nothing: Form, **others: Form) -> Form:
+class _Forms:
+    """What numba asks of a function that it meets: which form is compiled, and where it stands."""
+
+    def __init__(self, nothing: Form, others: dict[str, Form]) -> None:
+        self._nothing, self._others = nothing, others
+        self.is_compiling = False  # none of them calls itself
+
+    def _of(self, given: Any) -> Any:
+        last = given[-1]
+        if isinstance(last, (types.StarArgTuple, types.StarArgUniTuple)):
+            last = last.types[-1]
+        room = getattr(last, "instance_class", None)
+        return self._others.get(room.__name__, self._nothing) if room else self._nothing
+
+    def get_call_template(self, given: Any, named: Any) -> Any:
+        return self._of(given).get_call_template(given, named)
+
+    def get_overload(self, given: Any) -> Any:
+        return self._of(given).get_overload(given)
+
+
+@typeof_impl.register(_Forms)
+def _typeof(forms: _Forms, context: Any) -> Any:
+    return types.Dispatcher(forms)
+
+
+def by_room(nothing: Form, **others: Form) -> Any:
     """A function whose form goes by the type of its last argument: (), `Alike` or `Listed`."""
-
-    def asked(*given: Any) -> Any:
-        raise NotImplementedError
-
-    @overload(asked, jit_options={"error_model": "numpy"})
-    def form(*given):  # type: ignore[no-untyped-def]
-        room = getattr(given[-1], "instance_class", None)
-        made = others.get(room.__name__, nothing) if room else nothing
-        return lambda *given: made(*given)
-
-    return asked
+    return _Forms(nothing, others)
 
 
 @inner

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.bits import trailing_zeros
-from ..kernels.compiled import inner, kernel
+from ..kernels.compiled import inner
 from ..kernels.measures import number_terms
 from .alike import Alike, walk_alike
 from .beside import (
@@ -135,7 +135,7 @@ class Space(NamedTuple):
         )
 
 
-@kernel
+@inner
 def choose(hist, stride, columns, present, bounds, first_column, last_column, total, t, space):  # type: ignore[no-untyped-def]
     """Improve the best split by those of some columns, whose rows that occur are listed.
 
@@ -147,7 +147,7 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
     so (`alone`), these orders without the axis, and each category against the rest.
     """
     best, found = space.best, space.found
-    untold = at = NOWHERE
+    untold = at = first_column - first_column + NOWHERE  # no constant: one type is compiled
     for c in range(first_column, last_column):
         begin, end = bounds[c], bounds[c + 1]
         m = end - begin
@@ -182,10 +182,15 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
                 last = order_codes(
                     hist, stride, present, begin, m, sequence, n_channels, total, t, space, beside
                 )
-            gain, step = _best_of(
-                hist, stride, rows, first, last, extra, base, gray, alone, total, best[0], t,
-                space, beside,
-            )  # fmt: skip
+            if _is_plain(space, t, beside):
+                gain, step = _best_plain(
+                    hist, stride, rows, first, last, extra, gray, total, best[0], t.plain, beside
+                )
+            else:
+                gain, step = _best_of(
+                    hist, stride, rows, first, last, extra, base, gray, alone, total, best[0], t,
+                    space, beside,
+                )  # fmt: skip
             if step == 0:
                 continue
             best[0] = gain
@@ -259,7 +264,7 @@ def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
 
 @inner
 def _walk(  # type: ignore[no-untyped-def]
-    hist, stride, rows, first, last, extra, base, gray, total, best, t, space, beside
+    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, beside
 ):
     """The best of the left sides that a sequence of rows of a histogram goes through.
 
@@ -318,7 +323,7 @@ def _walk(  # type: ignore[no-untyped-def]
 
 
 @inner
-def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q):  # type: ignore[no-untyped-def]
+def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q, beside):  # type: ignore[no-untyped-def]
     """`_walk` for one or two numeric responses: sums stay in registers."""
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
     width = np.uint64(stride)
@@ -384,20 +389,23 @@ def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _walk_of_sums(  # type: ignore[no-untyped-def]
-    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, beside
-):
-    if t.plain.second > 0 and space.judging[0] == 0:
-        return _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, t.plain)
-    return _walk(hist, stride, rows, first, last, extra, base, gray, total, best, t, space, beside)
+def _of_sums(space, t, beside):  # type: ignore[no-untyped-def]
+    return t.plain.second > 0 and space.judging[0] == 0
 
 
 @inner
-def _walk_of_classes(  # type: ignore[no-untyped-def]
-    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, beside
-):
-    return _walk(hist, stride, rows, first, last, extra, base, gray, total, best, t, space, beside)
+def _never(*given):  # type: ignore[no-untyped-def]
+    return False
 
 
-_best_of = by_room(_walk_of_sums, Alike=walk_alike, Listed=_walk_of_classes)
+@inner
+def _nowhere(*given):  # type: ignore[no-untyped-def]
+    return 0.0, 0
+
+
+_is_plain = by_room(_of_sums, Alike=_never, Listed=_never)
+"""(space, t, room): whether one or two numeric responses are all that is asked about."""
+_best_plain = by_room(_plain_walk, Alike=_nowhere, Listed=_nowhere)
+"""`_plain_walk`, where it can be asked for."""
+_best_of = by_room(_walk, Alike=walk_alike)
 """The best of the left sides that a sequence goes through, as `_walk`."""
