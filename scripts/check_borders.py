@@ -57,7 +57,17 @@ ALLOWED = {
 }
 
 # Rooms that hold nothing but the standard library.
-PLAIN = {"errors", "arguments", "files", "hierarchy", "notation", "declared", "faces", "schema", "plan"}
+PLAIN = {
+    "errors",
+    "arguments",
+    "files",
+    "hierarchy",
+    "notation",
+    "declared",
+    "faces",
+    "schema",
+    "plan",
+}
 
 # Public conveniences: late imports upwards, or around, that keep the public face pleasant, as
 # (file, imported module). Every other import, late and type-only ones included, follows the order.
