@@ -288,7 +288,7 @@ def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> N
     def progress(step: str, share: float | None) -> None:
         told.append(step)
 
-    for method in (hr.RandomizedResponse(), hr.Anatomy(2), hr.Incognito(3)):
+    for method in (hr.RandomizedResponse(), hr.Anatomy(2), hr.Microaggregation(3)):
         with pytest.raises(UnsupportedError, match=f"{type(method).__name__} does not run on"):
             hr.protect(file, SCHEMA, method, engine="duckdb", progress=progress)
     assert set(told) == {"reading"}

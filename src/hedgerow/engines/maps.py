@@ -1,7 +1,8 @@
-"""Column maps executed in memory."""
+"""Column maps: in memory, and as a table streams past."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,36 +13,113 @@ from ..classes import group
 from ..notation import number
 from ..plan.maps import ColumnMap, Maps, Released
 from ..table import Table
+from ..table.counts import tally
+from ..table.encode import smallest
 from .base import Transformed
+from .ordered import ReleasedColumn
 
 Ints = NDArray[np.int64]
+
+_WINDOW = 1 << 20
 
 
 def recode(maps: Maps, table: Table) -> Transformed:
     """The released columns: every value by its column's map, small classes suppressed."""
-    found = [_places(column, table) for column in maps.columns]
-    words = [_words(column, maps) for column in maps.columns]
-    coded = [
-        np.array([listed[label] for label in _labels(column)], dtype=np.int64)[places]
-        for column, listed, places in zip(maps.columns, words, found, strict=True)
-    ]
+    read = [_Read.of(column, maps, table) for column in maps.columns]
+    places = [each.places[each.codes] for each in read]
+    coded = [each.words[found] for each, found in zip(read, places, strict=True)]
     outside = sum(
-        int(np.count_nonzero(places == _unknown(column)))
-        for column, places in zip(maps.columns, found, strict=True)
-        if not column.is_number
+        int(np.count_nonzero(found == _unknown(each.column)))
+        for each, found in zip(read, places, strict=True)
+        if not each.column.is_number
     )
-    hidden = _hidden(maps, words, coded)
+    hidden = _hidden(maps, [each.listed for each in read], coded)
     made = {}
-    for column, listed, codes, places in zip(maps.columns, words, coded, found, strict=True):
+    for each, codes in zip(read, coded, strict=True):
+        column = each.column
         if maps.suppressed:
-            codes = np.where(hidden, listed[maps.suppress_label], codes)
-        elif _is_identity(column) and not np.any(places == _unknown(column)):
-            same = _numbers(column, codes, table)
-            if same is not None:
-                made[column.name] = same
+            codes = np.where(hidden, each.listed[maps.suppress_label], codes)
+        elif each.same:
+            unchanged = _numbers(column, codes, table)
+            if unchanged is not None:
+                made[column.name] = unchanged
             continue
-        made[column.name] = _moments(column, _array(list(listed), codes))
+        made[column.name] = _moments(column, _array(list(each.listed), codes))
     return Transformed(made, outside)
+
+
+def recode_streaming(maps: Maps, table: Table) -> Transformed:
+    """The same of a table that streams past: what each code of a column is released as."""
+    read = [_Read.of(column, maps, table) for column in maps.columns]
+    outside = sum(
+        int(tally(each.codes, len(each.places))[each.places == _unknown(each.column)].sum())
+        for each in read
+        if not each.column.is_number
+    )
+    numbers: list[NDArray[Any]] = [each.codes for each in read]
+    if maps.suppressed:
+        numbers = [
+            table.allocate((table.n_rows,), smallest(len(each.places) + 1)) for each in read
+        ]
+        for a in range(0, table.n_rows, _WINDOW):
+            here = slice(a, a + _WINDOW)
+            coded = [each.words[each.places[each.codes[here]]] for each in read]
+            hidden = _hidden(maps, [each.listed for each in read], coded)
+            for each, out in zip(read, numbers, strict=True):
+                out[here] = np.where(hidden, len(each.places), each.codes[here])
+    made = {}
+    for each, out in zip(read, numbers, strict=True):
+        column, place = each.column, each.words[each.places]
+        if maps.suppressed:
+            place = np.append(place, each.listed[maps.suppress_label])
+        elif each.same:
+            unchanged = _numbers(column, np.arange(len(_labels(column))), table)
+            if unchanged is not None:
+                made[column.name] = ReleasedColumn(
+                    column.name, unchanged.type, unchanged, out, each.places
+                )
+            continue
+        every = _moments(column, _array(list(each.listed), np.arange(len(each.listed))))
+        entries = every.dictionary_decode() if pa.types.is_dictionary(every.type) else every
+        made[column.name] = ReleasedColumn(column.name, every.type, entries, out, place)
+    return Transformed(made, outside)
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A column as a map reads it.
+
+    Parameters
+    ----------
+    column : ColumnMap
+    codes : integer array of shape (n_rows,)
+    places : int64 array
+        For every code the place of its label in `_labels`.
+    listed : mapping
+        The distinct released values and their numbers.
+    words : int64 array
+        The number of every label.
+    """
+
+    column: ColumnMap
+    codes: NDArray[Any]
+    places: Ints
+    listed: dict[Released, int]
+    words: Ints
+
+    @classmethod
+    def of(cls, column: ColumnMap, maps: Maps, table: Table) -> _Read:
+        """A column of a table."""
+        codes, places = _places(column, table)
+        listed = _words(column, maps)
+        words = np.array([listed[label] for label in _labels(column)], dtype=np.int64)
+        return cls(column, codes, places, listed, words)
+
+    @property
+    def same(self) -> bool:
+        """Whether every value is released as it is."""
+        held = self.places[:-1]  # the missing one is mapped apart
+        return _is_identity(self.column) and not np.any(held == _unknown(self.column))
 
 
 def _labels(column: ColumnMap) -> list[Released]:
@@ -60,15 +138,15 @@ def _is_identity(column: ColumnMap) -> bool:
 
 def _numbers(column: ColumnMap, codes: Ints, table: Table) -> pa.Array | None:
     """Unchanged numbers written alike (-0.0 as 0.0); None where nothing has to be written."""
-    wanted = table.arrow.schema.field(column.name).type
+    wanted = table.types.field(column.name).type
     if not pa.types.is_floating(wanted):
         return None
     values = pa.array([*column.labels, None, None], pa.string()).cast(pa.float64()).cast(wanted)
     return values.take(pa.array(codes))
 
 
-def _places(column: ColumnMap, table: Table) -> Ints:
-    """For every row the place of its label in `_labels`."""
+def _places(column: ColumnMap, table: Table) -> tuple[NDArray[Any], Ints]:
+    """The codes of a column, and for every code the place of its label in `_labels`."""
     if column.is_number:
         coded = table.like(column)
         place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
@@ -78,7 +156,7 @@ def _places(column: ColumnMap, table: Table) -> Ints:
         place = np.array(
             [known.get(value, _unknown(column)) for value in coded.values], dtype=np.int64
         )
-    return np.append(place, len(column.labels) + 1)[coded.codes]
+    return coded.codes, np.append(place, len(column.labels) + 1)
 
 
 def _words(column: ColumnMap, maps: Maps) -> dict[Released, int]:

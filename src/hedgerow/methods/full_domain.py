@@ -36,6 +36,7 @@ class _FullDomain(Method):
     suppression: float
     needs_sensitive = False
     heeds = ("unit",)
+    engines = ("memory", "duckdb")
     kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
     not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
 

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from ..engines import engine
 from ..errors import HedgerowError, PromiseError, UnsupportedError
 from ..methods.base import Method
+from ..methods.full_domain import Datafly, Incognito
 from ..methods.hedge import Hedge
 from ..methods.mart import MART
 from ..methods.mondrian import Mondrian
@@ -180,6 +181,8 @@ METHODS: dict[str, Callable[[], Method]] = {
     "MART": lambda: MART(3),
     "Hedge": lambda: Hedge(3),
     "Mondrian": lambda: Mondrian(3),
+    "Datafly": lambda: Datafly(3),
+    "Incognito": lambda: Incognito(3, suppression=0.1),
 }
 """The methods that every engine is asked to run."""
 
