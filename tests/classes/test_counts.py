@@ -54,6 +54,16 @@ def test_counts_of_parts_add_up(made: list[tuple[int, int, int]], cut: int) -> N
     assert cells(parts[0] + parts[1]) == cells(Counts.of(groups, table[:, 2], 7))
 
 
+@given(rows, st.sampled_from([1, 7, 13]))
+def test_many_rows_are_counted_a_few_at_a_time(made: list[tuple[int, int, int]], few: int) -> None:
+    table = np.array(made, np.int64).reshape(-1, 3)
+    groups = group([table[:, 0]])
+    whole = Counts.of(groups, table[:, 2], 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hedgerow.classes.counts._AT_ONCE", few)
+        assert cells(Counts.of(groups, table[:, 2], 7)) == cells(whole)
+
+
 def test_counts_of_other_classes_do_not_add_up() -> None:
     one, two = Counts.dense(np.ones((2, 3), np.int64)), Counts.dense(np.ones((2, 4), np.int64))
     with pytest.raises(ValueError, match="other classes"):

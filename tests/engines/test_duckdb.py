@@ -499,3 +499,22 @@ def test_on_the_command_line(
     assert run(["protect", str(file), *roles[:6], *out, "--method", "rr"]) == 2
     assert "does not run on the engine 'duckdb'" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
+def test_adult_gives_the_bytes_of_memory(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "adult.parquet"
+    pq.write_table(hr.datasets.load_adult(complete=False), path)
+    schema = hr.Schema(
+        quasi=["age", "workclass", "education", "marital-status", "occupation", "native-country"],
+        sensitive=["hours-per-week", "income"],
+        other=["fnlwgt"],
+    )
+    for method in (hr.MART(k=10), hr.Hedge(k=10)):
+        made = [
+            digests(
+                hr.protect(path, schema, method, engine=name).write(tmp_path / name, force=True)
+            )
+            for name in ("memory", "duckdb")
+        ]
+        assert made[0] == made[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from ..errors import UnsupportedError
 from .groups import Groups, IntArray
 
 FloatArray = npt.NDArray[np.float64]
+
+_AT_ONCE = 1 << 24
+"""Rows that are counted at once: their keys take eight bytes each, twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +63,20 @@ class Counts:
         >>> list(zip(made.groups.tolist(), made.values.tolist(), made.counts.tolist()))
         [(0, 2, 1), (1, 0, 2), (1, 2, 1)]
         """
+        if len(codes) > _AT_ONCE:
+            parts = range(0, len(codes), _AT_ONCE)
+            return reduce(
+                add, (cls._of(groups, codes, n_values, slice(a, a + _AT_ONCE)) for a in parts)
+            )
+        return cls._of(groups, codes, n_values, slice(None))
+
+    @classmethod
+    def _of(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
+        """`of` some rows."""
         space = _space(groups.n_groups, n_values)
-        keys = groups.labels.astype(np.int64)
+        keys = groups.labels[rows].astype(np.int64)
         keys *= n_values
-        keys += codes
+        keys += codes[rows]
         if 2 * space <= len(keys):
             dense = np.bincount(keys, minlength=space)
             cells = np.flatnonzero(dense)

@@ -58,9 +58,7 @@ def recode_streaming(maps: Maps, table: Table) -> Transformed:
     )
     numbers: list[NDArray[Any]] = [each.codes for each in read]
     if maps.suppressed:
-        numbers = [
-            table.allocate((table.n_rows,), smallest(len(each.places) + 1)) for each in read
-        ]
+        numbers = [table.allocate((table.n_rows,), smallest(len(each.places) + 1)) for each in read]
         for a in range(0, table.n_rows, _WINDOW):
             here = slice(a, a + _WINDOW)
             coded = [each.words[each.places[each.codes[here]]] for each in read]

@@ -83,8 +83,10 @@ def _numbers(
     first = np.minimum.reduceat(codes, starts).astype(np.int64)
     if column.has_missing:
         known = codes != column.n_values
-        last = np.maximum.reduceat(np.where(known, codes.astype(np.int64), -1), starts)
-        absent = n - np.add.reduceat(known.astype(np.int64), starts)
+        held = np.add.reduceat(known, starts, dtype=np.int64)
+        last = np.maximum.reduceat(codes * known, starts).astype(np.int64)
+        last[held == 0] = -1
+        absent = n - held
     else:
         last = np.maximum.reduceat(codes, starts).astype(np.int64)
         absent = np.zeros(len(starts), np.int64)
