@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import datasets as datasets
+    from . import errors as errors
     from .audit.frontier import frontier as frontier
     from .audit.inference import inference as inference
     from .audit.result import Audit as Audit
@@ -96,12 +98,14 @@ _MODULES = ("datasets", "errors")
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+if not TYPE_CHECKING:  # a type checker knows every name, and finds those that are not
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        if name not in _HOMES:
+            raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -83,6 +83,7 @@ def many(kind: Kind, words: str) -> Kind:
 SEED = whole(0, 2**32 - 1)
 """A seed that scikit-learn takes as well."""
 FLAG = one_of(bool, "True or False")
+AXES = Kind("matplotlib axes", lambda value: hasattr(value, "axhline"), "such as plt.gca()")
 NONE = Kind("None", lambda value: value is None)
 NUMBER = Kind("a number", is_number)
 TEXT = one_of(str, "text")

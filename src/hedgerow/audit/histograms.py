@@ -19,7 +19,12 @@ POINTS = 1000
 
 def histograms(pair: Sides) -> dict[str, dict[str, Any]]:
     """Shares before and after of every quasi-identifier, in few bins."""
-    return {e.name: _numbers(e) if e.is_number else _categories(e) for e in pair.released_quasi}
+    return {e.name: histogram(e) for e in pair.released_quasi}
+
+
+def histogram(column: ReleasedColumn) -> dict[str, Any]:
+    """Shares before and after of a column, in few bins or by its most frequent categories."""
+    return _numbers(column) if column.is_number else _categories(column)
 
 
 def _numbers(column: ReleasedColumn) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..arguments import NUMBER, PATH, one_of, takes
+from ..arguments import AXES, NUMBER, PATH, one_of, takes
 from ..errors import InfeasibleError
 from ..faces import face
 from ..files import write_private
@@ -19,6 +19,9 @@ from ..release import protect
 from ..schema import Schema
 from ..table import Table
 from .settings import in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SAME = 1e-3
 """Disclosures that differ by less count as equal."""
@@ -195,6 +198,26 @@ class Frontier:
             | {"reason": reason}
             for method, asked, point, reason in every
         ]
+
+    @takes(ax=AXES)
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw disclosure against utility, a mark a release.
+
+        Releases that no other beats are named by k and max_disclosure (and whatever else was
+        asked) where there is room; dominated ones are faint.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from ..report.plots import plot_frontier
+
+        return plot_frontier(self.to_dict(), ax)
 
     def picture(self) -> str:
         """The settings as SVG: labelled points, dominated ones faint; light and dark."""

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
+from ..arguments import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from ..files import write_private
 from ..guarantees import Check
 from ..notation import plain
@@ -17,6 +17,8 @@ from ..plan import Plan
 from .measures import MEASURES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from .per_person import PerPerson
     from .shown import Shown
 
@@ -67,6 +69,8 @@ class Audit:
         that is made from the audit itself holds it, and none that is made from its numbers.
     missing : sequence of str
         What could not be measured of this release, and why; its figures are None.
+    promises : sequence of mapping, optional
+        What the plan promised, where it was known; `plot` draws the cap.
     """
 
     table: Mapping[str, Any]
@@ -79,6 +83,7 @@ class Audit:
     per_person: PerPerson | None = None
     shown: Shown | None = None
     missing: Sequence[str] = ()
+    promises: Sequence[Mapping[str, Any]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (`json_schema` describes it)."""
@@ -162,6 +167,33 @@ class Audit:
             shown=self.shown,
         )
         write_private(path, page)
+
+    @takes(what=TEXT, ax=AXES)
+    def plot(self, what: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw what was measured, as the report does.
+
+        Parameters
+        ----------
+        what : str, optional
+            "attacks", "disclosure" (groups by size and what they tell of the most exposed column,
+            with the cap where a plan promised one), "groups" (records by the size of their group)
+            or a quasi-identifier (its shares before and after). By default the first of these
+            that was measured.
+        ax : matplotlib axes, optional
+            Where to; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Raises
+        ------
+        InputError
+            It was not measured; names what was.
+        """
+        from ..report.plots import plot_audit
+
+        return plot_audit(self, what, ax)
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:

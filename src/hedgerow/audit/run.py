@@ -331,6 +331,7 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
         _scatters(found["risk.original"])
     extremes = found["table.extremes"]
     return Audit(
+        promises=task.what.plan.promises if task.what.plan else (),
         table={
             "rows": sides.n_rows,
             "original_rows": None if sides.original is None else sides.original.n_rows,

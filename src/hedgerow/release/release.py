@@ -7,15 +7,14 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..arguments import PATH, PROGRESS, Kind, takes
-from ..classes import disclosure, sizes
+from ..arguments import AXES, PATH, PROGRESS, TEXT, Kind, takes
+from ..classes import Classes, disclosure, sizes
 from ..classes.disclosure import Disclosed
 from ..errors import OutputError, PromiseError
 from ..files import write_private
@@ -36,6 +35,7 @@ from .face import release_face
 from .mapping import MAPPING, RowMap
 from .recipient import apostrophes, recipient
 from .record import record
+from .rows import same_rows
 from .verify import Verified, classes, require, verify, verify_file
 from .write import (
     AUDIT,
@@ -46,6 +46,11 @@ from .write import (
     check_target,
     write_folder,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..audit.compared import Comparison
 
 IntArray = NDArray[np.int64]
 
@@ -65,20 +70,6 @@ class Measured(Protocol):
 
 Bound = Callable[["Release"], Check]
 """A check that is measured on the released table with its original."""
-
-
-def _same_rows(a: pa.Table, b: pa.Table) -> bool:
-    """Whether two tables hold the same values in the same places; NaN is missing."""
-    if a.column_names != b.column_names or a.num_rows != b.num_rows:
-        return False
-    for x, y in zip(a.columns, b.columns, strict=True):
-        if not x.equals(y):
-            if not (pa.types.is_floating(x.type) and x.type == y.type):
-                return False
-            x, y = (pc.if_else(pc.is_nan(c), None, c) for c in (x, y))
-            if not x.equals(y):
-                return False
-    return True
 
 
 class Release:
@@ -151,7 +142,7 @@ class Release:
         """
         made, arrow = self._made
         kept = self.table is made and isinstance(made, pa.Table)  # which nobody can change
-        if not kept and not _same_rows(read(self.table).arrow, arrow):
+        if not kept and not same_rows(read(self.table).arrow, arrow):
             raise PromiseError(
                 "the released table was changed or put in another order since it was made, so "
                 "which row came from whom is no longer known",
@@ -247,7 +238,7 @@ class Release:
         """
         if self._summary is None:
             made = self._found.classes or classes(self.plan, self.released)
-            judged = self.method.buckets(self._paired(), self.released) or made
+            judged = self.judged()
             told = {
                 name: Disclosed.of(disclosure.of_column(column), judged.sizes)
                 for name, column in judged.sensitive.items()
@@ -275,6 +266,49 @@ class Release:
                 "checks": [check_to_json(check) for check in self.checks],
             }
         return self._summary
+
+    def judged(self) -> Classes:
+        """The groups that tell of the sensitive columns: classes of equal cells, or buckets."""
+        made = self.method.buckets(self._paired(), self.released)
+        return made or self._found.classes or classes(self.plan, self.released)
+
+    @takes(column=TEXT)
+    def compare(self, column: str) -> Comparison:
+        """A column before and after; private, for it tells of the original.
+
+        Parameters
+        ----------
+        column : str
+            A released column.
+
+        Returns
+        -------
+        Comparison
+            `.rows` (quantiles of numbers, shares of categories), `.plot()`; print shows a table.
+        """
+        from ..audit.compared import compare
+
+        return compare(self, column)
+
+    @takes(column=TEXT, ax=AXES)
+    def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
+        """Draw a column before and after, or what the groups tell, by their size, with the cap.
+
+        Parameters
+        ----------
+        column : str, optional
+            By default the groups, of the most exposed sensitive column; where values were
+            altered, or nothing is sensitive, the first quasi-identifier.
+        ax : matplotlib axes, optional
+            Where to; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from ..report.plots import plot_release
+
+        return plot_release(self, column, ax)
 
     @property
     def cautions(self) -> list[str]:

@@ -275,3 +275,17 @@ def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+def same_rows(a: pa.Table, b: pa.Table) -> bool:
+    """Whether two tables hold the same values in the same places; NaN is missing."""
+    if a.column_names != b.column_names or a.num_rows != b.num_rows:
+        return False
+    for x, y in zip(a.columns, b.columns, strict=True):
+        if not x.equals(y):
+            if not (pa.types.is_floating(x.type) and x.type == y.type):
+                return False
+            x, y = (pc.if_else(pc.is_nan(c), None, c) for c in (x, y))
+            if not x.equals(y):
+                return False
+    return True

@@ -81,8 +81,13 @@ def share(value: float | None) -> str:
 
 
 def cap_on(plan: Plan | None, name: str) -> float | None:
+    """The disclosure that a plan promises of a column."""
+    return cap_of(plan.promises if plan is not None else (), name)
+
+
+def cap_of(promises: Sequence[Mapping[str, Any]], name: str) -> float | None:
     """The disclosure that was promised of a column."""
-    for promise in plan.promises if plan is not None else ():
+    for promise in promises:
         columns = promise.get("columns")
         if promise["kind"] == "disclosure" and (not columns or name in columns):
             return float(promise["maximum"])

@@ -6,9 +6,12 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .pictures import STYLE, Picture, svg_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MARKS = "os^Dvp*X"
 _WIDTH, _HEIGHT = 7.0, 4.4
@@ -38,7 +41,6 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
     """
     import matplotlib
     from matplotlib.figure import Figure
-    from matplotlib.ticker import PercentFormatter
 
     points = found["points"]
     notes = _notes(found["infeasible"])
@@ -54,45 +56,7 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
                 (height - below - 0.1) / height,
             )
         )
-        methods = list(dict.fromkeys(p["method"] for p in points))
-        for m, method in enumerate(methods):
-            for faint in (False, True):
-                mine = [p for p in points if p["method"] == method and p["dominated"] == faint]
-                axes.scatter(
-                    [p["disclosure"] for p in mine],
-                    [p["utility"] for p in mine],
-                    s=34,
-                    marker=_MARKS[m % len(_MARKS)],
-                    color=f"C{m % 10}",
-                    alpha=_FAINT if faint else 1.0,
-                    linewidths=0,
-                    label=None if faint else method,
-                )
-        fallen = [p for p in points if p["collapsed"]]
-        if fallen:
-            axes.scatter(
-                [p["disclosure"] for p in fallen],
-                [p["utility"] for p in fallen],
-                s=90,
-                marker="x",
-                color="#c0392b",
-                linewidths=1.2,
-                label="learning collapses",
-            )
-        front = sorted((p["disclosure"], p["utility"]) for p in points if not p["dominated"])
-        axes.plot(
-            [d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0
-        )
-        axes.margins(0.12)
-        axes.autoscale_view()  # labels are placed by where the points stand
-        axes.set_xlabel(found["disclosure"])
-        axes.set_ylabel(
-            found["utility"] if len(found["utility"]) < 60 else _short(found["utility"])
-        )
-        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
-        if points:
-            axes.legend(title=_legend(points), title_fontsize=8, alignment="left")
-            _label(axes, points)
+        fallen = draw_frontier(axes, found)
         for i, note in enumerate(notes):
             figure.text(
                 0.1 / _WIDTH,
@@ -105,10 +69,65 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
     kept = sum(not p["dominated"] for p in points)
     words = (
         f"{len(points)} releases by disclosure and utility; {kept} of them are not dominated by "
-        f"another, {len(fallen)} have a cap under which learning collapses, and "
+        f"another, {fallen} have a cap under which learning collapses, and "
         f"{len(found['infeasible'])} further settings were not possible."
     )
     return Picture(_two_screens(svg), words)
+
+
+def draw_frontier(axes: Axes, found: Mapping[str, Any]) -> int:
+    """Every release as a mark, those that nothing dominates joined and labelled.
+
+    Parameters
+    ----------
+    axes : matplotlib axes
+    found : mapping
+        As `Frontier.to_dict` has it.
+
+    Returns
+    -------
+    int
+        Releases under whose cap learning collapses.
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    points = found["points"]
+    methods = list(dict.fromkeys(p["method"] for p in points))
+    for m, method in enumerate(methods):
+        for faint in (False, True):
+            mine = [p for p in points if p["method"] == method and p["dominated"] == faint]
+            axes.scatter(
+                [p["disclosure"] for p in mine],
+                [p["utility"] for p in mine],
+                s=34,
+                marker=_MARKS[m % len(_MARKS)],
+                color=f"C{m % 10}",
+                alpha=_FAINT if faint else 1.0,
+                linewidths=0,
+                label=None if faint else method,
+            )
+    fallen = [p for p in points if p["collapsed"]]
+    if fallen:
+        axes.scatter(
+            [p["disclosure"] for p in fallen],
+            [p["utility"] for p in fallen],
+            s=90,
+            marker="x",
+            color="#c0392b",
+            linewidths=1.2,
+            label="learning collapses",
+        )
+    front = sorted((p["disclosure"], p["utility"]) for p in points if not p["dominated"])
+    axes.plot([d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0)
+    axes.margins(0.12)
+    axes.autoscale_view()  # labels are placed by where the points stand
+    axes.set_xlabel(found["disclosure"])
+    axes.set_ylabel(found["utility"] if len(found["utility"]) < 60 else _short(found["utility"]))
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    if points:
+        axes.legend(title=_legend(points), title_fontsize=8, alignment="left")
+        _label(axes, points)
+    return len(fallen)
 
 
 def _two_screens(svg: str) -> str:

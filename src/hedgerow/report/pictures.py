@@ -1,4 +1,4 @@
-"""The report's pictures: SVG with the same bytes on every run."""
+"""The pictures: drawn on any axes, or as SVG for the report with the same bytes on every run."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
+_BAR, _GRID = "#d0d0d0", "#dddddd"
+_ON_DARK = {
+    RELEASE: "#6fb1e8",
+    CONTROL: "#f0a050",
+    PUBLIC: "#d8d8d8",
+    _BAR: "#6a6a6a",
+    _GRID: "#3a3a3a",
+}
+"""Other colours for axes on dark paper."""
 STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -102,7 +111,16 @@ def _margins(figure: Figure, axes: Axes, beside: float) -> None:
 
 def _legend(axes: Axes) -> None:
     """What the colours are, above the picture on the right."""
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False)
+
+
+def _ink(axes: Axes, colour: str) -> str:
+    """The colour, another where the paper of the axes is dark."""
+    from matplotlib.colors import to_rgba
+
+    red, green, blue, solid = to_rgba(axes.get_facecolor())
+    dark = solid > 0.5 and 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
+    return _ON_DARK.get(colour, colour) if dark else colour
 
 
 def _percent_axis(axis: Any) -> None:
@@ -120,33 +138,40 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def draw_sizes(
+    axes: Axes, before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]
+) -> None:
+    """Bars of the records by the size of their class."""
+    bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
+    names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
+    for shift, rows, colour, label in (
+        (-0.2, before, ORIGINAL, "original"),
+        (0.2, after, _ink(axes, RELEASE), "release"),
+    ):
+        if not rows:
+            continue
+        total = sum(r["records"] for r in rows) or 1
+        found = {r["from"]: r["records"] / total for r in rows}
+        axes.bar(
+            np.arange(len(bins)) + shift,
+            [found.get(lo, 0.0) for lo, _ in bins],
+            0.4,
+            color=colour,
+            label=label,
+        )
+    axes.set_xticks(range(len(bins)), names, rotation=30 if len(bins) > 8 else 0)
+    axes.set_xlabel("records in the group")
+    axes.set_ylabel("share of records")
+    _percent_axis(axes.yaxis)
+    _legend(axes)
+
+
 def class_sizes(
     before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]], k: int
 ) -> Picture:
     """Share of records by the size of their class, original (where there is one) and release."""
-    bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
-    names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
     with _figure(6.4, 2.6) as (_, axes, canvas):
-        for shift, rows, colour, label in (
-            (-0.2, before, ORIGINAL, "original"),
-            (0.2, after, RELEASE, "release"),
-        ):
-            if not rows:
-                continue
-            total = sum(r["records"] for r in rows) or 1
-            found = {r["from"]: r["records"] / total for r in rows}
-            axes.bar(
-                np.arange(len(bins)) + shift,
-                [found.get(lo, 0.0) for lo, _ in bins],
-                0.4,
-                color=colour,
-                label=label,
-            )
-        axes.set_xticks(range(len(bins)), names, rotation=30 if len(bins) > 8 else 0)
-        axes.set_xlabel("records in the group")
-        axes.set_ylabel("share of records")
-        _percent_axis(axes.yaxis)
-        _legend(axes)
+        draw_sizes(axes, before, after)
     told = "Share of records by group size. "
     if before:
         alone = sum(r["records"] for r in before if r["from"] == 1)
@@ -155,40 +180,52 @@ def class_sizes(
     return Picture(canvas.svg, f"{told}In the release every group has at least {k}.")
 
 
+def draw_disclosure(
+    axes: Axes, points: Mapping[str, Any], cap: float | None = None
+) -> tuple[int, float]:
+    """A mark a class, by its size and its disclosure, with the cap; how many, and the worst."""
+    from matplotlib.ticker import MaxNLocator
+
+    colour = _ink(axes, RELEASE)
+    if "sizes" in points:
+        axes.scatter(
+            points["sizes"], points["disclosure"], s=9, color=colour, alpha=0.6, linewidths=0
+        )
+        n, worst = len(points["sizes"]), max(points["disclosure"], default=0.0)
+    else:
+        table = np.array(points["classes"], float).T
+        n = int(table.sum())
+        edges = points["disclosure_edges"]
+        worst = float(max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0))
+        shown = axes.pcolormesh(
+            points["size_edges"],
+            edges,
+            np.where(table > 0, table, np.nan),
+            cmap="Blues",
+            norm="log",
+            edgecolors="none",
+            rasterized=False,
+        )
+        _plain_log(axes.figure.colorbar(shown, ax=axes, label="groups").ax.yaxis)
+    axes.set_xscale("log")
+    _plain_log(axes.xaxis)
+    low, high = axes.get_xlim()
+    if high < 5 * low:  # few sizes, which are whole numbers
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel("records in the group")
+    axes.set_ylabel("disclosure")
+    _percent_axis(axes.yaxis)
+    if cap is not None:
+        axes.axhline(cap, color=_ink(axes, CONTROL), linewidth=1.2, label=f"the cap, {cap:.0%}")
+        _legend(axes)
+    return n, worst
+
+
 def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
     """Class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
-    with _figure(6.4, 2.8) as (figure, axes, canvas):
-        if "sizes" in points:
-            axes.scatter(
-                points["sizes"], points["disclosure"], s=9, color=RELEASE, alpha=0.6, linewidths=0
-            )
-            n, worst = len(points["sizes"]), max(points["disclosure"], default=0.0)
-        else:
-            table = np.array(points["classes"], float).T
-            n = int(table.sum())
-            edges = points["disclosure_edges"]
-            worst = float(
-                max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0)
-            )
-            shown = axes.pcolormesh(
-                points["size_edges"],
-                edges,
-                np.where(table > 0, table, np.nan),
-                cmap="Blues",
-                norm="log",
-                edgecolors="none",
-                rasterized=False,
-            )
-            figure.colorbar(shown, ax=axes, label="groups")
-        axes.set_xscale("log")
-        _plain_log(axes.xaxis)
-        axes.set_ylim(-0.02, 1.02)
-        axes.set_xlabel("records in the group")
-        axes.set_ylabel("disclosure")
-        _percent_axis(axes.yaxis)
-        if cap is not None:
-            axes.axhline(cap, color=CONTROL, linewidth=1.2, label=f"the cap, {cap:.0%}")
-            _legend(axes)
+    with _figure(6.4, 2.8) as (_, axes, canvas):
+        n, worst = draw_disclosure(axes, points, cap)
     return Picture(
         canvas.svg,
         f"Disclosure of {name} by group size over {n} groups; the highest is "
@@ -196,48 +233,58 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
     )
 
 
-def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
-    """Success of every attack with its interval beside control, public guess and original."""
+def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
+    """A line an attack: its success with its interval, control, public guess and original."""
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
     names = [
         f"{a['learner'] if a['target'] in about else a['attack']}: "
         f"{a['target'] if a['target'] in about else a['learner']}"
         for a in attacks
     ]
-    with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
-        for i, attack in enumerate(attacks):
-            y = len(attacks) - 1 - i
-            low, high = attack["interval"]
+    for i, attack in enumerate(attacks):
+        y = len(attacks) - 1 - i
+        low, high = attack["interval"]
+        axes.plot(
+            [low, high],
+            [y, y],
+            color=_ink(axes, RELEASE),
+            linewidth=5,
+            alpha=0.35,
+            solid_capstyle="butt",
+        )
+        public = max(attack["public_best"], attack["random_row"])
+        for value, colour, marker, label in (
+            (attack["original"], ORIGINAL, "s", "original table"),
+            (attack["control"], _ink(axes, CONTROL), "D", "control"),
+            (public, _ink(axes, PUBLIC), "|", "public totals"),
+            (attack["success"], _ink(axes, RELEASE), "o", "release"),
+        ):
+            # the control of a pair's linking answers another question; it stands in the table
+            other = label == "control" and attack["attack"] == "linking"
+            if value is None or (other and attack["over_control"] is None):
+                continue
             axes.plot(
-                [low, high], [y, y], color=RELEASE, linewidth=5, alpha=0.35, solid_capstyle="butt"
+                value,
+                y,
+                marker=marker,
+                color=colour,
+                linestyle="none",
+                markersize=10 if marker == "|" else 6,
+                markeredgewidth=2 if marker == "|" else 0,
+                label=label if i == 0 else None,
             )
-            public = max(attack["public_best"], attack["random_row"])
-            for value, colour, marker, label in (
-                (attack["original"], ORIGINAL, "s", "original table"),
-                (attack["control"], CONTROL, "D", "control"),
-                (public, PUBLIC, "|", "public totals"),
-                (attack["success"], RELEASE, "o", "release"),
-            ):
-                # the control of a pair's linking answers another question; it stands in the table
-                other = label == "control" and attack["attack"] == "linking"
-                if value is None or (other and attack["over_control"] is None):
-                    continue
-                axes.plot(
-                    value,
-                    y,
-                    marker=marker,
-                    color=colour,
-                    linestyle="none",
-                    markersize=10 if marker == "|" else 6,
-                    markeredgewidth=2 if marker == "|" else 0,
-                    label=label if i == 0 else None,
-                )
-        axes.set_yticks(range(len(attacks)), names[::-1])
-        axes.set_ylim(-0.6, len(attacks) - 0.4)
-        axes.set_xlim(-0.02, 1.02)
-        axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-        axes.set_xlabel("share of people the attack is right about (bar: 95% interval)")
-        _percent_axis(axes.xaxis)
+    axes.set_yticks(range(len(attacks)), names[::-1])
+    axes.set_ylim(-0.6, len(attacks) - 0.4)
+    axes.set_xlim(-0.02, 1.02)
+    axes.grid(axis="x", color=_ink(axes, _GRID), linewidth=0.6)
+    axes.set_xlabel("share of people the attack is right about (bar: 95% interval)")
+    _percent_axis(axes.xaxis)
+
+
+def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
+    """Success of every attack with its interval beside control, public guess and original."""
+    with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
+        draw_attacks(axes, attacks)
         axes.legend(
             loc="lower center",
             bbox_to_anchor=(0.5, 0.0),
@@ -257,55 +304,66 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
     """The shares of one column before and after; every category has its name."""
-    draw = _categories if shape["kind"] == "categories" else _numbers
-    gap = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2
+    with _figure(*column_size(shape)) as (_, axes, canvas):
+        draw_column(axes, shape)
     return Picture(
-        draw(shape),
-        f"Distribution of {name} before and after; {gap:.0%} of the records "
+        canvas.svg,
+        f"Distribution of {name} before and after; {moved(shape):.0%} of the records "
         "would have to move to make both the same.",
     )
 
 
-def _numbers(shape: Mapping[str, Any]) -> str:
+def moved(shape: Mapping[str, Any]) -> float:
+    """The share of the records that would have to move to make both distributions the same."""
+    told: float = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True))
+    return told / 2
+
+
+def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
+    """Inches that the picture of a column takes; a line a category."""
+    return 4.4, 2.3 if shape["kind"] == "numbers" else 0.75 + 0.27 * len(shape["labels"])
+
+
+def draw_column(axes: Axes, shape: Mapping[str, Any]) -> None:
+    """A column's shares before and after: bins of numbers, or a line a category."""
+    (_categories if shape["kind"] == "categories" else _numbers)(axes, shape)
+    _legend(axes)
+
+
+def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
     labels = shape["labels"]
     place = np.arange(len(labels))
-    with _figure(4.4, 2.3) as (_, axes, canvas):
-        axes.bar(place, shape["before"], 0.9, color="#d0d0d0", label="original")
-        axes.step(
-            np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place,
-            np.append(shape["after"], shape["after"][-1:]),
-            where="post",
-            color=RELEASE,
-            linewidth=1.6,
-            label="release",
-        )
-        step = max(1, -(-len(labels) // 5))
-        long = max((len(str(label)) for label in labels), default=0) > 8
-        axes.set_xticks(
-            place[::step],
-            [_short(label) for label in labels[::step]],
-            rotation=25 if long else 0,
-            ha="right" if long else "center",
-        )
-        _percent_axis(axes.yaxis)
-        _legend(axes)
-    return canvas.svg
+    axes.bar(place, shape["before"], 0.9, color=_ink(axes, _BAR), label="original")
+    axes.step(
+        np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place,
+        np.append(shape["after"], shape["after"][-1:]),
+        where="post",
+        color=_ink(axes, RELEASE),
+        linewidth=1.6,
+        label="release",
+    )
+    step = max(1, -(-len(labels) // 5))
+    long = max((len(str(label)) for label in labels), default=0) > 8
+    axes.set_xticks(
+        place[::step],
+        [_short(label) for label in labels[::step]],
+        rotation=25 if long else 0,
+        ha="right" if long else "center",
+    )
+    _percent_axis(axes.yaxis)
 
 
-def _categories(shape: Mapping[str, Any]) -> str:
+def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
     labels = shape["labels"]
     place = np.arange(len(labels))[::-1]
-    with _figure(4.4, 0.75 + 0.27 * len(labels)) as (_, axes, canvas):
-        for shift, side, colour, label in (
-            (0.2, "before", "#b8b8b8", "original"),
-            (-0.2, "after", RELEASE, "release"),
-        ):
-            axes.barh(place + shift, shape[side], 0.38, color=colour, label=label)
-        axes.set_yticks(place, [_short(label) for label in labels])
-        axes.set_ylim(-0.6, len(labels) - 0.4)
-        _percent_axis(axes.xaxis)
-        _legend(axes)
-    return canvas.svg
+    for shift, side, colour, label in (
+        (0.2, "before", "#b8b8b8", "original"),
+        (-0.2, "after", _ink(axes, RELEASE), "release"),
+    ):
+        axes.barh(place + shift, shape[side], 0.38, color=colour, label=label)
+    axes.set_yticks(place, [_short(label) for label in labels])
+    axes.set_ylim(-0.6, len(labels) - 0.4)
+    _percent_axis(axes.xaxis)
 
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
