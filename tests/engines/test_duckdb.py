@@ -167,6 +167,19 @@ def test_text_files_give_the_bytes_of_memory(
     assert "release.csv" in made[0]
 
 
+def test_a_row_index_without_a_name_is_told_by_either_engine(tmp_path: Path, home: Path) -> None:
+    path = tmp_path / "indexed.csv"
+    people(60).select(["age", "job"]).to_pandas().to_csv(path)
+    schema, told, made = hr.Schema(quasi=["age", "job"]), [], []
+    for name in ("memory", "duckdb"):
+        with cautions() as heard:
+            release = hr.protect(path, schema, hr.Mondrian(3), engine=name)
+        made.append(digests(release.write(tmp_path / name)))
+        told.append(["column_1" in text for text in heard if "without a name" in text])
+    assert made[0] == made[1]
+    assert told == [[True], [True]]
+
+
 def test_text_parts_are_one_table(tmp_path: Path, home: Path) -> None:
     whole = ["age,job", *(f"{20 + i % 30},{'ab'[i % 2]}" for i in range(90))]
     (tmp_path / "whole.csv").write_text("\n".join(whole) + "\n")

@@ -33,11 +33,7 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
     """
     layout = _layout(path)
     names, dialect = layout.names, layout.dialect
-    if dialect.unnamed:
-        caution(
-            f"{path.name}: columns in front without a name, as a row index has none, are read as "
-            + ", ".join(dialect.unnamed)
-        )
+    tell_unnamed(path, dialect)
     with _opened(path, layout) as relation:
         text = whole(relation).rename_columns(names)
     if text.num_rows == 0:
@@ -50,6 +46,15 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
         notes.update(found)
         columns.append(made)
     return pa.Table.from_arrays(columns, names=names), replace(dialect, **notes)
+
+
+def tell_unnamed(path: Path, dialect: Dialect) -> None:
+    """Warn of columns in front that have no name in a file."""
+    if dialect.unnamed:
+        caution(
+            f"{path.name}: columns in front without a name, as a row index has none, are read as "
+            + ", ".join(dialect.unnamed)
+        )
 
 
 def read_texts(path: Path, places: Sequence[int]) -> list[pa.ChunkedArray]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ..errors import InputError, UnsupportedError, no_memory
 from ..schema import Schema
-from .csvfile import csv_layout, read_csv_batches
+from .csvfile import csv_layout, read_csv_batches, tell_unnamed
 from .dialect import Dialect, FileFormat
 from .duck import in_batches
 from .encode import kind_of
@@ -171,6 +171,7 @@ def _of_text(path: Path, parts: list[Path], workspace: Workspace, schema: Schema
                 hint="give a table with at least one record",
             )
     names, dialect = layouts[0]
+    tell_unnamed(path, dialect)
     texts = [_texts(copy, workspace, names) for copy in copies]
     types, readers, notes = {}, dict[str, Reader](), dict[str, Any]()
     known, asked = declared_texts(schema)
