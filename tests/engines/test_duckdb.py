@@ -211,6 +211,8 @@ def test_relations_and_database_tables(file: Path, tmp_path: Path, home: Path) -
         assert found.except_(there).aggregate("count(*)").fetchall() == [(0,)]
         assert found.aggregate("count(*)").fetchall() == [(3000,)]
     assert hr.protect(f"{base}::visits", SCHEMA, METHOD).plan == wanted.plan
+    with pytest.raises(UnsupportedError, match="is a database"):
+        hr.protect(f"{base}::visits", SCHEMA, hr.Microaggregation(3))
     with pytest.raises(InputError, match="2 tables"):
         hr.protect(base, SCHEMA, METHOD)
     with pytest.raises(InputError, match="no table 'people'"):
@@ -273,6 +275,12 @@ def test_bad_parts_are_named(
     with pytest.raises(InputError, match=words):
         hr.protect(folder, SCHEMA, METHOD, engine="duckdb")
     assert not list(home.iterdir())
+
+
+def test_a_folder_is_inspected(tmp_path: Path, home: Path) -> None:
+    for i in range(3):
+        pq.write_table(people(seed=1).slice(i * 1000, 1000), tmp_path / f"{i}.parquet")
+    assert hr.inspect(tmp_path / "*.parquet") == hr.inspect(people(seed=1))
 
 
 def test_folders_and_patterns_without_files(tmp_path: Path, home: Path) -> None:

@@ -12,7 +12,7 @@ from ..errors import UnsupportedError
 from ..schema import Schema
 from ..table import Table, read
 from ..table.parts import is_many
-from ..table.spool import is_database, is_relation
+from ..table.spool import is_database
 from ..table.workspace import memory_of
 from .base import engine
 
@@ -31,9 +31,9 @@ def opened(
 ) -> Table:
     """A source as a table of the engine that works on it.
 
-    "auto" reads files and relations into memory where they fit into `memory` (by default half of
-    the machine's) with what work takes besides, and streams larger ones, folders, patterns and
-    databases; what does not run on an engine that streams is read into memory.
+    "auto" reads files into memory where they fit into `memory` (by default half of the machine's)
+    with what work takes besides, and streams larger ones, folders, patterns and databases; frames
+    and relations, and what does not run on an engine that streams, are read into memory.
 
     Parameters
     ----------
@@ -85,9 +85,6 @@ def chosen(
 def _is_large(source: Any, memory: Any) -> bool:
     """Whether a source is better not read whole."""
     room = memory_of(memory)
-    if is_relation(source):
-        counted = source.aggregate("count(*)").fetchall()[0][0]
-        return int(counted) * len(source.columns) * _CELL > room
     if not isinstance(source, (str, Path)):
         return False
     if is_many(source) or is_database(source):

@@ -17,6 +17,7 @@ from ..table.dialect import FileFormat
 from ..table.frames import ArrowSource
 from ..table.parts import format_of, is_many, parts_of
 from ..table.scan import Scan
+from ..table.spool import is_database
 from . import maps, partitions, randomize
 from .base import Capabilities, Executors, Released
 
@@ -40,6 +41,11 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Ta
         raise ParameterError(
             "a limit of memory is kept by engines that stream, and this one holds the whole table",
             hint='choose engine="duckdb" (--engine duckdb), or leave memory out',
+        )
+    if is_database(source):
+        raise UnsupportedError(
+            f"{Path(source).name} is a database, which an engine that streams reads",
+            hint="give a DuckDB relation of its table, or a method that runs on that engine",
         )
     if isinstance(source, (str, Path)) and is_many(source):
         return _joined(Path(source))

@@ -11,6 +11,7 @@ from .compiled import checked
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 _FREE = np.uint32(0xFFFFFFFF)
+_WINDOW = 1 << 20
 MOST = 1 << 30
 """Most groups that can be numbered."""
 
@@ -112,4 +113,6 @@ def number_keys(
     order = np.argsort(seen)
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
-    return rank[labels], seen[order], first[order]
+    for a in range(0, len(labels), _WINDOW):  # in place: a second array of labels takes room
+        labels[a : a + _WINDOW] = rank[labels[a : a + _WINDOW]]
+    return labels, seen[order], first[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,10 @@ from ..trees.responses import Responses
 from ..trees.rows import Allocate, Predictors, Rows
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Quasi:
     """The encoded quasi-identifiers of a table."""
@@ -28,6 +32,8 @@ class Quasi:
     cuts: tuple[Bins, ...]
     allocate: Allocate = np.empty
     """Room for what grows with the rows."""
+    put_aside: Callable[[], None] = _nothing
+    """Called when the codes were read, which may be in files."""
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -46,7 +52,7 @@ class Quasi:
             bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
             for c, g in zip(columns, grids, strict=True)
         )
-        return cls(columns, cuts, table.allocate)
+        return cls(columns, cuts, table.allocate, table.put_aside)
 
     def without(self, names: Sequence[str]) -> Quasi:
         """The others."""
@@ -70,7 +76,7 @@ class Quasi:
         persons: Persons | None = None,
     ) -> Rows:
         """The records of the table, as the grower moves them."""
-        return Rows.of(
+        made = Rows.of(
             self.predictors,
             [c.codes for c in self.columns],
             responses,
@@ -79,6 +85,8 @@ class Quasi:
             persons=None if persons is None else persons.shares(),
             allocate=self.allocate,
         )
+        self.put_aside()
+        return made
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:

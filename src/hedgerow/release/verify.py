@@ -190,6 +190,7 @@ def classes(
     `persons` are those of the original, `rows` the original row behind each released one.
     """
     found = group([released.alike(n) for n in plan.names("quasi")], released.n_rows)
+    released.put_aside()
     return Classes.of(
         found,
         [_sensitive(c, released) for c in plan.columns if c.role == "sensitive"],

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..engines import ENGINES
+from ..engines.choice import opened
 from ..faces import face
 from ..report.text import aligned
 from ..schema import Schema
-from ..table import read
 from ..table.profile import ColumnProfile, profile, proposal
 
 _HEAD = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
@@ -98,7 +99,7 @@ def inspect(table: Any) -> Inspection:
     Parameters
     ----------
     table : path, pandas, Polars or Arrow table, DuckDB relation
-        What to look at; never changed.
+        What to look at, as `hedgerow.protect` takes it; never changed.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def inspect(table: Any) -> Inspection:
     >>> seen.schema.quasi, seen.schema.sensitive
     (('age',), ('income',))
     """
-    people = read(table)
+    people = opened(table, tuple(ENGINES), "inspecting")
     columns = tuple(profile(people))
     schema = proposal(people, columns)
     return Inspection(people.n_rows, columns, schema, tuple(_warnings(people.n_rows, columns)))

@@ -246,6 +246,10 @@ class Scanned(Table):
     def give_back(self) -> None:
         """Give memory back to the system, that of mapped files as well."""
         super().give_back()
+        self.put_aside()
+
+    def put_aside(self) -> None:
+        """Let the system take pages of mapped files out of memory; what they hold stays."""
         self.workspace.give_back()
 
     def alike(self, name: str) -> NDArray[Any]:

@@ -264,6 +264,9 @@ class Table:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
+    def put_aside(self) -> None:
+        """Let the system take pages of mapped files out of memory, where there are any."""
+
     def share(self, other: Table) -> None:
         """Take over what another table encoded of columns that are the same memory here."""
         for name in self.names:

@@ -21,9 +21,11 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
           "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
 LEAST = 1 << 29
 """Less memory holds no more than the interpreter and the compiled kernels."""
-_ARRAYS = 4
+_ARRAYS = 16
 """Arrays stay in memory while they take no more than one part in so many of it."""
 _NAME = "hedgerow"
+_UNKNOWN = 8 << 30
+"""Memory of a machine that does not tell."""
 
 
 class Workspace:
@@ -66,7 +68,7 @@ class Workspace:
             return made
         with tempfile.TemporaryFile(dir=self.folder) as file:
             try:
-                os.posix_fallocate(file.fileno(), 0, max(size, 1))
+                _reserve(file.fileno(), max(size, 1))
             except OSError as error:
                 raise full(self.folder, size, error) from None
             mapped = mmap.mmap(file.fileno(), max(size, 1))
@@ -87,8 +89,27 @@ class Workspace:
         for ref in self._maps:
             mapped = ref()
             if mapped is not None:
-                with suppress(OSError, ValueError):
+                with suppress(OSError, ValueError, AttributeError):  # not every system can
                     mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _reserve(handle: int, size: int) -> None:
+    """Make a file of some size whose room on the disk is its own, where the system can."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(handle, 0, size)
+    else:
+        os.ftruncate(handle, size)
+
+
+def _of_machine() -> int:
+    """Bytes of memory that this process may have: the machine's, or those of its container."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        whole = _UNKNOWN
+    with suppress(OSError, ValueError):
+        whole = min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return whole
 
 
 def full(folder: Path, size: int, error: OSError) -> OutputError:
@@ -114,7 +135,7 @@ def memory_of(text: str | int | None) -> int:
     (4000000000, 1610612736)
     """
     if text is None:
-        return max(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2, LEAST)
+        return max(_of_machine() // 2, LEAST)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?\s*", str(text).upper())
     if isinstance(text, bool) or found is None or found[2] == "I":
         raise ParameterError(f"memory is {text!r}, which is no size", hint='write it as "4GB"')
