@@ -455,6 +455,28 @@ def test_shares_beside_ranges_are_held_against_their_group(change: Any) -> None:
         release.verify()
 
 
+@pytest.mark.parametrize("style", ["mean", "median"])
+@pytest.mark.parametrize("unit", ["day", "us"])
+def test_dates_are_told_in_whole_units(style: str, unit: str) -> None:
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 9000, 300)
+    born = pa.array(counts.astype("int32"), pa.date32())
+    if unit == "us":
+        born = pa.array(counts * 1_000_003, pa.timestamp("us"))
+    table = pa.table({"born": born, "pay": rng.integers(10, 90, 300)})
+    schema = hr.Schema(quasi=["born"], sensitive=["pay"])
+    release = hr.protect(table, schema, hr.MART(k=5, numeric=style))
+    assert "means and shares" in {check.name for check in release.checks}
+    recoding = release.plan.recoding
+    (told,) = recoding.columns
+    later = [str(np.datetime64(c.label) + np.timedelta64(1, "D")) for c in told.cells]
+    cells = [dataclasses.replace(c, label=t) for c, t in zip(told.cells, later, strict=True)]
+    forged = dataclasses.replace(recoding, columns=(dataclasses.replace(told, cells=tuple(cells)),))
+    plan = dataclasses.replace(release.plan, recoding=forged)
+    found = verify(plan, release.original, release.released, rows=release.rows).checks
+    assert {"means and shares"} <= {check.name for check in found if not check.holds}
+
+
 def test_cells_that_read_alike_are_one_group_to_a_reader() -> None:
     twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1]), ["[20-39]", "[20-39]"])
     columns = {name: ["x"] * 4 for name in ("job", "born", "height", "pay", "ill", "note")}

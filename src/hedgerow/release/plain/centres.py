@@ -57,7 +57,8 @@ def _off_centre(column: Recoded, source: Numbers, cells: NDArray[Any], groups: I
         centre = ordered[low] / 2 + ordered[high] / 2
     told = np.array([_read(cell, column.unit) for cell in column.cells])[cells]
     label, counted, absent, silent = told.T
-    half = np.ldexp(column.step, power - 1)
+    # dates are told in whole units
+    half = np.ldexp(max(column.step, 1.0 if column.unit else 0.0), power - 1)
     reach = np.abs(away).max(initial=0.0) + abs(middle)
     off = np.abs(np.ldexp(label, power) - middle - centre) > half + CLOSE * reach
     # counts stand beside a rounded mean where some have no value, and only there
