@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import re
 import shlex
@@ -63,6 +64,21 @@ def test_commands_run(texts: list[str]) -> None:
                 assert run(words[1:]) == 0
                 ran += 1
     assert ran
+
+
+def test_the_readme_begins_with_a_report_and_three_records() -> None:
+    path = ROOT / "scripts" / "pictures.py"
+    spec = importlib.util.spec_from_file_location("pictures", path)
+    assert spec is not None
+    assert spec.loader is not None
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    people, _, release = pictures.example()
+    rows = pictures.rows(hedgerow.audit(people, release, attacks=False, learning=False))
+    first = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:20])
+    assert rows in first
+    shown = [ROOT / name for name in re.findall(r'(?:src|srcset)="([^"]+)"', first)]
+    assert [path.read_bytes()[1:4] for path in shown] == [b"PNG"] * 2
 
 
 def modules() -> list[str]:
