@@ -86,7 +86,7 @@ def test_a_first_release_from_the_command_line(
         assert words in out
     assert SECRET not in out + err
     (said,) = err.splitlines()
-    assert "cells of age state an extreme that fewer than 5 records have" in said
+    assert "ranges of age begin or end at a value that fewer than 5 records have" in said
 
 
 def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

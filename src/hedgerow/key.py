@@ -254,7 +254,7 @@ class Key(Secret):
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
     def bound(self, to: str) -> Key:
-        """A key of its own for one release: it tells nothing of this one or of others."""
+        """Derive a key for one release; whoever learns it learns neither this key nor another."""
         return Key(self._digest(to, _SIZE))
 
     def _digest(self, purpose: str, size: int) -> bytes:

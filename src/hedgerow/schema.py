@@ -80,7 +80,7 @@ class Schema:
     other : sequence of str
         Columns that are neither and harmless: released unchanged.
     kinds : mapping of str to {"numeric", "categorical", "ordinal", "date", "boolean"}
-        Kinds where the column's own type does not tell.
+        The kinds of columns whose type in the table is not what they mean.
     categories : mapping of str to sequence of str
         Declared category order (it decides the order of concatenated values,
         and makes an ordinal column's categories comparable).
@@ -230,12 +230,12 @@ class Schema:
         return self.unit if isinstance(self.unit, str) else None
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:
-        """The columns of a table that no role names, whatever `rest` says of them."""
+        """The columns of a table that the schema gives no role."""
         named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.unit}
         return [name for name in columns if name not in named]
 
     def check_quasi(self) -> None:
-        """Refuse a schema under which there is nothing to protect."""
+        """Raise ParameterError when the schema names no quasi-identifier."""
         if not self.quasi:
             raise ParameterError(
                 "the schema names no quasi-identifier, so there is nothing to protect",
@@ -245,7 +245,7 @@ class Schema:
 
     @takes(columns=NAMES)
     def check(self, columns: Sequence[str], *, quasi: bool = True, sensitive: bool = True) -> None:
-        """Raise one SchemaError that lists every column at fault, with near names.
+        """Raise one SchemaError that lists every missing or unfit column, with similar names.
 
         Parameters
         ----------

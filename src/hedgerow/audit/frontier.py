@@ -83,7 +83,7 @@ def frontier(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Frontier:
-    """Releases over k, max_disclosure and methods, as disclosure against utility.
+    """Try methods with several k and max_disclosure, and compare disclosure with utility.
 
     The table is read and encoded once; settings that a method does not have are
     not varied for it, settings that give the same groups are measured once, and

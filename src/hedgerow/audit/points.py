@@ -116,14 +116,14 @@ _POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `be
 
 @dataclass(frozen=True, repr=False)
 class Frontier:
-    """The releases of a frontier, and the way from a point back to its release.
+    """What `frontier` found: a point for each release, and the settings that are not possible.
 
     Parameters
     ----------
     points : tuple of Point
         In the order in which they were asked for.
     infeasible : tuple of mapping
-        Settings that no release of this table keeps, with the reason.
+        Settings under which this table cannot be released, with the reason.
     utility, disclosure : str
         What the two axes show.
     people, schema, methods
@@ -243,7 +243,7 @@ class Frontier:
         target_k: int | None = None,
         target_utility: float | None = None,
     ) -> Point:
-        """The best release that meets every target.
+        """Choose the best release that meets every target.
 
         With `target_utility` the one with the least disclosure, otherwise the
         one with the most utility.

@@ -142,9 +142,9 @@ class Audit:
         path : str or Path
             Where to.
         audience : {"steward", "recipient"}
-            The recipient's variant leaves out what would help an intruder.
+            The recipient's page leaves out every figure that would help an intruder.
         plan : Plan, optional
-            The release plan, for what was done and the tree.
+            The release plan: the page then says how the table was recoded, and draws the tree.
         checks : sequence of Check
             The promises as they were verified.
         drawings : mapping of str to str, optional
@@ -197,14 +197,14 @@ class Audit:
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
-        """What a release does not reach of what is asked of it, a sentence each.
+        """Say, a sentence each, where a release falls short of a k or a cap.
 
         Parameters
         ----------
         k : int, optional
-            Fewest records of a class.
+            The fewest records that a group may have.
         max_disclosure : float, in (0, 1], optional
-            Most that a class may give away of any sensitive column.
+            The most that a group may give away about any sensitive column.
         """
         release, lines = self.risk["release"], []
         smallest, people = release["classes"]["k"], release["classes"]["people"]

@@ -111,7 +111,7 @@ class Method(Estimator):
         return type(self).__name__
 
     def stricter(self) -> Iterator[Self]:
-        """Unfitted copies that tell less and less: k up, the cap down, more noise; a few steps.
+        """Unfitted copies that protect more and more: larger k, lower cap, more noise; a few steps.
 
         A method without a parameter to tighten has none.
         """
@@ -131,26 +131,26 @@ class Method(Estimator):
         return Files()
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """What the release of the fitted table loses, and the least that any with its k loses.
+        """How much detail this release loses, and the least that any release with its k loses.
 
         Shares of the public sum of squares; None where no such bound is known.
         """
         return None
 
     def second_table(self) -> pa.Table | None:
-        """The table without which the released one cannot be read; None where one says all."""
+        """The second table of methods that release two; None for the others."""
         return None
 
     def buckets(self, original: Table, released: Table) -> Classes | None:
-        """The groups that tell the sensitive columns where the released table alone does not."""
+        """The groups of a second table that holds the sensitive values; None where there is none."""
         return None
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Checks of both released tables together, the second as its reader has it."""
+        """Checks that need both released tables, the second as its recipient reads it."""
         return []
 
     def told(self, file: str) -> Told:
-        """What the reader of the released table, of this file name, must know of the method."""
+        """What the recipient must know about the method to read the table; `file` is its name."""
         return Told()
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -323,9 +323,12 @@ def rare_ends(
 
 def extremes_in_words(name: str, k: int, found: Mapping[str, int]) -> str:
     """`rare_ends` of a column as a sentence."""
+    one = found["cells"] == 1
+    ranges = "range of {} begins or ends" if one else "ranges of {} begin or end"
     return (
-        f"{found['cells']:,} cells of {name} state an extreme that fewer than {k:,} records have, "
-        f"and {found['records']:,} records show them; a grid of public points does not"
+        f"{found['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, and "
+        f"{found['records']:,} records show {'it' if one else 'them'}; ranges between public points "
+        "do not (grid=, --grid)"
     )
 
 

@@ -34,7 +34,7 @@ def protect(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Release:
-    """Protect a table of people by a method, and verify what comes out.
+    """Protect a table of people by a method, and check every promise on the released table.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def protect(
         if undeclared := plan.names("undeclared"):
             caution(
                 f"left out columns that the schema does not name: {', '.join(undeclared)}; "
-                "what is harmless is released as other=[...] (--other)"
+                "to release those that are harmless, name them in other=[...] (--other)"
             )
         if keep_order:
             caution("the records stand in the order of the input, which may tell who is who")

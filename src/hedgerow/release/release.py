@@ -79,7 +79,7 @@ class Release:
     ----------
     table : the kind of frame that came in (a pyarrow table for a path)
     plan : Plan
-        How it was made; private, for it holds thresholds taken from the data.
+        How it was made. Private: it holds thresholds taken from the data.
     checks : list of Check
         What was verified on the released table.
     """
@@ -155,7 +155,7 @@ class Release:
 
     @takes(progress=PROGRESS)
     def verify(self, progress: Progress | None = None) -> list[Check]:
-        """Derive every promise again from the released table as it stands now.
+        """Check every promise again, on the released table as it is now.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Release:
         self.released.share(self.original)
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
-        """Hold the release to one more check from now on; its plan names the parameters.
+        """Add a check that the release must pass from now on; the plan records its parameters.
 
         Raises
         ------
@@ -268,13 +268,13 @@ class Release:
         return self._summary
 
     def judged(self) -> Classes:
-        """The groups that tell of the sensitive columns: classes of equal cells, or buckets."""
+        """The groups through which an intruder learns sensitive values: equal rows, or buckets."""
         made = self.method.buckets(self._paired(), self.released)
         return made or self._found.classes or classes(self.plan, self.released)
 
     @takes(column=TEXT)
     def compare(self, column: str) -> Comparison:
-        """A column before and after; private, for it tells of the original.
+        """Compare a column before and after. Private: half of what it shows is the original.
 
         Parameters
         ----------
@@ -292,13 +292,14 @@ class Release:
 
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw a column before and after, or what the groups tell, by their size, with the cap.
+        """Draw how much each group gives away, with the promised cap; or a column before and after.
 
         Parameters
         ----------
         column : str, optional
-            By default the groups, of the most exposed sensitive column; where values were
-            altered, or nothing is sensitive, the first quasi-identifier.
+            The column to draw. Without it the groups are drawn, by their size and by what they give
+            away about the most exposed sensitive column; where values were altered, or nothing is
+            sensitive, the first quasi-identifier is drawn.
         ax : matplotlib axes, optional
             Where to; by default those of a new figure.
 
@@ -317,7 +318,7 @@ class Release:
         return found
 
     def recoding_in_words(self) -> str:
-        """What was done to the columns, in words; `plan.explain()` tells the rest as well."""
+        """Say how the columns were recoded; `plan.explain()` says the rest as well."""
         return recoding_in_words(self.plan.recoding)
 
     @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS)
@@ -331,7 +332,7 @@ class Release:
         public: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
-        """Write the release as a folder that appears whole or not at all.
+        """Write the release as a folder; after an error nothing of it is left behind.
 
         The files are the table (in the format that came in, Parquet for frames),
         ``plan.json``, ``audit.json`` and ``RECIPIENT.md``, each readable by its owner

@@ -18,7 +18,7 @@ _HEAD = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """What a table looks like; counts only, never one of its values.
+    """What `inspect` found: counts and names of columns, never a value.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Inspection:
 
 
 def inspect(table: Any) -> Inspection:
-    """Look at a table: its columns, a proposed schema, and what to be wary of.
+    """Look at a table before protecting it: its columns, a proposed schema, and warnings.
 
     Parameters
     ----------

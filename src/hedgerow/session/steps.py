@@ -103,7 +103,7 @@ class Session:
         return tuple(step for step in STEPS if step in self._results)
 
     def result(self, step: str) -> Any:
-        """What a step gave; None when it is not done, or no longer holds."""
+        """The result of a step; None where it was not done, or a later choice undid it."""
         if step not in STEPS:
             raise ParameterError(f"unknown step {step!r}", hint=f"the steps are {', '.join(STEPS)}")
         return self._results.get(step)
@@ -308,7 +308,7 @@ class Session:
 
     @takes(progress=PROGRESS)
     def protect(self, *, progress: Progress | None = None) -> Release:
-        """Protect the table as chosen, and verify every promise on what comes out.
+        """Protect the table as chosen, and check every promise on the released table.
 
         Raises
         ------
