@@ -62,6 +62,7 @@ def bars(
     for name, before, after, mark in rows:
         parts.append(_text(0, y, name, "start"))
         top = y + 5
+        line = wide * mark / most if mark is not None and 0 < mark <= most else -1.0
         for value, kind in ((before, "grey"), (after, "leaf2")):
             if value is None:
                 continue
@@ -70,10 +71,10 @@ def bars(
             parts.append(
                 f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
             )
-            parts.append(_text(long + 5, y + 3, two(value), "start"))
-        if mark is not None and 0 < mark <= most:
-            x = wide * mark / most
-            parts.append(f'<path d="M{x:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
+            drawn = long <= line < long + 36  # the figure stands beside the line, not in it
+            parts.append(_text((line if drawn else long) + 5, y + 3, two(value), "start"))
+        if line >= 0:
+            parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19
     parts.append(_text(0, y + 4, note, "start"))
     return _svg(y + 10, parts, alt)

@@ -8,12 +8,14 @@ from typing import Any
 
 from ..plan import Plan
 from .drawings import bars, shares_by_disclosure, two
-from .text import at, percent
+from .text import at, others, percent
 
 FEW = 0.01
 """What a learner explains of an original that teaches it nothing."""
 HALF = 0.5
 """A share of what models learn below which the page's second colour changes."""
+LINKED = {"probabilistic": "probability"}
+"""What an intruder links by, where the learner's name is no noun."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _grouped(risk: Mapping[str, Any], table: Mapping[str, Any], plan: Plan | Non
         facts.append((share(average), "average chance to pick a person's record"))
     if len(facts) < 3 and table["suppressed"] is not None:
         facts.append((f"{table['suppressed']:,}", "records that could not be protected: left out"))
-    return say, drawing, [*notes, *_others(risk)], facts
+    return say, drawing, [*notes, *others(risk, share)], facts
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
@@ -146,25 +148,13 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         return
     yield (
         f"{two(members)} | {two(strangers['explained'])}",
-        "what a learner infers about members | about strangers (1: all)",
+        f"of {name} is what a learner infers about members | about strangers (1: all)",
     )
     low, high = found["advantage"]["interval"]
     yield (
         f"{found['advantage']['explained']:+.2f}",
         f"member advantage ({low:.2f} to {high:.2f}): what the table betrays of its own people",
     )
-
-
-def _others(risk: Mapping[str, Any]) -> Iterator[str]:
-    """What columns of no other role give away."""
-    other = risk.get("other")
-    if other and other["together"]:
-        names, alone = ", ".join(other["columns"]), other["unique"]
-        told = f"{share(alone)} of the records are" if alone else "No record is"
-        yield (
-            f"{told} alone by columns released as they are ({names}); together with the "
-            f"quasi-identifiers {share(other['together'])} are."
-        )
 
 
 def _linked(risk: Mapping[str, Any], table: Mapping[str, Any]) -> Told:
@@ -178,7 +168,12 @@ def _linked(risk: Mapping[str, Any], table: Mapping[str, Any]) -> Told:
         (f" of the cases. A blind guess: {share(by_chance)}.", False),
     ]
     rows = [
-        (f"linked by {a['learner']}", a["original"], a["success"], a["public_best"])
+        (
+            f"linked by {LINKED.get(a['learner'], a['learner'])}",
+            a["original"],
+            a["success"],
+            a["public_best"],
+        )
         for a in linkage["attacks"]
     ]
     drawing = bars(
@@ -194,14 +189,16 @@ def _linked(risk: Mapping[str, Any], table: Mapping[str, Any]) -> Told:
         facts += [
             (f"{scores[key]:.0f} %", words)
             for key, words in (
-                ("dr", "disclosure risk of the numbers (DR)"),
-                ("dld", "of all records linked by distance (DLD)"),
-                ("pld", "of all records linked by probability (PLD)"),
+                ("dr", "disclosure risk of the numbers, a score (DR)"),
+                ("dld", "linked by distance, averaged from 1 known column to all (DLD)"),
+                ("pld", "linked by probability, averaged from 1 known column to all (PLD)"),
             )
         ]
-    for name in risk["release"]["sensitive"]:
-        facts += _learned(risk, name)
-    return say, drawing, [*_others(risk)], facts[:3]
+    inferred = at(risk["inference"], "columns") or {}
+    if inferred:
+        name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
+        facts = [*facts[:1], *_learned(risk, name), *facts[1:]]
+    return say, drawing, [*others(risk, share)], facts[:3]
 
 
 def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Told:
@@ -214,7 +211,7 @@ def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any
             if tried
             else "No attack was tried."
         )
-        return [("Not known. ", True), (why, False)], "", [*_others(risk)], []
+        return [("Not known. ", True), (why, False)], "", [*others(risk, share)], []
     low, high = most["over_control_interval"]
     say = [
         (f"The surest attack ({most['attack']}, {most['learner']}) succeeds with ", False),
@@ -226,7 +223,7 @@ def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any
         (share(most["control"]), "of people who took no part"),
         (f"{share(low)} to {share(high)}", "95% interval of the difference"),
     ]
-    return say, "", [*_others(risk)], facts
+    return say, "", [*others(risk, share)], facts
 
 
 def _use(audit: Mapping[str, Any]) -> Card:
@@ -278,7 +275,7 @@ def _drawing(
             + "; ".join(
                 f"{name} {two(b)} from the original, {two(a)} now" for name, b, a, _ in drawn
             ),
-            most=max(max(b, a) for _, b, a, _ in drawn) or 1.0,
+            most=max(max(row[1:]) for row in drawn) or 1.0,
         )
     if use["loss"] is None or use["loss"]["ncp"] is None:
         return ""

@@ -241,6 +241,8 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     names = [
         f"{a['learner'] if a['target'] in about else a['attack']}: "
         f"{a['target'] if a['target'] in about else a['learner']}"
+        # the same learner asks who took part twice: by what neighbours know, and by all
+        + (f", {a['target']}" if a["attack"] == "membership" else "")
         for a in attacks
     ]
     for i, attack in enumerate(attacks):

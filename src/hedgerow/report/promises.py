@@ -21,6 +21,27 @@ FILE = {
 }
 """What the checks of the file itself say where they hold."""
 
+METHOD = {
+    "values in the domain": "Every released value is one that its column may have.",
+    "share of values kept": "As many values were kept as the published probabilities allow.",
+    "pseudonyms": "Every identifier was replaced, one by one.",
+    "sensitive table": "Every group holds the values that the second table gives for it.",
+    "model rebuilt": "The published trees were rebuilt from the written table, identical.",
+    "suppressed rows": "At most {required} rows were suppressed (reached: {reached}).",
+    "largest share of a value in a group": "No value has a share above {required} in a group "
+    "(reached: {reached}).",
+    "inference (measured)": "Learners infer at most {required} of a sensitive column "
+    "(measured: {reached}; others may infer more).",
+}
+"""What a method's own checks say where they hold."""
+
+OVER = "disclosure risk over its cap"
+BOUNDS = {
+    "paper": "The chance that a person's own record gives a sensitive value away is capped",
+    "operational": "The chance to guess a sensitive value right through any record is capped",
+}
+"""What a randomized release caps, by its bound."""
+
 Line = tuple[str, str]
 """A sentence, and how it stands: "kept", "broken" or "open"."""
 
@@ -56,8 +77,22 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
         yield f"{said[:1].upper()}{said[1:]} ({reached}).", _holds(check)
     for check in checks:
         if check["name"] not in FILE and check["name"] not in told:
-            reached = f"{_digits(check['reached'])}; asked: {_digits(check['required'])}"
-            yield f"{check['name'][:1].upper()}{check['name'][1:]}: {reached}.", _holds(check)
+            yield _of_method(check), _holds(check)
+
+
+def _of_method(check: Mapping[str, Any]) -> str:
+    """A check of the method's own as a sentence."""
+    name, detail = check["name"], check["detail"]
+    if name.startswith(OVER):
+        said = BOUNDS["operational" if "operational" in name else "paper"]
+        more = f"; {detail}" if detail else ""
+        return f"{said} (reached: {100 * check['reached']:.3g}% of the cap{more})."
+    reached, required = _digits(check["reached"]), _digits(check["required"])
+    if name not in METHOD:
+        more = f" ({detail})" if detail else ""
+        return f"{name[:1].upper()}{name[1:]}: {reached}; asked: {required}{more}."
+    said = METHOD[name].format(required=required, reached=reached)
+    return said if check["holds"] else f"Does not hold: {said} ({detail or reached})"
 
 
 def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
@@ -93,6 +128,17 @@ def _open(
                     f"{worst:.2f} in the worst group (0 nothing, 1 all).",
                     "open",
                 )
+    capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
+    if capped and not any("operational" in name for name in capped):
+        yield "Not promised: how often a guess through somebody else's record is right.", "open"
+    if capped:
+        yield "Not promised: what the most frequent value of a person's group tells.", "open"
+    if checks and risk.get("linkage"):
+        yield (
+            "Not promised: a limit on how many people are found by their quasi-identifiers. "
+            f"Measured: {100 * risk['linkage']['highest']:.1f}%.",
+            "open",
+        )
     other = risk.get("other")
     if other:
         yield (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+WIDE = 54
+"""How wide the names of figures are that stand beside the original's and the release's."""
 
 
 def percent(value: float | None) -> str:
@@ -57,6 +60,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
     judged = {"linkage": _linkage, "classes": _classes, "attacks": _apart}[table["yardstick"]]
     lines += judged(audit)
+    lines += [line for text in others(audit["risk"]) for line in ("", text)]
     lines += _special(audit)
     lines += _disclosed(audit)
     lines += [*_together(audit["risk"].get("composition"))]
@@ -94,12 +98,24 @@ def _apart(audit: Mapping[str, Any]) -> Iterator[str]:
 def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
     """Risk by classes of equal cells."""
     release, before = audit["risk"]["release"], audit["risk"]["original"]
-    yield f"{'Risk':44}{'original':>12}{'release':>12}"
+    yield f"{'Risk':{WIDE}}{'original':>12}{'release':>12}"
     for title, one, two, _ in risk_rows(before, release, "prosecutor", "journalist"):
-        yield f"{title:44}{one:>12}{two:>12}"
+        yield f"{title:{WIDE}}{one:>12}{two:>12}"
     for name, column in release["sensitive"].items():
         yield from ("", f"Sensitive column {name!r}")
         yield from _told(at(before, "sensitive", name), column)
+
+
+def others(risk: Mapping[str, Any], show: Callable[[float], str] = percent) -> Iterator[str]:
+    """What columns of no other role give away."""
+    other = risk.get("other")
+    if other and other["together"]:
+        names, alone = ", ".join(other["columns"]), other["unique"]
+        told = f"{show(alone)} of the records are" if alone else "No record is"
+        yield (
+            f"{told} alone by the file's other columns ({names}); together with the "
+            f"quasi-identifiers {show(other['together'])} are."
+        )
 
 
 def at(side: Mapping[str, Any] | None, *path: str) -> Any:
@@ -167,17 +183,17 @@ def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Itera
         ("disclosure, worst group", "worst"),
     ):
         one, two = at(before, "disclosure", key), release["disclosure"][key]
-        yield f"  {title:42}{percent(one):>12}{percent(two):>12}"
+        yield f"  {title:{WIDE - 2}}{percent(one):>12}{percent(two):>12}"
     for title, key in (
         ("different values in a group, fewest", "distinct_l"),
         ("largest share of one value", "alpha"),
         (f"t-closeness, {release['t_distance']} distances", "t"),
     ):
-        yield f"  {title:42}{figure(at(before, key)):>12}{figure(release[key]):>12}"
+        yield f"  {title:{WIDE - 2}}{figure(at(before, key)):>12}{figure(release[key]):>12}"
     for tolerance, found in (release["matching"] or {}).items():
         share = f"best guess {found['means']} (public {percent(found['public'])})"
         one = at(before, "matching", tolerance, "release")
-        yield f"  {share:42}{percent(one):>12}{percent(found['release']):>12}"
+        yield f"  {share:{WIDE - 2}}{percent(one):>12}{percent(found['release']):>12}"
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -247,9 +263,9 @@ def _special(audit: Mapping[str, Any]) -> Iterator[str]:
     if special and rows:
         yield ""
         title = f"Special uniques of up to {special['size']} columns"
-        yield f"{title:44}{'original':>12}{'release':>12}"
+        yield f"{title:{WIDE}}{'original':>12}{'release':>12}"
         for title, one, two in rows:
-            yield f"{title:44}{one:>12}{two:>12}"
+            yield f"{title:{WIDE}}{one:>12}{two:>12}"
         parts = special["release"]["by_column"].items()
         told = ", ".join(f"{name} {percent(part)}" for name, part in parts if part)
         if told:
@@ -369,7 +385,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     if named:
         means = ", ".join(f"{target} {words}" for target, words in named.items())
         yield f"Regression succeeds by naming {means}."
-    if paired:
+    if any(attack["attack"] == "linking" for attack in attacks) and paired:
         yield (
             "Linking's control: people whose own record was withheld and who are linked all "
             "the same; the higher, the less a link can be trusted."

@@ -29,10 +29,13 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         + f"; {checks} on the written file."
     ]
     if told is not None:
+        columns = len(release.schema.sensitive)
+        meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
             "Disclosure, what a group tells of the sensitive columns (0 nothing, 1 all): "
             f"{told['mean_over_groups']:.3f} on average over groups, "
-            f"{told['mean_over_records']:.3f} over records, {told['worst']:.3f} in the worst group."
+            f"{told['mean_over_records']:.3f} over records{meant}, {told['worst']:.3f} in the worst "
+            "group."
         )
     return lines + _inferred(release, measured)
 

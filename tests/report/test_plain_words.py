@@ -1,0 +1,119 @@
+"""What a newcomer reads: promises as sentences, figures with their names, lines that stay in place."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.guarantees import Check
+from hedgerow.report.drawings import bars
+from hedgerow.report.page import render
+from hedgerow.report.promises import lines
+from hedgerow.report.text import summary
+from tests.audit.conftest import people_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+QUICK = {"attacks": False, "learning": False}
+
+
+def promises_of(method, schema, people):
+    release = hr.protect(people, schema, method)
+    found = hr.audit(people, release, **QUICK).to_dict()
+    return lines(found, release.plan, release.checks), found
+
+
+def test_a_randomized_release_says_its_checks_in_sentences():
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
+    told, found = promises_of(hr.RandomizedResponse(random_state=1), schema, people_of(300, seed=3))
+    kept = [line for line, how in told if how == "kept"]
+    assert not [line for line in kept if "asked: " in line]
+    assert any("own record gives a sensitive value away is capped" in line for line in kept)
+    assert (
+        "Not promised: how often a guess through somebody else's record is right.",
+        "open",
+    ) in told
+    assert "Every released value is one that its column may have." in kept
+    linked = f"Measured: {100 * found['risk']['linkage']['highest']:.1f}%."
+    assert any(how == "open" and line.endswith(linked) for line, how in told)
+
+
+def test_a_broken_check_of_a_method_is_not_told_as_kept():
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
+    people = people_of(300, seed=3)
+    release = hr.protect(people, schema, hr.Mondrian(k=10))
+    found = hr.audit(people, release, **QUICK).to_dict()
+    bad = Check.none("values in the domain", 1, "columns at fault: job")
+    line, how = lines(found, release.plan, [bad])[0]
+    assert how == "broken"
+    assert line.startswith("Does not hold: ")
+    assert "columns at fault: job" in line
+
+
+def test_learning_nothing_is_drawn_where_it_lies_above_every_learner():
+    people = people_of(400, seed=3)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.Mondrian(k=20))
+    found = hr.audit(people, release, attacks=False).to_dict()
+    for row in found["utility"]["learning"]:
+        row["constant"]["accuracy"] = 0.97  # above all of them
+    page = render(found, plan=release.plan, checks=release.checks)
+    card = page[page.index("What is it still good for?") :]
+    assert 'class="mark"' in card[: card.index("</svg>")]
+
+
+def test_a_figure_stands_beside_the_line_and_not_in_it():
+    drawn = bars([("tree", 0.40, 0.40, 0.44)], "note", "alt", most=0.5)
+    line = float(re.search(r'd="M([\d.]+) ', drawn)[1])
+    places = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*>0\.40<', drawn)]
+    assert len(places) == 2
+    assert all(x > line for x in places)
+
+
+def test_long_released_cells_may_break_where_values_are_joined():
+    people = people_of(300, seed=3)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.Mondrian(k=50))
+    audit = hr.audit(people, release, **QUICK)
+    assert "+<wbr>" in render(audit.to_dict(), shown=audit.shown, plan=release.plan)
+
+
+def test_inferred_figures_name_their_column():
+    people = people_of(300, seed=3)
+    schema = hr.Schema(quasi=["age", "pay"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.NoiseAddition(0.3, random_state=1))
+    found = hr.audit(people, release, inference=True, **QUICK).to_dict()
+    page = render(found, plan=release.plan, checks=release.checks)
+    first = page[: page.index("What is it still good for?")]
+    assert "of ill is what a learner infers" in first
+    assert "averaged from 1 known column" not in first  # only three figures have room
+    assert "linked by probability" in first
+
+
+def test_the_text_keeps_its_columns_and_tells_of_other_columns():
+    people = people_of(300, seed=3)
+    people["note"] = [f"n{i}" for i in range(len(people))]
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"], other=["note"])
+    release = hr.protect(people, schema, hr.Mondrian(k=10))
+    found = hr.audit(people, release, **QUICK).to_dict()
+    text = summary(found)
+    guesses = [line for line in text.splitlines() if line.startswith("  best guess")]
+    assert any("of the spread" in line for line in guesses)
+    wide = text.splitlines()[text.splitlines().index("") + 1]
+    assert {len(line) for line in guesses} == {len(wide)}
+    assert "100.0% of the records are alone by the file's other columns (note)" in text
+    assert "Linking's control" not in text
+
+
+def test_linkings_control_is_explained_only_where_somebody_was_linked():
+    people = people_of(300, seed=3)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
+    one, two = (hr.protect(people, schema, hr.Mondrian(k=k)) for k in (10, 20))
+    together = hr.audit(people, one, others=[two], **QUICK)
+    assert together.attacks
+    assert "Linking's control" not in summary(together.to_dict())
+    linked = hr.audit(people, one, people=20, learning=False, inference=False)
+    assert "Linking's control" in summary(linked.to_dict())
+    assert isinstance(people, pd.DataFrame)
