@@ -344,6 +344,16 @@ def test_too_many_values_for_the_memory(file: Path, home: Path) -> None:
         table.column("note")
 
 
+def test_too_many_rows_for_the_memory(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hedgerow.table.scanned._ROW", 1 << 20)
+    with pytest.raises(ParameterError, match=r"3,000 records of 6 columns take some 3\.7 GB"):
+        hr.protect(file, SCHEMA, METHOD, engine="duckdb", memory="2GB")
+    assert not list(home.iterdir())
+    assert hr.protect(file, SCHEMA, METHOD, engine="duckdb", memory="4GB").checks
+
+
 def test_temporary_files_are_private_and_go(file: Path, tmp_path: Path, home: Path) -> None:
     release = hr.protect(file, SCHEMA, METHOD, engine="duckdb")
     (folder,) = home.iterdir()

@@ -94,6 +94,7 @@ class Ordered:
             if rows is not None:
                 rows[done : done + len(numbers[0])] = numbers[0]
             done += len(numbers[0])
+            self._workspace.give_back()
             made = [
                 self._released(column, table, numbers[1 + self._at[id(column.numbers)]])
                 for column, table in zip(self._columns, self._tables, strict=True)
@@ -210,6 +211,8 @@ class Ordered:
                     made["row"] = (order + a).astype(wide)
                     for i, numbers in enumerate(sources):
                         made[f"s{i}"] = numbers[order]
+                    if a // _WINDOW % 8 == 0:
+                        self._workspace.give_back()
                     ends = np.cumsum(np.bincount(file, minlength=len(files)))
                     for i, (c, d) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
                         if d > c:

@@ -33,7 +33,7 @@ class Quasi:
     allocate: Allocate = np.empty
     """Room for what grows with the rows."""
     put_aside: Callable[[], None] = _nothing
-    """Called when the codes were read, which may be in files."""
+    """Called while codes are read, which may be in files."""
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -76,7 +76,7 @@ class Quasi:
         persons: Persons | None = None,
     ) -> Rows:
         """The records of the table, as the grower moves them."""
-        made = Rows.of(
+        return Rows.of(
             self.predictors,
             [c.codes for c in self.columns],
             responses,
@@ -84,9 +84,8 @@ class Quasi:
             lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
             persons=None if persons is None else persons.shares(),
             allocate=self.allocate,
+            rest=self.put_aside,
         )
-        self.put_aside()
-        return made
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:

@@ -130,6 +130,7 @@ def protect(
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
+        table.check_room(len(named))
         computing(table.engine).encode(table, named)
     step("fitting")
     with cautions() as heard:

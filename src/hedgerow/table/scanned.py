@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import InputError, SchemaError, UnsupportedError
+from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
 from ..kernels.threads import streamed
 from ..schema import Kind
 from .counts import ValueCounts
@@ -26,9 +26,13 @@ from .encode import Column, encode, kind_of, smallest
 from .exact import beyond_doubles
 from .scan import Scan, as_entries
 from .table import Table, Window, check_names
-from .workspace import Workspace
+from .workspace import LEAST, Workspace
 
 _BATCH = 1 << 17
+_ROW, _CELL = 16, 3
+"""Bytes that a record takes at the peak of the work, and each of its cells."""
+_OFTEN = 64
+"""Windows after which pages of mapped files are put aside."""
 _FEW = 1 << 15
 """Lists of values are merged when they are this long, and again when they have doubled."""
 _VALUES = 4
@@ -117,6 +121,16 @@ class Scanned(Table):
         coding = self.coding(name)
         return coding.entries.take(pa.array(coding.codes[rows]))
 
+    def check_room(self, n_columns: int) -> None:
+        """Raise ParameterError where working on so many columns takes more memory than is allowed."""
+        needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns)
+        if needed > self.workspace.memory:
+            raise ParameterError(
+                f"{self.n_rows:,} records of {n_columns} columns take some {needed / 1e9:,.1f} GB of "
+                f"memory, and {self.workspace.memory / 1e9:,.1f} GB are allowed",
+                hint="allow more (memory=, --memory), or leave out columns",
+            )
+
     def coding(self, name: str) -> Coding:
         """A column as codes into its distinct values; made once, then kept."""
         self.code([name])
@@ -161,9 +175,11 @@ class Scanned(Table):
                     found[name] = np.bincount(mine, minlength=len(entries[name]))
                 return found
 
-            for found in streamed(work, self.windows(names, self._window(entries))):
+            for i, found in enumerate(streamed(work, self.windows(names, self._window(entries)))):
                 for name, each in found.items():
                     counts[name] += each
+                if i % _OFTEN == 0:
+                    self.put_aside()
         except pa.ArrowNotImplementedError:
             kinds = ", ".join(f"{n!r} ({self._field(n).type})" for n in names)
             raise UnsupportedError(

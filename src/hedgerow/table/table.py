@@ -264,6 +264,9 @@ class Table:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
+    def check_room(self, n_columns: int) -> None:
+        """Raise ParameterError where working on so many columns takes more memory than is allowed."""
+
     def put_aside(self) -> None:
         """Let the system take pages of mapped files out of memory, where there are any."""
 

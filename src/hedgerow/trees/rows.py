@@ -28,6 +28,8 @@ BYTE, SHORT, LONG, WORD = range(4)
 """How wide a field is: 1, 2, 4 or 8 bytes; also the views of `Views`, in order."""
 BATCH = 1 << 16
 """Rows written at once, so that a batch stays in the processor's cache."""
+_REST = 1 << 23
+"""Rows after which what was read and written may be let go of."""
 
 
 class Views(NamedTuple):
@@ -139,8 +141,9 @@ class Rows:
         lookups: Sequence[Codes | None] | None = None,
         persons: npt.NDArray[np.int32] | None = None,
         allocate: Allocate = np.empty,
+        rest: Callable[[], None] | None = None,
     ) -> Rows:
-        """The records of a table in memory.
+        """The records of a table.
 
         Parameters
         ----------
@@ -156,6 +159,8 @@ class Rows:
             Each row's share of a person, in units of 2^-30; by default a row is a person.
         allocate : callable, optional
             Takes shape and type, gives the array to fill; `numpy.empty`, or memory of a file.
+        rest : callable, optional
+            Called now and then, to let go of what was read and written.
         """
         made = cls.empty(predictors, responses, persons is not None, allocate)
         n = responses.n_rows
@@ -169,6 +174,8 @@ class Rows:
                 lookups=lookups,
                 persons=None if persons is None else persons[here],
             )
+            if rest is not None and a % _REST == 0:
+                rest()
         return made
 
     @classmethod

@@ -31,7 +31,7 @@ class PartitionRecipe:
         self._group = np.asarray(tree.groups, np.int64)
         if not len(self._group):
             self._group = np.arange(tree.n_leaves)
-        self._leaf = np.full(original.n_rows, -1, np.int32)
+        self._leaf = np.full(original.n_rows if self.centred else 0, -1, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
     def _arrays(self, tree: Partition) -> tuple[Any, ...]:
@@ -74,7 +74,8 @@ class PartitionRecipe:
         descend(values, *self._nodes, leaf)
         if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
-        self._leaf[part.rows] = leaf
+        if self.centred:
+            self._leaf[part.rows] = leaf
         outside = {
             column.name: column.outside(mine, leaf, part)
             for column, mine in zip(self._columns, values, strict=True)
