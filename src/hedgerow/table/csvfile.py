@@ -113,6 +113,7 @@ def _layout(path: Path) -> _Layout:
     unnamed = (new for new, old in zip(names, first, strict=True) if not old.strip())
     if dialect.header:
         dialect = replace(dialect, unnamed=tuple(unnamed))
+    dialect = replace(dialect, encoding=encoding)
     return _Layout(encoding, names, dialect, broken)
 
 

@@ -16,8 +16,9 @@ DAY = 86_400_000_000
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
+DOTTED, DOTTED_DAYS = r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y"
 _LOCAL = {
-    r"^\d{1,2}\.\d{1,2}\.\d{4}$": ("%d.%m.%Y",),
+    DOTTED: (DOTTED_DAYS,),
     r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
 }
 
@@ -83,8 +84,18 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
         return parsed
     for pattern, formats in _LOCAL.items():
         if all_match(texts, pattern):
-            read = [pc.strptime(texts, format=f, unit="s", error_is_null=True) for f in formats]
-            whole = [r for r in read if r.null_count == texts.null_count]
-            if len(whole) == 1:
-                return whole[0].cast(pa.date32())
+            read = [days for form in formats if (days := days_of(texts, form)) is not None]
+            if len(read) == 1:
+                return read[0]
     return None
+
+
+def days_of(texts: pa.Array, form: str) -> pa.Array | None:
+    """Texts such as 31.12.2020 as days; None where one is none, such as 31.02.2020."""
+    read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+    # some systems take 31 February for a day of March
+    padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
+    same = pc.all(pc.equal(pc.strftime(read, format=form), padded), min_count=0).as_py()
+    if read.null_count > texts.null_count or not same:
+        return None
+    return read.cast(pa.date32())

@@ -37,10 +37,14 @@ class Dialect:
         Whether the first record names the columns.
     newline : str
         What ends a record.
+    encoding : str
+        How its text is encoded; what is written is UTF-8, with a mark in front where one was.
     decimal : str
         The decimal separator.
     booleans : tuple of str
         How false and true are written.
+    dates : str
+        How days are written, as ``strftime`` has it; empty for 2020-12-31.
     unnamed : tuple of str
         What columns are called that have no name in the file.
     """
@@ -52,8 +56,10 @@ class Dialect:
     quote_all: bool = False
     header: bool = True
     newline: str = "\n"
+    encoding: str = "utf-8"
     decimal: str = "."
     booleans: tuple[str, str] = ("false", "true")
+    dates: str = ""
     unnamed: tuple[str, ...] = ()
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]

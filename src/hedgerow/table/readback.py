@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..errors import InputError
 from .csvfile import read_csv_batches
-from .dates import parse_iso
+from .dates import days_of, parse_iso
 from .dialect import Dialect, FileFormat
 from .encode import as_text, is_text
 from .escape import unescape_cells
@@ -178,6 +178,8 @@ class _Cells:
                     return found if exact is None else exact
             if wanted == "date":
                 parsed = parse_iso(texts)
+                if parsed is None and self.dialect.dates:
+                    parsed = days_of(texts, self.dialect.dates)
                 return texts if parsed is None else parsed
             false, true = self.dialect.booleans
             if wanted == "boolean" and pc.all(pc.is_in(texts, pa.array([false, true]))).as_py():

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .dates import all_match, parse_iso
+from .dates import DOTTED, DOTTED_DAYS, all_match, days_of, parse_iso
 from .encode import indexed, mostly_distinct, trial
 from .exact import decimals
 
@@ -16,7 +16,15 @@ _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
 _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
 _COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
-MARKERS = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".")
+_GROUPED = {
+    ",": (r"^-?([1-9]\d{0,2}(\.\d{3})+|0|[1-9]\d*)(,\d*)?$", r"\.\d{3},|[.].*[.]"),
+    ".": (r"^-?([1-9]\d{0,2}(,\d{3})+|0|[1-9]\d*)(\.\d*)?$", r",\d{3}\.|[,].*[,]"),
+}
+"""By the decimal sign: numbers with signs between thousands, and what no other number looks like."""
+MARKERS = (
+    "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".", "-", "--", "#N/A",
+    "#NA", "#NV", "<NA>", "NaT", "n.a.", "N.A.", "k.A.", "k. A.", "k.A", "kA", "s/d", "s.d.",
+)  # fmt: skip
 """Text that means missing in a column whose other values are all numbers or dates."""
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 
@@ -31,7 +39,7 @@ def typed(texts: pa.ChunkedArray, delimiter: str = "") -> tuple[pa.ChunkedArray,
     -------
     column : pyarrow.ChunkedArray
     notes : dict
-        What was found about the file's dialect: ``decimal``, ``booleans``.
+        What was found about the file's dialect: ``decimal``, ``booleans``, ``dates``.
     """
     index, entries = _distinct(texts)
     bare = pc.utf8_trim_whitespace(entries)
@@ -73,10 +81,26 @@ def _parse(values: pa.Array, delimiter: str) -> tuple[pa.Array | None, dict[str,
         if delimiter != "," and all_match(values, _COMMA):
             points = pc.replace_substring(values, ",", ".")
             return _floats(points), {"decimal": ","}
+        for decimal, (pattern, telling) in _GROUPED.items():
+            if (
+                all_match(values, pattern)
+                and pc.any(pc.match_substring_regex(values, telling)).as_py()
+            ):
+                return _floats(_ungrouped(values, decimal)), {"decimal": decimal}
+        if all_match(values, DOTTED):
+            days = days_of(values, DOTTED_DAYS)
+            if days is not None:
+                return days, {"dates": DOTTED_DAYS}
     for false, true in _BOOLEANS:
         if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
             return pc.equal(values, true), {"booleans": (false, true)}
     return parse_iso(values), {}
+
+
+def _ungrouped(texts: pa.Array, decimal: str) -> pa.Array:
+    """Numbers without the signs between their thousands, with a decimal point."""
+    bare = pc.replace_substring(texts, "." if decimal == "," else ",", "")
+    return pc.replace_substring(bare, decimal, ".")
 
 
 def _floats(texts: pa.Array) -> pa.Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -189,6 +190,8 @@ def write_csv(
 ) -> None:
     """Write tables of the same columns as one CSV file."""
     delimiter = dialect.delimiter + " " * dialect.spaced
+    if dialect.encoding == "utf-8-sig":
+        file.write(codecs.BOM_UTF8)
     if dialect.header:
         header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
         file.write((delimiter.join(header) + dialect.newline).encode())

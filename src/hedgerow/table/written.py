@@ -24,7 +24,7 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
     array : pyarrow.Array
         Plain values, no dictionary.
     dialect : Dialect, optional
-        How booleans and decimals are written.
+        How booleans, decimals and days are written.
     """
     dialect = dialect or Dialect()
     kind = array.type
@@ -35,6 +35,8 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
         cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
         if dialect.decimal != ".":
             cells = pc.replace_substring(cells, ".", dialect.decimal)
+    elif pa.types.is_date(kind) and dialect.dates:
+        cells = pc.strftime(array.cast(pa.timestamp("s")), format=dialect.dates)
     elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
         texts = [
             value.hex() if isinstance(value, bytes) else None if value is None else str(value)
