@@ -285,3 +285,52 @@ def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
         [sys.executable, "-m", "hedgerow"], env={**os.environ, **told}, stdout=-1, text=True
     )
     assert done.stdout.split() == ["protect"]
+
+
+def test_what_inspect_prints_works_when_pasted(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kinds shown are kinds used: by a schema file where roles do not say everything."""
+    rows = [
+        f"{i % 60},{i % 28 + 1}/{i % 12 + 1}/19{50 + i % 50},{i % 2},{1067 + i % 3},"
+        f"{1000 + 37 * i},{'abc'[i % 3]},{'long ' * 1200 if i == 3 else 'short'}"
+        for i in range(240)
+    ]
+    head = "patient_id,Geburtstag,Geschlecht,PLZ,Gehalt,Diagnose,Bemerkung"
+    Path("spital.csv").write_text("\n".join([head, *rows]) + "\n")
+    Path("spital.schema.toml").write_text("mine")
+    assert run(["inspect", "spital.csv"]) == 0
+    told = capsys.readouterr().out
+    assert "6,000 characters" in told
+    assert "patient_id repeats" in told
+    assert Path("spital.schema.toml").read_text() == "mine"
+    assert "written    spital.schema-2.toml" in told
+    schema = hr.Schema.from_toml(Path("spital.schema-2.toml"))
+    assert schema.kinds["Geburtstag"] == "date"
+    assert {"Gehalt", "Diagnose"} <= set(schema.sensitive)
+    assert schema.unit == "patient_id"
+    assert "Bemerkung" in schema.identifiers
+    line = told.splitlines()[-1].strip()
+    assert run([*shlex.split(line)[1:], "--no-report"]) == 0
+    cells = pacsv.read_csv("release/release.csv").column("Geburtstag").to_pylist()
+    assert all(
+        re.fullmatch(r"\[\d{4}-\d\d-\d\d/\d{4}-\d\d-\d\d\]|\d{4}-\d\d-\d\d", c) for c in cells
+    )
+    assert run(["inspect", "spital.csv", "--schema-out", "mine.toml"]) == 0
+    assert "--schema mine.toml" in capsys.readouterr().out
+    assert hr.Schema.from_toml(Path("mine.toml")) == schema
+
+
+def test_prose_is_warned_of_before_work_starts(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = people().append_column("notes", pa.array(["x" * 6000] * 60 + ["y" * 300] * 60))
+    pacsv.write_csv(table, "people.csv")
+
+    def stop(*words: object, **given: object) -> None:
+        raise hr.HedgerowError("work began")
+
+    monkeypatch.setattr("hedgerow.session.steps.Session.protect", stop)
+    words = ["protect", "people.csv", "--quasi", "age,notes", "--sensitive", "income"]
+    told = refused([*words, "--identifiers", "name", "--out", "out"], capsys)
+    assert told.index("notes holds text of up to 6,000 characters") < told.index("work began")

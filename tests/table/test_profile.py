@@ -86,3 +86,38 @@ def test_row_order_does_not_matter():
     people = datasets.make_people(300)
     order = np.random.default_rng(0).permutation(300)
     assert profile(people) == profile(people.take(pa.array(order)))
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Diagnose", "sensitive"),
+        ("Bruttojahresgehalt", "sensitive"),
+        ("Vermögen", "sensitive"),
+        ("Stundenlohn", "sensitive"),
+        ("Religionszugehörigkeit", "sensitive"),
+        ("salaire_net", "sensitive"),
+        ("Diagnostic", "sensitive"),
+        ("revenu", "sensitive"),
+        ("Religión", "sensitive"),
+        ("salario", "sensitive"),
+        ("enfermedad", "sensitive"),
+        ("Geburtsdatum", "quasi"),
+        ("Straße", "quasi"),
+        ("Staatsangehörigkeit", "quasi"),
+        ("code postal", "quasi"),
+        ("date_de_naissance", "quasi"),
+        ("Ocupación", "quasi"),
+        ("estado civil", "quasi"),
+    ],
+)
+def test_names_in_four_languages_speak_for_a_role(name: str, role: str) -> None:
+    values = [f"v{i % 5}" for i in range(50)]
+    (found,) = profile(pa.table({name: values}))
+    assert (found.role, "its name says" in found.reason) == (role, True)
+
+
+def test_names_of_people_in_four_languages_are_left_out() -> None:
+    for name in ("Nachname", "prénom", "Apellidos", "Telefonnummer", "surname"):
+        (found,) = profile(pa.table({name: [f"v{i % 25}" for i in range(50)]}))
+        assert found.role == "identifier", name

@@ -106,6 +106,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
 
     begin()
     from ..release.write import PUBLIC_MARKS, check_target
+    from ..session.inspection import beforehand
     from ..session.steps import Session
 
     folder, force = Path(options["out"]), bool(options.get("force"))
@@ -134,6 +135,9 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             max_inference=options.get("max_inference"),
             keep_order=bool(options.get("keep_order")),
         )
+        wary = beforehand(session.table, schema)
+    for text in wary:
+        warn(text)
     with working(f"protecting {session.table.n_rows:,} records") as progress:
         session.protect(progress=progress)
     for text in session.cautions:

@@ -11,7 +11,8 @@ from ..engines.choice import opened
 from ..faces import face
 from ..report.text import aligned
 from ..schema import Schema
-from ..table.profile import ColumnProfile, profile, proposal
+from ..table import Table
+from ..table.profile import LONG, ColumnProfile, longest_text, profile, proposal
 
 _HEAD = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
 
@@ -117,18 +118,45 @@ def inspect(table: Any) -> Inspection:
     people = opened(table, tuple(ENGINES), "inspecting")
     columns = tuple(profile(people))
     schema = proposal(people, columns)
-    return Inspection(people.n_rows, columns, schema, tuple(_warnings(people.n_rows, columns)))
+    return Inspection(
+        people.n_rows, columns, schema, tuple(_warnings(people.n_rows, columns, schema))
+    )
 
 
-def _warnings(rows: int, columns: Sequence[ColumnProfile]) -> Iterator[str]:
+def _warnings(rows: int, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
     for words, chosen in (
         ("hold no value at all", [c for c in columns if not c.n_distinct]),
         ("hold one value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
     ):
         if chosen:
             yield f"{words}, so they can be left out: {', '.join(c.name for c in chosen)}"
+    yield from (_prose(c.name, c.longest) for c in columns if c.longest > LONG)
+    if schema.person is not None:
+        yield (
+            f"{schema.person} repeats, so people have several records: the proposal lets k count "
+            f"people (--unit {schema.person}); --unit none says that every row is one"
+        )
     roles = {c.role for c in columns}
     if "sensitive" not in roles:
         yield "no column looks sensitive; say which must not be inferred"
     if "quasi" not in roles:
         yield "no column looks like one that others may know; say which an intruder may know"
+
+
+def beforehand(table: Table, schema: Schema) -> list[str]:
+    """What to be wary of in the chosen columns, before any work is done."""
+    found = []
+    for name in (*schema.quasi, *schema.sensitive):
+        kind = schema.kinds.get(name, "categorical")
+        if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
+            continue
+        longest = longest_text(table.column(name, kind="categorical"))
+        found += [_prose(name, longest)] if longest > LONG else []
+    return found
+
+
+def _prose(name: str, longest: int) -> str:
+    return (
+        f"{name} holds text of up to {longest:,} characters, which can name people and makes long "
+        "cells; leave it out, or replace it by a few categories"
+    )

@@ -125,8 +125,10 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
         )
     schema, before = chosen.schema, []
     words = ["hedgerow", "protect", _file(chosen.path)]
-    if schema_file is None and not _sayable(schema):
-        schema_file = f"{chosen.path.stem}.schema.toml"
+    if schema_file is None and not sayable(schema):
+        schema_file = (
+            f"{chosen.path.stem}.schema.toml" if chosen.path != Path("-") else "people.schema.toml"
+        )
         before = [f"cat > {shlex.quote(schema_file)} <<'{_END}'\n{schema.to_toml()}{_END}"]
     if schema_file is not None:
         words += ["--schema", _file(schema_file)]
@@ -149,7 +151,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
     return "\n".join([*chosen.notes, *before, " ".join(map(shlex.quote, words))])
 
 
-def _sayable(schema: Schema) -> bool:
+def sayable(schema: Schema) -> bool:
     """Whether flags say all of a schema: plain names, and nothing but roles."""
     flags = {name: getattr(schema, name) for name in (*ROLES, "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,19 @@ from .dates import parse_dates
 from .encode import Column, is_text
 from .sources import read
 from .table import Table
+from .vocabulary import (
+    CODES,
+    DIRECT,
+    FREE,
+    KEYS,
+    NAMES,
+    PEOPLE,
+    PERSONS,
+    WEIGHTS,
+    says_known,
+    says_sensitive,
+    tokens,
+)
 
 _LOOKED_AT = 1000
 """Distinct values that the patterns look at, evenly spaced through the dictionary."""
@@ -26,6 +37,8 @@ _REPEATS = 0.95
 """Share of distinct values below which an identifier stands for people of several records."""
 _UNIQUE = 0.9
 """Share of distinct values from which text names its person."""
+_REPEATED = 0.2
+"""Share of distinct values from which what is called a remark is prose, and not a code."""
 _FEW = 100
 """Distinct values up to which a column counts as a group of people."""
 MOST_CODES, _CODE_SHARED = 10, 3
@@ -38,28 +51,8 @@ _PATTERNS = (
     ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
 )
 
-_DIRECT = """email mail phone telephone tel mobile fax ssn sin nin nino passport iban surname
-lastname firstname fullname forename maidenname username login nhs taxid insuranceno licence
-license ip mac"""
-_KEYS = "id ids uid uuid guid key identifier number no nr code personid patientid policyid record"
-_PEOPLE = "id ids pid uid uuid guid personid patientid memberid"
-_NAMES = "first last full given family middle maiden patient person customer client employee"
-_SENSITIVE = """income salary wage wages pay earning earnings asset assets wealth worth debt debts
-loan loans credit gain gains loss losses revenue profit tax taxes taxinc balance savings saving
-expenditure expend spending amount dividend dividends money pension benefit rent diagnosis
-diagnoses disease health illness condition hiv aids icd drug drugs medication medicine therapy
-treatment drinks drinking alcohol smoker smoking disability disabled pregnant religion orientation
-party vote crime conviction offence score grade rating bmi blood pressure cholesterol symptom
-injury suicide abuse status_exit exitstatus claim claims diabetes diabete diabetic stroke cancer
-heart asthma infection infected medicaid"""
-_QUASI = """age birth birthday birthdate dob born sex gender race ethnic ethnicity origin nation
-nationality country citizenship citizen region state province county district city town village
-municipality zip zipcode postcode postal plz address street education educ edu school schooling
-degree job occupation profession work workclass employer employment emp industry sector marital
-married civil spouse children child kids household family relationship relation relat language
-hours housing house height entry entrydate admission discharge visit migration veteran military"""
-_WEIGHTS = "fnlwgt wgt samplingweight instanceweight"
-_CODES = "zip zipcode postcode postal plz code"
+LONG = 200
+"""Characters of a cell beyond which text is prose, which names people and cannot be recoded."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +71,8 @@ class ColumnProfile:
         Distinct values (missing not counted), missing values.
     attacked_as : {"category", "number", "date"}
         How an attack would name its values; see `attacked_as`.
+    longest : int
+        Characters of its longest text; 0 where it holds none.
     """
 
     name: str
@@ -87,6 +82,7 @@ class ColumnProfile:
     n_distinct: int
     n_missing: int
     attacked_as: str = "category"
+    longest: int = 0
 
 
 def attacked_as(column: Column, schema: Schema) -> str:
@@ -134,6 +130,7 @@ def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
         other=names["other"],
         kinds={p.name: p.kind for p in found if p.kind != table.kind(p.name)},
         reasons={p.name: p.reason for p in found},
+        unit=repeating[0] if (repeating := repeated(table, names["identifier"])) else UNSAID,
     )
 
 
@@ -182,9 +179,8 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
     """
     if schema.unit is not UNSAID:
         return []
-    shares = {name: table.distinct_share(name) for name in schema.identifiers}
-    found = [name for name, share in shares.items() if share < _REPEATS]
-    if found and 1.0 not in shares.values():
+    found = repeated(table, schema.identifiers)
+    if found:
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
             "and k would count records",
@@ -193,19 +189,29 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
         )
     # people share a postcode; a key of people that repeats stands for their several records
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
+    shares = {name: table.distinct_share(name) for name in schema.identifiers}
     shares |= {name: table.distinct_share(name) for name in others}
     return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
 
+def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
+    """The identifiers that repeat, those that name people first, where none tells the rows apart."""
+    shares = {name: table.distinct_share(name) for name in identifiers}
+    if 1.0 in shares.values():
+        return []
+    found = [name for name, share in shares.items() if share < _REPEATS]
+    return sorted(found, key=lambda name: not _names_people(name))
+
+
 def _names_people(name: str) -> bool:
     """Whether a column's name says that it is a key, however often its values repeat."""
-    return bool(_tokens(name) & set(_PEOPLE.split()))
+    return bool(tokens(name) & PEOPLE)
 
 
 def _describe(table: Table, name: str) -> ColumnProfile:
     kind: str = table.kind(name)
     try:
-        if kind == "numeric" and _tokens(name) & set(_CODES.split()):
+        if kind == "numeric" and tokens(name) & CODES:
             kind = "categorical"
         elif kind == "categorical" and _are_dates(table, name):
             kind = "date"
@@ -217,7 +223,16 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     share = column.n_values / there if there else 0.0
     role, reason = _role(name, table.kind(name), column, share, there)
     told = attacked_as(column, Schema())
-    return ColumnProfile(name, kind, role, reason, column.n_values, missing, told)
+    return ColumnProfile(
+        name, kind, role, reason, column.n_values, missing, told, longest_text(column)
+    )
+
+
+def longest_text(column: Column) -> int:
+    """Characters of the longest category; 0 where a column holds no text."""
+    if column.kind not in ("categorical", "ordinal") or not column.n_values:
+        return 0
+    return max(map(len, map(str, column.values)))
 
 
 def _are_dates(table: Table, name: str) -> bool:
@@ -230,14 +245,17 @@ def _are_dates(table: Table, name: str) -> bool:
 
 def _role(name: str, own: str, column: Column, share: float, there: int) -> tuple[Role, str]:
     """The proposed role and why; the first rule that applies decides."""
-    tokens = _tokens(name)
+    words = tokens(name)
     if column.n_values == 0:
         return "other", "all its values are missing"
     if column.n_values == 1 and there > 1:
         return "other", "all its values are the same"
-    if tokens & set(_WEIGHTS.split()) or {"weight", "sampling"} <= tokens:
+    if words & WEIGHTS or {"weight", "sampling"} <= words:
         return "other", "its name says that it is a sampling weight"
-    for role, reason in _named(tokens, column, share):
+    length = longest_text(column)
+    if length > LONG or (words & FREE and share > _REPEATED and column.kind == "categorical"):
+        return "identifier", f"free text of up to {length:,} characters can name people"
+    for role, reason in _named(words, column, share):
         return role, reason
     if column.kind == "numeric":
         if _numbers_rows(column, there):
@@ -254,26 +272,28 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
     return "quasi", f"its {column.n_values} distinct values can single people out"
 
 
-def _named(tokens: set[str], column: Column, share: float) -> Iterable[tuple[Role, str]]:
+def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role, str]]:
     """Roles that the column's name, or the pattern of its values, speaks for."""
     pattern = _pattern(column)
     if pattern:
         yield "identifier", f"its values look like {pattern}"
     text = column.kind == "categorical"
-    if tokens & set(_DIRECT.split()) and share > 0.05:
+    if words & DIRECT and share > 0.05:
         yield "identifier", "its name says that it identifies a person directly"
-    named = tokens == {"name"} or ("name" in tokens and tokens & set(_NAMES.split()))
+    named = words == {"name"} or ("name" in words and words & NAMES)
     if text and named and share > 0.05:
         yield "identifier", "its name says that it holds people's names"
-    if tokens & set(_KEYS.split()) and share > _UNIQUE and column.kind != "date":
+    if words & PERSONS and column.n_values > MOST_CODES:
+        yield "identifier", "its name says that it is a key of people"
+    if words & KEYS and share > _UNIQUE and column.kind != "date":
         yield "identifier", f"its name says that it is a key, and {share:.0%} of it differs"
     if column.n_values > _FEW and any(
-        t == "id" or (len(t) > 3 and t.endswith("id")) for t in tokens
+        t == "id" or (len(t) > 3 and t.endswith("id")) for t in words
     ):
         yield "identifier", "its name says that it is a key, of a person or of a group of people"
-    if tokens & set(_QUASI.split()) and not (text and share > _UNIQUE):
+    if says_known(words) and not (text and share > _UNIQUE):
         yield "quasi", "its name says something that others may know of a person"
-    if tokens & set(_SENSITIVE.split()) and not (text and share > _UNIQUE):
+    if says_sensitive(words) and not (text and share > _UNIQUE):
         yield "sensitive", "its name says something that a person may want to keep private"
 
 
@@ -297,10 +317,3 @@ def _numbers_rows(column: Column, there: int) -> bool:
         and bool(np.all(np.mod(values, 1) == 0))
         and values[-1] - values[0] + 1 == there
     )
-
-
-def _tokens(name: str) -> set[str]:
-    """The words of a column name, in lower case; also its neighbours joined."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    words = [w.rstrip("0123456789") or w for w in re.split(r"[\W_]+", spaced.lower()) if w]
-    return {*words, *(a + b for a, b in pairwise(words))}
