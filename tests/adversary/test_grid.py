@@ -131,7 +131,10 @@ def test_files_and_audit_read_the_cells(tmp_path: Path) -> None:
     assert 0 < of_folder.utility["loss"]["ncp"] < 1
     plain = hr.protect(tmp_path / "people.csv", SCHEMA, hr.MART(5))
     notes = hr.audit(tmp_path / "people.csv", plain, **quick).table["notes"]
-    assert any(re.match(r"\d+ ranges? of age begins? or ends? at a value that fewer than 5", n) for n in notes)
+    assert any(
+        re.match(r"\d+ ranges? of age begins? or ends? at a value that fewer than 5", n)
+        for n in notes
+    )
     exploded = hr.explode(pd.read_csv(folder / "release.csv"))
     assert np.isfinite(pd.to_numeric(exploded["age"], errors="coerce").dropna()).all()
     assert run([*words[:-4], "--force", "--grid", "20:85:5"]) == 2

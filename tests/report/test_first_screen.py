@@ -228,3 +228,26 @@ def test_columns_released_as_they_are_are_measured():
         "columns": ["note"], "unique": 0.25, "by_quasi": 0.0, "together": 0.25,
     }  # fmt: skip
     assert other_columns(table, schema.replace(other=[], identifiers=["note"])) is None
+
+
+def test_the_surest_attack_stands_beside_the_cap(made):
+    """Who knows the sensitive values as well finds out who is in the table; no cap speaks of that."""
+    people, release, _ = made
+    rest = people_of(300, seed=77)
+    audit = hr.audit(people, release, control=rest, people=60, learners=["tree"], learning=False)
+    page = page_of(audit, release)
+    surest = max(
+        (a for a in audit.attacks if a["over_control"] is not None),
+        key=lambda a: a["over_control_interval"][0],
+    )
+    assert surest["over_control_interval"][0] > 0
+    assert f"the surest is {surest['attack']} ({surest['learner']}; {surest['target']})" in page
+    assert "the surest is" not in page_of(audit, release, audience="recipient")
+
+
+def test_disclosure_has_one_scale(made):
+    _, release, audit = made
+    worst = audit.risk["release"]["sensitive"]["pay"]["disclosure"]["worst"]
+    for text in (page_of(audit, release), str(audit)):
+        assert text.count(f"{worst:.3f}") >= 2
+        assert f"{100 * worst:.1f}%" not in text

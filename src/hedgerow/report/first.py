@@ -65,7 +65,7 @@ def cards(
     if table["yardstick"] == "linkage":
         intruder = _linked(risk, table)
     elif table["yardstick"] == "classes":
-        intruder = _grouped(risk, table, plan)
+        intruder = _grouped(risk, table, plan, audit["attacks"], most)
     else:
         intruder = _apart(risk, audit["attacks"], most)
     tone, question = "bad" if broken else "open", "What can an intruder do?"
@@ -96,7 +96,23 @@ def cap_of(promises: Sequence[Mapping[str, Any]], name: str) -> float | None:
     return None
 
 
-def _grouped(risk: Mapping[str, Any], table: Mapping[str, Any], plan: Plan | None) -> Told:
+def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
+    """The attack that most surely gains over people who took no part, which no cap speaks of."""
+    if most is not None and most["over_control_interval"][0] > 0:
+        yield (
+            f"Of {len(tried)} attacks the surest is {most['attack']} ({most['learner']}; "
+            f"{most['target']}): right about {share(most['success'])} of the table's people, and "
+            f"about {share(most['control'])} of people whom the table says nothing of."
+        )
+
+
+def _grouped(
+    risk: Mapping[str, Any],
+    table: Mapping[str, Any],
+    plan: Plan | None,
+    tried: Sequence[Any],
+    most: Mapping[str, Any] | None,
+) -> Told:
     after = risk["release"]
     k, people = after["classes"]["k"], after["classes"]["people"]
     smallest = people or k
@@ -134,7 +150,7 @@ def _grouped(risk: Mapping[str, Any], table: Mapping[str, Any], plan: Plan | Non
         facts.append((share(average), "average chance to pick a person's record"))
     if len(facts) < 3 and table["suppressed"] is not None:
         facts.append((f"{table['suppressed']:,}", "records that could not be protected: left out"))
-    return say, drawing, [*notes, *others(risk, share)], facts
+    return say, drawing, [*notes, *_surest(tried, most), *others(risk, share)], facts
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,7 @@ from .text import (
     figure,
     found_members,
     nearest_in_words,
+    part,
     percent,
     risk_rows,
     rows_in_words,
@@ -86,7 +87,7 @@ def render(
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"percent": percent, "figure": figure, "words": words}
+    environment.filters |= {"percent": percent, "part": part, "figure": figure, "words": words}
     return environment.get_template("template.html").render(
         **_context(audit, audience, plan, checks),
         **_people(shown if audience == "steward" else None),

@@ -14,6 +14,11 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}%"
 
 
+def part(value: float | None) -> str:
+    """A disclosure as text: 0 nothing, 1 all."""
+    return "-" if value is None else f"{value:.3f}"
+
+
 def count(value: float | None) -> str:
     """A number of people, which may be a mean, as text."""
     return "-" if value is None else f"{value:,.1f}"
@@ -183,7 +188,7 @@ def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Itera
         ("disclosure, worst group", "worst"),
     ):
         one, two = at(before, "disclosure", key), release["disclosure"][key]
-        yield f"  {title:{WIDE - 2}}{percent(one):>12}{percent(two):>12}"
+        yield f"  {title:{WIDE - 2}}{part(one):>12}{part(two):>12}"
     for title, key in (
         ("different values in a group, fewest", "distinct_l"),
         ("largest share of one value", "alpha"),
