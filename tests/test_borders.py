@@ -76,6 +76,15 @@ def test_the_public_face_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_short_report_loads_nothing_that_takes_longer_than_a_small_table() -> None:
+    code = (
+        "import sys, hedgerow.session.steps, hedgerow.audit.run, hedgerow.release.write\n"
+        "print(sorted({'scipy.stats', 'scipy.optimize', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_every_public_name_is_there_and_stays_a_name_of_the_face() -> None:
     code = (
         "import hedgerow.explode, hedgerow.release, hedgerow as hr\n"

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
-from scipy.stats import binom
+from scipy.special import bdtrc  # scipy.stats takes longer to load than a small table
 
 from ..classes import IntArray, group
 from ..errors import InputError, SchemaError
@@ -230,6 +229,8 @@ def _matched(
     sure = (held[after] == 1).nonzero()[0]
     telling = [c for c in quasi if c.covers(c.original.codes[known[sure]], c.codes[sure]).all()]
     unsure = 0
+    if len(unclear):
+        from scipy.optimize import linear_sum_assignment
     for label in unclear:
         candidates = left[first[label] : first[label + 1]]
         rows = right[begin[label] : begin[label + 1]]
@@ -319,7 +320,7 @@ def order_shown_by(
         else:
             kept, changed = (_apart(*pairs[name], two, at) for at in (two, two[:, ::-1]))
         fit, misfit = int((kept < changed).sum()), int((kept > changed).sum())
-        if len(tested) * binom.sf(fit - 1, fit + misfit, 0.5) <= level:
+        if len(tested) * bdtrc(fit - 1, fit + misfit, 0.5) <= level:
             found.append(name)
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,11 @@ I = TypeVar("I")
 PARTS = 4
 WORTH = 1_000_000
 """Threads pay from so many small steps on."""
+
+
+def _workers() -> int:
+    """More threads than processors only push each other out of the caches."""
+    return min(PARTS, os.cpu_count() or 1)
 
 
 def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
@@ -30,7 +36,7 @@ def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
     if cost < WORTH:
         return [work(slice(0, rows))]
     bounds = [rows * part // PARTS for part in range(PARTS + 1)]
-    with ThreadPoolExecutor(PARTS) as threads:
+    with ThreadPoolExecutor(_workers()) as threads:
         return list(threads.map(work, [slice(a, b) for a, b in itertools.pairwise(bounds)]))
 
 
@@ -47,7 +53,7 @@ def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[
     """
     if cost < WORTH:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(PARTS) as threads:
+    with ThreadPoolExecutor(_workers()) as threads:
         return list(threads.map(work, items))
 
 
@@ -68,7 +74,7 @@ def windows(work: Callable[[slice], T], rows: int, size: int) -> Iterator[tuple[
     if len(parts) < 2:
         yield from ((1.0, work(part)) for part in parts)
         return
-    with ThreadPoolExecutor(PARTS) as threads:
+    with ThreadPoolExecutor(_workers()) as threads:
         try:
             for part, made in zip(parts, threads.map(work, parts), strict=True):
                 yield part.stop / rows, made
@@ -82,7 +88,7 @@ def streamed(work: Callable[[I], T], items: Iterable[I]) -> Iterator[T]:
     Items are worked on by threads; whoever stops asking stops them.
     """
     waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(PARTS) as threads:
+    with ThreadPoolExecutor(_workers()) as threads:
         try:
             for item in items:
                 waiting.append(threads.submit(work, item))
