@@ -15,6 +15,7 @@ from .utility.distributions import value_shares
 BINS = 20
 TOP = 12
 POINTS = 1000
+_WHOLE = 2.0**53
 
 
 def histograms(pair: Sides) -> dict[str, dict[str, Any]]:
@@ -45,7 +46,10 @@ def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[
     """Where bins begin, and their names; whole numbers and days have bins of whole ones."""
     unit, own = column.original.unit, column.whole.values
     first, last = float(values[0]), float(values[-1])
-    if unit != "us" and (own == np.floor(own)).all():
+    if not np.isfinite(last - first):  # no double says how far apart they are
+        return values[:1], [f"{first:.6g} to {last:.6g}"]
+    steps = max(-first, last) < _WHOLE  # beyond it a double and its next are more than 1 apart
+    if unit != "us" and steps and (own == np.floor(own)).all():
         first, last = np.floor(first), np.ceil(last)
         wide = max(-(-(last - first + 1) // BINS), 1.0)
         edges = np.arange(first, last + 1, wide)

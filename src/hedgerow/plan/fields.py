@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Discreet:
-    """Records whose text leaves private fields out; of a sequence it says how long it is."""
+    """Records whose text leaves private fields out; of a list of values it says how long it is."""
 
     def __init_subclass__(cls) -> None:
         cls.__repr__ = Discreet.__repr__  # type: ignore[method-assign]
@@ -28,11 +28,15 @@ class Discreet:
         told = []
         for f in fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
-            if not f.metadata.get("private"):
-                told.append(f"{f.name}={value!r}")
-            elif isinstance(value, (tuple, Vector)):
+            if isinstance(value, (tuple, Vector)) and not _records(value):
                 told.append(f"{f.name}=<{len(value):,}>")
+            elif not f.metadata.get("private"):
+                told.append(f"{f.name}={value!r}")
         return f"{type(self).__name__}({', '.join(told)})"
+
+
+def _records(values: Any) -> bool:
+    return len(values) > 0 and all(isinstance(each, Discreet) for each in values)
 
 
 def plain(value: Any, *, public: bool = False) -> Any:
