@@ -116,3 +116,18 @@ def test_an_encoding_that_changes_is_told(tmp_path: Path) -> None:
     told = read(tmp_path / "two/release.csv").arrow
     assert isinstance(told, pa.Table)
     assert told.column_names[0] == "PLZ"
+
+
+def test_a_workbook_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "people.xlsx").write_bytes(b"PK")
+    with pytest.raises(hr.HedgerowError, match="save the sheet as CSV"):
+        read(tmp_path / "people.xlsx")
+
+
+def test_a_broken_check_is_told_in_few_digits() -> None:
+    from hedgerow.guarantees import Check
+    from hedgerow.release.verify import require
+
+    for reached, told in ((0.6999960662570055, "reached 0.7"), (0.5000001, "reached 0.5000001")):
+        with pytest.raises(hr.errors.PromiseError, match=rf"required 0\.5, {told}\n"):
+            require([Check("disclosure of pay", 0.5, reached, False)])

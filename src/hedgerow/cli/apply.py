@@ -18,7 +18,7 @@ OPTIONS = (
     Option(
         "out",
         str,
-        "File to write, .csv, .xlsx, .parquet, .feather or .jsonl; it must not exist. -: stdout.",
+        "File to write, .csv, .parquet, .feather or .jsonl; it must not exist. -: stdout.",
     ),
     Option("force", bool, "Replace an existing file."),
     ESCAPE,

@@ -40,7 +40,7 @@ TableFile = Annotated[
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="CSV, Excel, Parquet, Arrow/Feather or JSON lines: one record per person; - for "
+        help="CSV, Parquet, Arrow/Feather or JSON lines: one record per person; - for "
         "standard input.",
     ),
 ]

@@ -206,13 +206,22 @@ def _sensitive(column: PlanColumn, released: Table) -> Column:
         return released.column(column.name, kind="categorical")
 
 
+def _short(*values: Any) -> list[str]:
+    """Figures of a check with three digits, or as many as tell them apart."""
+    for digits in range(3, 18):
+        texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in values]
+        if len(set(texts)) == len(texts):
+            break
+    return texts
+
+
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:
     """The checks, or PromiseError when one does not hold."""
     listed = list(checks)
     broken = [check for check in listed if not check.holds]
     if broken:
         told = "; ".join(
-            f"{c.name}: required {c.required}, reached {c.reached}"
+            "{}: required {}, reached {}".format(c.name, *_short(c.required, c.reached))
             + (f" ({c.detail})" if c.detail else "")
             for c in broken
         )

@@ -24,6 +24,7 @@ SUFFIXES = {
     ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
     ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
 }  # fmt: skip
+_SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather"}
 
 
@@ -107,7 +108,9 @@ def check_path(path: Path) -> str:
     if suffix is None:
         raise InputError(
             f"{path.name} has an ending that says no known format",
-            hint="known endings: " + ", ".join(sorted(SUFFIXES)),
+            hint="save the sheet as CSV first (UTF-8): a workbook is not read"
+            if path.suffix.lower() in _SHEETS
+            else "known endings: " + ", ".join(sorted(SUFFIXES)),
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
