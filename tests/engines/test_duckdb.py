@@ -352,6 +352,9 @@ def test_too_many_rows_for_the_memory(
         hr.protect(file, SCHEMA, METHOD, engine="duckdb", memory="2GB")
     assert not list(home.iterdir())
     assert hr.protect(file, SCHEMA, METHOD, engine="duckdb", memory="4GB").checks
+    monkeypatch.setattr("hedgerow.methods.hedge._CELL", 1 << 20)
+    with pytest.raises(ParameterError, match=r"some 4\.3 GB"):
+        hr.protect(file, SCHEMA, hr.Hedge(k=5), engine="duckdb", memory="4GB")
 
 
 def test_temporary_files_are_private_and_go(file: Path, tmp_path: Path, home: Path) -> None:

@@ -118,6 +118,10 @@ class Method(Estimator):
         for parameters in rungs(self.get_params(deep=False)):
             yield self.copy().set_params(**parameters)
 
+    def room(self, n_rows: int) -> int:
+        """Bytes of memory that so many records take beside their codes, roughly."""
+        return 0
+
     def release_table(self, table: Table) -> Transformed:
         """The released columns of the table that was fitted."""
         return transform(self.plan_, table)

@@ -27,6 +27,9 @@ from .parts import Parts, full_tree
 from .quasi import Quasi
 from .screening import telling
 
+_CELL = 10_000
+"""Bytes of a cell's sums, of some two hundred entries."""
+
 
 @dataclass(eq=False, repr=False)
 class Hedge(PartitionMethod):
@@ -106,6 +109,11 @@ class Hedge(PartitionMethod):
     screen: bool = True
     max_bins: int = 1024
     schema: Schema | None = None
+
+    def room(self, n_rows: int) -> int:
+        """Every cell, of k records at first, keeps sums of all columns while it is joined."""
+        known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
+        return n_rows // self.k * _CELL if known else 0
 
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():

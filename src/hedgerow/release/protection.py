@@ -130,7 +130,7 @@ def protect(
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
-        table.check_room(len(named))
+        table.check_room(len(named), method.room(table.n_rows))
         computing(table.engine).encode(table, named)
     step("fitting")
     with cautions() as heard:

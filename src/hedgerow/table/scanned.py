@@ -121,9 +121,12 @@ class Scanned(Table):
         coding = self.coding(name)
         return coding.entries.take(pa.array(coding.codes[rows]))
 
-    def check_room(self, n_columns: int) -> None:
-        """Raise ParameterError where working on so many columns takes more memory than is allowed."""
-        needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns)
+    def check_room(self, n_columns: int, besides: int = 0) -> None:
+        """Raise ParameterError where working on so many columns takes more memory than is allowed.
+
+        `besides` are bytes that a method takes for its own.
+        """
+        needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides
         if needed > self.workspace.memory:
             raise ParameterError(
                 f"{self.n_rows:,} records of {n_columns} columns take some {needed / 1e9:,.1f} GB of "

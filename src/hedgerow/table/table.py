@@ -264,7 +264,7 @@ class Table:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
-    def check_room(self, n_columns: int) -> None:
+    def check_room(self, n_columns: int, besides: int = 0) -> None:
         """Raise ParameterError where working on so many columns takes more memory than is allowed."""
 
     def put_aside(self) -> None:
