@@ -302,7 +302,7 @@ def test_bad_input_is_told_clearly():
         (X, y, {"trees": 7}, "neither"),
         (X, y, {"trees": "shrub n_splits=3"}, "unknown kind"),
         (X, y, {"trees": "tree splits=3"}, "names are"),
-        (X, y, {"trees": "tree n_splits=many"}, "must be int"),
+        (X, y, {"trees": "tree n_splits=many"}, "must be a whole number"),
         (X, y, {"trees": " ; "}, "empty"),
         (X, y, {"trees": []}, "empty"),
         (holes, y, {}, "missing values"),
