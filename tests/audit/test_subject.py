@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -162,7 +163,9 @@ def test_altered_records_are_judged_by_linkage():
     assert found.table["yardstick"] == "linkage"
     assert 5 / 300 < linked["highest"] < 0.9  # by chance it is 1 in 300
     scores = hr.score(people, release, columns=["age", "pay"])
-    assert scores == hr.score(people, in_their_order(release), columns=["age", "pay"])
+    by_order = hr.score(people, in_their_order(release), columns=["age", "pay"])
+    assert (scores.paired_by, by_order.paired_by) == ("release", "order")
+    assert scores == replace(by_order, paired_by="release")
     assert linked["scores"]["dld"] == pytest.approx(scores.dld)
     assert linked["scores"]["il"] == pytest.approx(scores.il)
     # a cell that is not true loses what it is off by

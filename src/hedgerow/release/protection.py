@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments import FLAG, METHOD, PROGRESS, takes
+from ..arguments import FLAG, METHOD, PROGRESS, TEXT, takes
 from ..engines import engine as computing
 from ..engines.choice import opened
 from ..errors import ParameterError, UnsupportedError
@@ -21,7 +21,7 @@ from .release import Release
 from .streamed import kind
 
 
-@takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, progress=PROGRESS)
+@takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, engine=TEXT, progress=PROGRESS)
 def protect(
     people: Any,
     schema: Schema,

@@ -24,6 +24,13 @@ _PLAIN = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
 _FAINT = 0.35
 _PAPER, _INK = "#ffffff", "#555555"
+_SHEET = {
+    "figure.facecolor": _PAPER,
+    "savefig.facecolor": _PAPER,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+}
+"""A picture that is a file of its own stands on paper of its own."""
 _DARK = """<style>@media (prefers-color-scheme: dark) {
 .hedgerow-frontier text {fill: #e8ece9}
 .hedgerow-frontier .paper {fill: #141816}
@@ -45,7 +52,7 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
     points = found["points"]
     notes = _notes(found["infeasible"])
     below = 0.55 + 0.16 * len(notes)
-    with matplotlib.rc_context(STYLE | {"xtick.color": _INK, "ytick.color": _INK}):
+    with matplotlib.rc_context(STYLE | _SHEET):
         height = _HEIGHT + 0.16 * len(notes)
         figure = Figure(figsize=(_WIDTH, height))
         axes = figure.add_axes(

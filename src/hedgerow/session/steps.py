@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import engines
-from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, takes
+from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, takes
 from ..engines import ENGINES
 from ..engines.choice import chosen, opened
 from ..errors import Cancelled, ParameterError
@@ -77,6 +77,7 @@ class Session:
     Session(a table of 1,000 records; done: open, inspect, choose, protect)
     """
 
+    @takes(schema=SCHEMA, method=METHOD, engine=TEXT)
     def __init__(
         self,
         source: Any,
