@@ -251,3 +251,23 @@ def test_disclosure_has_one_scale(made):
     for text in (page_of(audit, release), str(audit)):
         assert text.count(f"{worst:.3f}") >= 2
         assert f"{100 * worst:.1f}%" not in text
+
+
+def test_records_that_look_alike_in_several_buckets_are_each_told_by_theirs():
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({"age": rng.integers(1, 4, 90), "ill": rng.choice(list("abcdef"), 90)})
+    schema = hr.Schema(quasi=["age"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.Anatomy(l=3, random_state=1))
+    side = hr.audit(people, release, **QUICK).shown.people["after"]
+    assert sum(side["n"]) == 90
+    told = np.zeros(6)
+    for n, (values, times) in zip(side["n"], side["told"][0], strict=True):
+        told[values] += n * np.array(times) / sum(times)
+    assert told == pytest.approx(people.ill.value_counts().sort_index().to_numpy())
+
+
+def test_records_shown_do_not_depend_on_the_order_of_rows(made):
+    people, _, audit = made
+    shuffled = people.sample(frac=1, random_state=1)
+    again = hr.audit(shuffled, hr.protect(shuffled, SCHEMA, hr.Mondrian(k=10)), **QUICK)
+    assert (again.shown.before, again.shown.after) == (audit.shown.before, audit.shown.after)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..classes import Groups, IntArray
+from ..classes import Groups, IntArray, group
 from ..classes.counts import Counts
 from ..faces import cell
 from ..notation import moment, number, plain
@@ -81,6 +81,8 @@ def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]
 def _people(pair: Pair) -> dict[str, Any] | None:
     whole = pair.unchanged
     before, after = whole.classes, pair.classes
+    if pair.groups is not None:  # alike by their cells, they may lie in several groups
+        after = group([pair.classes.labels, pair.groups.labels], pair.n_rows)
     if max(len(before.sizes), len(after.sizes)) > MOST:
         return None
     sides = (
@@ -95,7 +97,6 @@ def _people(pair: Pair) -> dict[str, Any] | None:
         made[name] = {
             "n": groups.sizes.tolist(),
             "keys": [column[groups.first].tolist() for column in codes],
-            # where a second table tells the values, a record's are those of its group there
             "told": [_told(column, told, groups) for column in sensitive],
         }
     return plain(made, digits=8)
