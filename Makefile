@@ -1,5 +1,6 @@
 # make demo   a first release with its report, from nothing but Python and pip
 # make test   all tests;  make check: tests, style, types, borders
+# make dist   sdist and wheel, and the wheel tried in an environment of its own
 # make lowest a short suite under the lowest versions that pyproject.toml declares
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -12,8 +13,9 @@ unexport HEDGEROW_DATA
 endif
 
 LOWEST := .venv-lowest
+WHEEL := .venv-wheel
 
-.PHONY: demo test lowest lint types borders check kernels clean
+.PHONY: demo test lowest dist lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -41,6 +43,16 @@ lowest: $(LOWEST)/installed
 	  tests/test_cli.py tests/kernels/test_compiled.py tests/table/test_files.py \
 	  tests/engines/test_sql.py
 
+# the demo runs in a folder apart, where nothing but the wheel can be imported
+dist: .venv/installed-dev
+	rm -rf dist $(WHEEL)
+	$(BIN)/python -m build --quiet
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	away=$$(mktemp -d) && cd $$away && $(abspath $(WHEEL))/bin/hedgerow demo --out made \
+	  && $(abspath $(WHEEL))/bin/python -m hedgerow apply made/release/plan.json made/people.csv \
+	    --out again.csv && rm -r $$away
+
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
 
@@ -57,4 +69,4 @@ kernels:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: kernels
-	rm -rf .venv $(LOWEST) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) $(WHEEL) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
