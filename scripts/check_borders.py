@@ -84,7 +84,7 @@ LATE = {
     ("audit/compared.py", "report"),  # Comparison.plot, and the text that print shows
     ("release/release.py", "audit.compared"),  # Release.compare
     ("release/release.py", "report.plots"),  # Release.plot
-    ("audit/points.py", "report.text"),  # the text that print shows
+    ("audit/points.py", "report.lines"),  # the text that print shows
     ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score
 }
 

@@ -101,6 +101,14 @@ class Schema:
     rest : {"drop", "release"}
         What becomes of undeclared columns. "release" treats them as `other`,
         but refuses those that look like identifiers.
+    missing : sequence of str
+        Words that stand for no value in a CSV file, in any column, such as
+        ``["k.A.", "-"]``. In columns of numbers and dates the usual ones are
+        known anyway.
+    decimal : {"", ",", "."}
+        The decimal separator of a CSV file, for numbers that can be read in two
+        ways: 22.807 is a whole number where it is ",". Left out, the other
+        columns tell.
     reasons : mapping of str to str
         Why `Schema.guess` proposed a role; empty for schemas written by hand.
 
@@ -127,6 +135,8 @@ class Schema:
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rest: str = "drop"
+    missing: Sequence[str] = ()
+    decimal: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -168,6 +178,11 @@ class Schema:
         ]
         if self.rest not in REST:
             faults.append(f"rest is {self.rest!r} (one of {', '.join(REST)})")
+        object.__setattr__(self, "missing", _names(self.missing))
+        if not all(word.strip() for word in self.missing):
+            faults.append("missing names an empty word, and empty cells are missing anyway")
+        if self.decimal not in ("", ",", "."):
+            faults.append(f"decimal is {self.decimal!r} (',' or '.')")
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
             faults.append("unit is not the name of a column")
         elif isinstance(self.unit, str) and seen.get(self.unit) in ("quasi", "sensitive"):
@@ -313,6 +328,10 @@ class Schema:
             lines.append(f"unit = {_toml(self.unit or EVERY_ROW)}")
         if self.rest != "drop":
             lines.append(f"rest = {_toml(self.rest)}")
+        if self.missing:
+            lines.append(f"missing = {_toml(list(self.missing))}")
+        if self.decimal:
+            lines.append(f"decimal = {_toml(self.decimal)}")
         for section in ("kinds", "categories", "grid", "events"):
             entries = getattr(self, section)
             if entries:
@@ -329,7 +348,7 @@ class Schema:
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
-        known = {*_ROLE_FIELDS, *TABLES, "hierarchies", "unit", "rest"}
+        known = {*_ROLE_FIELDS, *TABLES, "hierarchies", "unit", "rest", "missing", "decimal"}
         unknown = [key for key in data if key not in known]
         if unknown:
             raise SchemaError(

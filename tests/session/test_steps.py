@@ -250,7 +250,7 @@ def test_inspect_says_how_each_column_would_be_attacked() -> None:
     told = {each["column"]: each["attacked_as"] for each in seen.to_dict()["columns"]}
     numbers, dates = dict.fromkeys(("income", "rooms"), "number"), {"born": "date"}
     assert told == numbers | dates | dict.fromkeys(("smoker", "job"), "category")
-    assert "attacked as" in str(seen)
+    assert "taken for codes by the attacks: smoker." in str(seen)
 
 
 def test_inspect_says_what_to_be_wary_of() -> None:

@@ -131,3 +131,110 @@ def test_a_broken_check_is_told_in_few_digits() -> None:
     for reached, told in ((0.6999960662570055, "reached 0.7"), (0.5000001, "reached 0.5000001")):
         with pytest.raises(hr.errors.PromiseError, match=rf"required 0\.5, {told}\n"):
             require([Check("disclosure of pay", 0.5, reached, False)])
+
+
+def frame(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = tmp_path / "people.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        # another column tells what the sign is
+        ("a;pay\n3,5;22.807\n4,25;1.150\n", [22807, 1150]),
+        ("a;pay\n3.5;22.807\n4.25;1.150\n", [22.807, 1.15]),
+        ('a,pay\n3.5,"22,807"\n4.25,"1,150"\n', [22807, 1150]),
+        # nothing tells: a point is a decimal point, a comma in quotes between commas is none
+        ("a;pay\nx;22.807\ny;1.150\n", [22.807, 1.15]),
+        ("a;pay\nx;22,807\ny;1,150\n", [22.807, 1.15]),
+        ('a,pay\nx,"22,807"\ny,"1,150"\n', [22807, 1150]),
+        # signs between thousands that are nothing else
+        ("a;pay\nx;22'807.50\ny;1'150.00\n", [22807.5, 1150.0]),
+        ("a;pay\nx;22\u202f807,50\ny;850\n", [22807.5, 850.0]),
+        ("a;pay\nx;22 807,50\ny;1 234 567,00\n", [22807.5, 1234567.0]),
+        # a key in groups of three is no number
+        ("a;pay\nx;612 345 678\ny;612 345 679\n", ["612 345 678", "612 345 679"]),
+    ],
+)
+def test_one_file_has_one_decimal_sign(tmp_path: Path, text: str, numbers: list[object]) -> None:
+    assert read(frame(tmp_path, text)).arrow.column("pay").to_pylist() == numbers
+
+
+def test_numbers_that_can_be_read_in_two_ways_are_told_and_settled(tmp_path: Path) -> None:
+    path = frame(tmp_path, "job;pay\nx;22.807\ny;1.150\nz;2.400\n")
+    seen = hr.inspect(path)
+    assert seen.schema.decimal == "."
+    assert "pay" in seen.warnings[-1]
+    assert "--decimal ," in seen.warnings[-1]
+    told = hr.inspect(path, decimal=",")
+    assert told.schema.decimal == ","
+    assert not any("22.807" in text for text in told.warnings)
+    schema = hr.Schema.from_toml(told.schema.to_toml())
+    assert read(path, schema=schema).arrow.column("pay").to_pylist() == [22807, 1150, 2400]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_words_for_missing_are_missing_in_every_column(tmp_path: Path, engine: str) -> None:
+    rows = "".join(
+        f"{20 + i};{('k.A.', 'cook', 'nurse')[i % 3]};{('999', '1.200', '2.400')[i % 3]};{i},5\n"
+        for i in range(30)
+    )
+    path = frame(tmp_path, "age;job;pay;rate\n" + rows)
+    schema = hr.Schema(
+        quasi=["age", "job"], sensitive=["pay"], other=["rate"], missing=["k.A.", "999"]
+    )
+    release = hr.protect(path, schema, hr.Mondrian(k=3), engine=engine)
+    assert release.original.column("job").values == ["cook", "nurse"]
+    assert release.original.column("pay").values.tolist() == [1200.0, 2400.0]
+    assert int(release.original.column("pay").counts()[-1]) == 10
+    folder = release.write(tmp_path / "out")
+    text = (tmp_path / "out" / "release.csv").read_text()
+    assert "k.A." not in text
+    assert "999" not in text
+    assert "0,5" in text  # decimals as they came
+    # who reads the release again, or applies its plan, reads the file as it was read
+    plan = hr.Plan.load(tmp_path / "out" / "plan.json")
+    assert (plan.missing, plan.decimal) == (("k.A.", "999"), "")
+    found = hr.audit(path, tmp_path / "out", attacks=False, learning=False)
+    assert found.broken(k=3) == []
+    assert folder
+
+
+def test_a_table_with_types_knows_itself_what_is_missing() -> None:
+    people = pa.table({"age": [1, 2, 3, 4], "job": ["k.A.", "cook", "cook", "cook"]})
+    schema = hr.Schema(quasi=["age", "job"], missing=["k.A."])
+    with pytest.raises(hr.HedgerowError, match=r"'job'.*no file of text"):
+        hr.protect(people, schema, hr.Mondrian(k=2))
+
+
+def test_words_that_look_missing_are_named(tmp_path: Path) -> None:
+    path = frame(tmp_path, "age;job\n1;k.A.\n2;cook\n3;-\n")
+    (warning,) = [text for text in hr.inspect(path).warnings if "--missing" in text]
+    assert "job" in warning
+    assert warning.endswith("--missing -,k.A.")
+    seen = hr.inspect(path, missing=["k.A.", "-"])
+    assert seen.schema.missing == ("k.A.", "-")
+    assert not any("--missing" in text for text in seen.warnings)
+
+
+def test_columns_with_different_decimal_signs_are_told(tmp_path: Path) -> None:
+    path = frame(tmp_path, "a;b;c\n1,5;2.25;3,5\n2,5;3.25;4,5\n")
+    (told,) = hr.inspect(path).warnings[-1:]
+    assert told.startswith("b: decimals are written with another sign")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])
+def test_encodings_of_offices(tmp_path: Path, encoding: str) -> None:
+    table = read(frame(tmp_path, "Stra\u00dfe;Wert\nM\u00fcller;1,5\nS\u00e4ge;2,5\n", encoding))
+    assert table.names == ["Stra\u00dfe", "Wert"]
+    assert table.arrow.column("Wert").to_pylist() == [1.5, 2.5]
+
+
+def test_an_inspection_fits_eighty_columns(tmp_path: Path) -> None:
+    names = ["a_rather_long_name_for_a_column_of_a_survey", "age", *(f"q{i}" for i in range(50))]
+    rows = "".join(",".join([str(i % 7)] * len(names)) + "\n" for i in range(60))
+    text = str(hr.inspect(frame(tmp_path, ",".join(names) + "\n" + rows)))
+    assert max(map(len, text.splitlines())) <= 80
+    assert names[0] in text

@@ -114,7 +114,7 @@ def test_row_order_does_not_matter():
 def test_names_in_four_languages_speak_for_a_role(name: str, role: str) -> None:
     values = [f"v{i % 5}" for i in range(50)]
     (found,) = profile(pa.table({name: values}))
-    assert (found.role, "its name says" in found.reason) == (role, True)
+    assert (found.role, "by its name" in found.reason) == (role, True)
 
 
 def test_names_of_people_in_four_languages_are_left_out() -> None:

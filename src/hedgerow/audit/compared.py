@@ -88,7 +88,7 @@ class Comparison:
         return f"Comparison({self.column}, {self.kind}, {self.moved:.1%} moved)"
 
     def __str__(self) -> str:
-        from ..report.text import aligned
+        from ..report.lines import aligned
 
         head = (self.column, "original", "release")
         return "\n".join([*aligned(self._shown(), head), self._told()])

@@ -330,7 +330,7 @@ class Frontier:
 
     def __str__(self) -> str:
         """The settings as lines."""
-        from ..report.text import aligned
+        from ..report.lines import aligned
 
         head, rows = self._lines()
         lines = aligned(rows, head) if rows else []

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import NAMES, SEED, takes, whole
+from ..arguments import NAMES, SEED, TEXT, takes, whole
 from ..classes import IntArray
 from ..errors import InputError, ParameterError
 from ..progress import caution
 from ..release import Release
+from ..schema import Schema
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
 from .masked_linkage import LEVELS, distance_linkage, interval_disclosure, probabilistic_linkage
@@ -166,7 +167,14 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     )
 
 
-@takes(columns=NAMES, known=whole(), records=whole(), random_state=SEED)
+@takes(
+    columns=NAMES,
+    known=whole(),
+    records=whole(),
+    random_state=SEED,
+    missing=NAMES,
+    decimal=TEXT,
+)
 def score(
     original: Any,
     masked: Any,
@@ -175,6 +183,8 @@ def score(
     known: int | None = None,
     records: int | None = MOST_LINKED,
     random_state: int = 0,
+    missing: Sequence[str] = (),
+    decimal: str = "",
 ) -> Scores:
     """Judge a masked file against its original: loss, risk and score.
 
@@ -199,6 +209,8 @@ def score(
         originals; None links all. Pairs grow with rows times records.
     random_state : int
         Draws the records to link.
+    missing, decimal
+        How CSV files are read; see `hedgerow.Schema`.
 
     Raises
     ------
@@ -213,14 +225,18 @@ def score(
     >>> score(people, people).il
     0.0
     """
-    first = read(original)
+    told = Schema(missing=missing, decimal=decimal)
     if isinstance(masked, Release) or plan_of(masked) is not None:
         made = subject(masked, None, plan_of(masked))
+        if not missing and not decimal:
+            told = Schema(missing=made.schema.missing, decimal=made.schema.decimal)
+        first = read(original, schema=told)
         second, rows, paired_by = made.table, made.rows_of(first), "release"
         if rows is None and made.in_order and first.n_rows == second.n_rows:
             rows = np.arange(first.n_rows)
     else:
-        second, rows = read(masked, unescape_formulas=True), None
+        first = read(original, schema=told)
+        second, rows = read(masked, unescape_formulas=True, schema=told), None
     names = _compared(first, second, columns)
     if rows is None:
         rows, paired_by = _rows(first, second)

@@ -294,4 +294,6 @@ def roles(plan: Plan) -> Schema:
         kinds={c.name: c.kind for c in (*known, *plan.recoding.recoded())},
         categories={c.name: c.order for c in measured if c.order},
         events={c.name: c.events for c in measured if c.events},
+        missing=plan.missing,
+        decimal=plan.decimal,
     )

@@ -11,6 +11,7 @@ from ..session.options import Option
 from .console import as_json, note, say, warn
 from .options import ConfigFile, command, merged
 from .outputs import ENGINE, ESCAPE, KEEP_ORDER, new_file
+from .schema import READING, read_as
 from .streams import STREAM, sent
 from .working import working
 
@@ -29,6 +30,7 @@ OPTIONS = (
         str,
         "Cells outside the plan's cells: count (and tell), error, or suppress (*). Default: count.",
     ),
+    *READING,
     Option("json", bool, "Print the result as JSON."),
     *ENGINE,
 )
@@ -64,7 +66,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
         )
     elif options.get("json"):
         raise ParameterError("--json and --out - both write to standard output")
-    made = Plan.load(plan)
+    made = read_as(Plan.load(plan), options)
     key = None
     if options.get("key_file"):
         if not made.recoding.draws:

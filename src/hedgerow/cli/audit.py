@@ -10,7 +10,7 @@ from ..session.options import Option, under
 from .console import as_json, beside, say
 from .options import ConfigFile, command, merged
 from .outputs import NUMBERS, REPORT, each_apart, new_file
-from .schema import SCHEMA, TABLES, said, schema_of
+from .schema import SCHEMA, TABLES, read_as, said, schema_of
 from .working import working
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def audit(
     from ..audit.subject import plan_of
 
     plan = plan_of(released, options.get("plan"))
+    plan = None if plan is None else read_as(plan, options)
     # a plan knows the roles where nobody says them
     schema = schema_of(options, config) if plan is None else said(options, config)
     with working("auditing") as progress:

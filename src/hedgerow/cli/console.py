@@ -58,7 +58,7 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
     """Aligned columns of text."""
-    from ..report.text import aligned
+    from ..report.lines import aligned
 
     for line in aligned([tuple(row) for row in rows], head):
         say(line)

@@ -11,6 +11,7 @@ from ..session.options import Option
 from .console import as_json, say
 from .options import ConfigFile, command, merged
 from .outputs import new_file
+from .schema import READING, said
 from .streams import named
 from .working import working
 
@@ -22,6 +23,7 @@ OPTIONS = (
         "people.schema.toml for people.csv, where roles alone do not say everything.",
         ("--schema-out",),
     ),
+    *READING,
     Option("json", bool, "Print the result as JSON."),
 )
 
@@ -40,7 +42,7 @@ def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
 
     options = merged(given, config, OPTIONS)
     with working("reading"):
-        session = Session(source)
+        session = Session(source, schema=said(options, config))
         found = session.inspect()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import SchemaError
 from ..hierarchy import Hierarchy
+from ..plan import Plan
 from ..schema import EVERY_ROW, Schema
 from ..schema import TABLES as COLUMNWISE
 from ..session.options import Option, under
 
+READING = under(
+    "Columns",
+    Option(
+        "missing",
+        list,
+        "Words of a CSV file that stand for no value, such as k.A.,- in any column; columns of "
+        "numbers and dates know the usual ones.",
+    ),
+    Option(
+        "decimal",
+        str,
+        "Decimal separator of a CSV file, ',' or '.', for numbers that can be read in two ways "
+        "(22.807). Default: as the other columns tell.",
+    ),
+)
+"""How files of text are read."""
 SCHEMA = under(
     "Columns",
     Option(
@@ -45,6 +63,7 @@ SCHEMA = under(
         list,
         "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'.",
     ),
+    *READING,
 )
 TABLES = (*COLUMNWISE, "hierarchies")
 """Keys of a TOML file that say something for each column they name."""
@@ -63,7 +82,7 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     fields: dict[str, Any] = {
         name: options[name]
-        for name in ("quasi", "sensitive", "identifiers", "other", "rest")
+        for name in ("quasi", "sensitive", "identifiers", "other", "rest", "missing", "decimal")
         if name in options
     }
     if "unit" in options:
@@ -83,6 +102,15 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
             )
         hierarchies[column] = Hierarchy.from_csv(path)
     return base.replace(**{**fields, "hierarchies": hierarchies})
+
+
+def read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
+    """A plan for files that are read as the options say, in place of what it says itself."""
+    return replace(
+        plan,
+        missing=tuple(options.get("missing", plan.missing)),
+        decimal=options.get("decimal", plan.decimal),
+    )
 
 
 def _grid(entries: Sequence[str]) -> dict[str, Any]:

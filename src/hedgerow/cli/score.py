@@ -7,6 +7,7 @@ from typing import Any
 from ..session.options import Option
 from .console import as_json, say, table
 from .options import ConfigFile, command, merged
+from .schema import READING
 from .working import working
 
 OPTIONS = (
@@ -14,6 +15,7 @@ OPTIONS = (
     Option("known", int, "How many of them the intruder knows; half, rounded up, by default."),
     Option("records", int, "Link at most this many records, drawn at random; 20000 by default."),
     Option("random_state", int, "Draws the records to link; 0 by default."),
+    *READING,
     Option("json", bool, "Print the result as JSON."),
 )
 

@@ -347,6 +347,8 @@ class Method(Estimator):
             recoding,
             tuple(promise.promise() for promise in promises),
             table.n_rows,
+            missing=tuple(schema.missing),
+            decimal=schema.decimal,
         )
 
     def plan_parameters(self) -> dict[str, Any]:

@@ -35,6 +35,10 @@ def dumps(plan: Plan, *, public: bool = False) -> str:
         "promises": plain(plan.promises),
         "recoding": {"kind": plan.recoding.kind, **plain(plan.recoding, public=public)},
     }
+    if plan.missing:
+        data["missing"] = list(plan.missing)
+    if plan.decimal:
+        data["decimal"] = plan.decimal
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -82,6 +86,8 @@ def loads(text: str, where: str = "the plan") -> Plan:
             recoding=_KINDS[kind].from_json(recoding),
             promises=tuple(dict(p) for p in data["promises"]),
             n_rows=read(int, data["n_rows"]),
+            missing=read(tuple[str, ...], data.get("missing", [])),
+            decimal=read(str, data.get("decimal", "")),
         )
         plan.check()
         return plan

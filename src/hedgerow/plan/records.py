@@ -270,6 +270,9 @@ class Plan:
         ``{"kind": "k_anonymity", "k": 10}``.
     n_rows : int
         Rows of the table the plan was fitted on.
+    missing, decimal
+        How a CSV file of such people is read: words for no value, and the decimal separator where
+        numbers can be read in two ways (`Schema`).
     version : int
         Version of the plan's JSON.
     """
@@ -280,6 +283,8 @@ class Plan:
     recoding: Recoding
     promises: tuple[Mapping[str, Any], ...] = ()
     n_rows: int = 0
+    missing: tuple[str, ...] = ()
+    decimal: str = ""
     version: int = VERSION
 
     def __repr__(self) -> str:

@@ -105,7 +105,7 @@ def apply_plan(
         f"a plan of {plan.method}",
         name=engine,
         memory=memory,
-        schema=Schema(kinds=kinds),
+        schema=Schema(kinds=kinds, missing=plan.missing, decimal=plan.decimal),
     )
     check_columns(plan, table)
     made = transform(plan, table, key=key)

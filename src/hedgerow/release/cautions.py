@@ -72,6 +72,8 @@ def of_release(
     encoding = _ENCODINGS.get(original.layout.dialect.encoding)
     if encoding and original.path is not None:
         yield f"{original.path.name} is {encoding}, and the release is written in UTF-8"
+    if original.suffix == ".csv":
+        yield from original.layout.dialect.doubts()
     persons = Persons.of(original, schema.person)
     if persons is not None:
         yield from _people(persons, plan)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .lines import aligned
+
 WIDE = 54
 """How wide the names of figures are that stand beside the original's and the release's."""
 
@@ -38,25 +40,6 @@ def words(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(words(v) for v in value)
     return "" if value is None else str(value)
-
-
-def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]:
-    """A table as lines of text, its columns aligned.
-
-    Examples
-    --------
-    >>> for line in aligned([("age", "quasi"), ("pay", "sensitive")], ("column", "role")):
-    ...     print(line)
-    column  role
-    ------  ---------
-    age     quasi
-    pay     sensitive
-    """
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [head, tuple("-" * w for w in widths), *rows]
-    ]
 
 
 def summary(audit: Mapping[str, Any]) -> str:

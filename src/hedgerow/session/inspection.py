@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import NAMES, TEXT, takes
 from ..engines import ENGINES
 from ..engines.choice import opened
 from ..faces import face
-from ..report.text import aligned
+from ..report.lines import fitted, wrapped
 from ..schema import Schema
 from ..table import Table
 from ..table.profile import LONG, ColumnProfile, longest_text, profile, proposal
+from .options import quoted
 
-_HEAD = ("column", "role", "kind", "attacked as", "distinct", "missing", "why")
+_HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +71,7 @@ class Inspection:
             f"{self.rows:,} records, {len(self.columns)} columns",
             told,
             ("", _HEAD, self._rows()),
-            notes=self.warnings,
+            notes=[*self._codes(), *self.warnings],
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -77,7 +80,6 @@ class Inspection:
                 c.name,
                 c.role,
                 c.kind,
-                c.attacked_as,
                 f"{c.n_distinct:,}",
                 f"{c.n_missing:,}",
                 c.reason,
@@ -89,18 +91,33 @@ class Inspection:
         lines = [
             f"{self.rows:,} records, {len(self.columns)} columns. Proposed roles, to correct:",
             "",
-            *aligned(self._rows(), _HEAD),
+            *fitted(self._rows(), _HEAD),
         ]
-        return "\n".join(lines + [f"\nwarning: {text}" for text in self.warnings])
+        lines += [f"\n{wrapped(text)}" for text in self._codes()]
+        return "\n".join(lines + [f"\n{wrapped('warning: ' + text)}" for text in self.warnings])
+
+    def _codes(self) -> Iterator[str]:
+        """Numbers that attacks take for codes."""
+        codes = [
+            c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"
+        ]
+        if codes:
+            yield (
+                f"Few whole numbers, taken for codes by the attacks: {', '.join(codes)}. A number "
+                'that counts something is declared: kinds = { children = "numeric" } in the schema.'
+            )
 
 
-def inspect(table: Any) -> Inspection:
+@takes(missing=NAMES, decimal=TEXT)
+def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "") -> Inspection:
     """Look at a table before protecting it: its columns, a proposed schema, and warnings.
 
     Parameters
     ----------
     table : path, pandas, Polars or Arrow table, DuckDB relation
         What to look at, as `hedgerow.protect` takes it; never changed.
+    missing, decimal
+        How a CSV file is read; see `Schema`, which the proposal hands them on to.
 
     Returns
     -------
@@ -115,12 +132,27 @@ def inspect(table: Any) -> Inspection:
     >>> seen.schema.quasi, seen.schema.sensitive
     (('age',), ('income',))
     """
-    people = opened(table, tuple(ENGINES), "inspecting")
-    columns = tuple(profile(people))
-    schema = proposal(people, columns)
-    return Inspection(
-        people.n_rows, columns, schema, tuple(_warnings(people.n_rows, columns, schema))
-    )
+    if missing or decimal or not isinstance(table, Table):
+        told = Schema(missing=missing, decimal=decimal)
+        table = opened(table, tuple(ENGINES), "inspecting", schema=told)
+    columns = tuple(profile(table))
+    schema = proposal(table, columns)
+    warnings = (*_warnings(table.n_rows, columns, schema), *_of_text(table, columns))
+    return Inspection(table.n_rows, columns, schema, warnings)
+
+
+def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
+    """What a file of text leaves open: words for nothing, numbers that can be read in two ways."""
+    if table.suffix != ".csv":
+        return
+    yield from table.layout.dialect.doubts()
+    if held := [column for column in columns if column.markers]:
+        words = list(dict.fromkeys(word for column in held for word in column.markers))
+        yield (
+            f"{', '.join(c.name for c in held)}: {', '.join(map(repr, words))} is read as text like "
+            "any other; if it stands for no value, say so: --missing "
+            + shlex.quote(",".join(map(quoted, words)))
+        )
 
 
 def _warnings(rows: int, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:

@@ -189,8 +189,8 @@ class Session:
         engine, memory
             Where it is held; see `hedgerow.protect`.
         schema : Schema, optional
-            What a table that streams past is read by, where that is known already: CSV files have
-            no types.
+            What is said of the columns, where that is known already: how a CSV file, which has no
+            types, is read.
         method : Method, optional
             What will be chosen, where that is known already: an engine must run it.
 
@@ -202,7 +202,10 @@ class Session:
         runs_on = tuple(ENGINES) if method is None else method.engines
         what = "a session" if method is None else type(method).__name__
         name = chosen(source, runs_on, what, name=engine, memory=memory)
-        known = schema if engines.engine(name).capabilities.streams else None
+        known = schema
+        if schema is not None and not engines.engine(name).capabilities.streams:
+            # the rest of a schema may be chosen anew while the table is held
+            known = Schema(missing=schema.missing, decimal=schema.decimal)
         table = opened(source, runs_on, what, name=engine, memory=memory, schema=known)
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self.cautions = []

@@ -20,11 +20,21 @@ from ..progress import caution
 from .dialect import Dialect, find_encoding, read_sample, sniff
 from .duck import connected, in_batches, whole
 from .table import check_names
-from .types import typed
+from .types import typed_columns
 
 
-def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
+def read_csv(
+    path: Path, missing: Sequence[str] = (), decimal: str = ""
+) -> tuple[pa.Table, Dialect]:
     """A CSV file as Arrow, with the types of its whole columns, and its dialect.
+
+    Parameters
+    ----------
+    path : Path
+    missing : sequence of str
+        Words that stand for no value, in any column.
+    decimal : str
+        The decimal separator where numbers can be read in two ways; empty where the others tell.
 
     Raises
     ------
@@ -40,12 +50,9 @@ def read_csv(path: Path) -> tuple[pa.Table, Dialect]:
         raise InputError(
             f"{path.name} has a header but no rows", hint="give a table with at least one record"
         )
-    columns, notes = [], {}
-    for column in text.columns:
-        made, found = typed(column, dialect.delimiter)
-        notes.update(found)
-        columns.append(made)
-    return pa.Table.from_arrays(columns, names=names), replace(dialect, **notes)
+    told = replace(dialect, missing=tuple(missing), told=decimal)
+    columns, dialect = typed_columns(dict(zip(names, text.columns, strict=True)), told)
+    return pa.table(columns), dialect
 
 
 def tell_unnamed(path: Path, dialect: Dialect) -> None:

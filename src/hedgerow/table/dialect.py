@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -47,6 +48,15 @@ class Dialect:
         How days are written, as ``strftime`` has it; empty for 2020-12-31.
     unnamed : tuple of str
         What columns are called that have no name in the file.
+    missing : tuple of str
+        Words that its reader said stand for no value.
+    told : str
+        The decimal separator that its reader said; empty where it was found.
+    unsure : tuple of str
+        Columns of numbers that can be read in two ways, such as 22.807, where neither the reader
+        nor another column says which; they were read by `decimal`.
+    mixed : tuple of str
+        Columns whose decimals are written with the other separator.
     """
 
     delimiter: str = ","
@@ -61,6 +71,25 @@ class Dialect:
     booleans: tuple[str, str] = ("false", "true")
     dates: str = ""
     unnamed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    told: str = ""
+    unsure: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
+
+    def doubts(self) -> Iterator[str]:
+        """What a reader of the file had to decide about its numbers, in words."""
+        sign, other = ("point", ",") if self.decimal == "." else ("comma", ".")
+        if self.unsure:
+            yield (
+                f"{', '.join(self.unsure)}: every number looks like 22.807 or 22,807, and nothing in "
+                f"the file tells thousands from decimals; the {sign} is read as the decimal sign; "
+                f"--decimal {other} (decimal={other!r}) reads it the other way"
+            )
+        if self.mixed:
+            yield (
+                f"{', '.join(self.mixed)}: decimals are written with another sign than in the other "
+                f"columns; the release writes a {sign} in all of them"
+            )
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
         """A strict reader from the standard library for this dialect."""
@@ -77,10 +106,19 @@ class Dialect:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """Format of a file and, for CSV, its dialect."""
+    """Format of a file and, for CSV, its dialect.
+
+    Parameters
+    ----------
+    suffix : str
+    dialect : Dialect
+    unescaped : bool
+        Whether apostrophes before formulas were taken away as it was read.
+    """
 
     suffix: str = ".parquet"
     dialect: Dialect = Dialect()
+    unescaped: bool = False
 
 
 def find_encoding(path: Path) -> str:

@@ -16,6 +16,7 @@ from .dates import parse_dates
 from .encode import Column, is_text
 from .sources import read
 from .table import Table
+from .types import MARKERS
 from .vocabulary import (
     CODES,
     DIRECT,
@@ -73,6 +74,8 @@ class ColumnProfile:
         How an attack would name its values; see `attacked_as`.
     longest : int
         Characters of its longest text; 0 where it holds none.
+    markers : tuple of str
+        Words for a missing value, such as k.A., that stand among its texts.
     """
 
     name: str
@@ -83,6 +86,7 @@ class ColumnProfile:
     n_missing: int
     attacked_as: str = "category"
     longest: int = 0
+    markers: tuple[str, ...] = ()
 
 
 def attacked_as(column: Column, schema: Schema) -> str:
@@ -121,6 +125,7 @@ def guess_schema(source: Any) -> Schema:
 
 def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
     """The schema that the profiles of a table's columns speak for."""
+    dialect = table.layout.dialect
     names = {role: [p.name for p in found if p.role == role]
              for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
     return Schema(
@@ -131,6 +136,8 @@ def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
         kinds={p.name: p.kind for p in found if p.kind != table.kind(p.name)},
         reasons={p.name: p.reason for p in found},
         unit=repeating[0] if (repeating := repeated(table, names["identifier"])) else UNSAID,
+        missing=dialect.missing,
+        decimal=dialect.told or (dialect.decimal if dialect.unsure else ""),
     )
 
 
@@ -223,8 +230,17 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     share = column.n_values / there if there else 0.0
     role, reason = _role(name, table.kind(name), column, share, there)
     told = attacked_as(column, Schema())
+    texts = column.values if table.kind(name) == "categorical" and column.kind != "date" else ()
     return ColumnProfile(
-        name, kind, role, reason, column.n_values, missing, told, longest_text(column)
+        name,
+        kind,
+        role,
+        reason,
+        column.n_values,
+        missing,
+        told,
+        longest_text(column),
+        tuple(word for word in MARKERS if word in texts),
     )
 
 
@@ -251,7 +267,7 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
     if column.n_values == 1 and there > 1:
         return "other", "all its values are the same"
     if words & WEIGHTS or {"weight", "sampling"} <= words:
-        return "other", "its name says that it is a sampling weight"
+        return "other", "by its name, a sampling weight"
     length = longest_text(column)
     if length > LONG or (words & FREE and share > _REPEATED and column.kind == "categorical"):
         return "identifier", f"free text of up to {length:,} characters can name people"
@@ -261,15 +277,15 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
         if _numbers_rows(column, there):
             return "identifier", "it numbers the rows"
         if column.n_values <= _FEW:
-            return "quasi", f"its {column.n_values} distinct values form groups of people"
+            return "quasi", "few values: they form groups of people"
         return "sensitive", "a measurement with many distinct values"
     if column.kind == "date":
         return "quasi", "dates are often known to others"
     if share > _UNIQUE and own == "categorical":
         return "identifier", f"text that differs in {share:.0%} of the records"
     if column.n_values <= _FEW:
-        return "quasi", f"its {column.n_values} distinct values form groups of people"
-    return "quasi", f"its {column.n_values} distinct values can single people out"
+        return "quasi", "few values: they form groups of people"
+    return "quasi", "many values: they can single people out"
 
 
 def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role, str]]:
@@ -279,22 +295,22 @@ def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role
         yield "identifier", f"its values look like {pattern}"
     text = column.kind == "categorical"
     if words & DIRECT and share > 0.05:
-        yield "identifier", "its name says that it identifies a person directly"
+        yield "identifier", "by its name, it identifies a person"
     named = words == {"name"} or ("name" in words and words & NAMES)
     if text and named and share > 0.05:
-        yield "identifier", "its name says that it holds people's names"
+        yield "identifier", "by its name, it holds people's names"
     if words & PERSONS and column.n_values > MOST_CODES:
-        yield "identifier", "its name says that it is a key of people"
+        yield "identifier", "by its name, a key of people"
     if words & KEYS and share > _UNIQUE and column.kind != "date":
-        yield "identifier", f"its name says that it is a key, and {share:.0%} of it differs"
+        yield "identifier", f"by its name, a key; {share:.0%} of it differs"
     if column.n_values > _FEW and any(
         t == "id" or (len(t) > 3 and t.endswith("id")) for t in words
     ):
-        yield "identifier", "its name says that it is a key, of a person or of a group of people"
+        yield "identifier", "by its name, a key of people or groups"
     if says_known(words) and not (text and share > _UNIQUE):
-        yield "quasi", "its name says something that others may know of a person"
+        yield "quasi", "others may know it (by its name)"
     if says_sensitive(words) and not (text and share > _UNIQUE):
-        yield "sensitive", "its name says something that a person may want to keep private"
+        yield "sensitive", "it may be private (by its name)"
 
 
 def _pattern(column: Column) -> str:

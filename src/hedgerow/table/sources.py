@@ -49,7 +49,8 @@ def read(
         would run (CSV only).
     schema : Schema, optional
         What it declares categorical stands as text where a CSV file spells numbers in more
-        than one way (``250.1`` and ``250.10`` are two codes).
+        than one way (``250.1`` and ``250.10`` are two codes). Its `missing` and `decimal` say how
+        a CSV file is read.
 
     Returns
     -------
@@ -72,19 +73,23 @@ def read(
     >>> read(pa.table({"age": [39, 50], "job": ["nurse", "cook"]}))
     Table(2 rows, 2 columns)
     """
-    if schema is not None:
-        return as_declared(read(source, prefix=prefix, unescape_formulas=unescape_formulas), schema)
     if isinstance(source, Table):
-        return source
-    if not isinstance(source, (str, Path)):
+        return source if schema is None else as_declared(source, schema)
+    told = schema or Schema()
+    if isinstance(source, (str, Path)):
+        made = _of_file(Path(source), told, unescape_formulas)
+    else:
         found = source_of(source, prefix)
-        return Table(found.arrow, found)
-    path = Path(source)
+        made = Table(found.arrow, found)
+    return made if schema is None else as_declared(made, schema)
+
+
+def _of_file(path: Path, told: Schema, unescape_formulas: bool) -> Table:
     layout = FileFormat(check_path(path))
     try:
         if layout.suffix == ".csv":
-            arrow, dialect = read_csv(path)
-            layout = FileFormat(".csv", dialect)
+            arrow, dialect = read_csv(path, told.missing, told.decimal)
+            layout = FileFormat(".csv", dialect, unescape_formulas)
             arrow = unescape(arrow) if unescape_formulas else arrow
         else:
             arrow = _READERS[layout.suffix](path)

@@ -1,11 +1,13 @@
-"""Columns of a CSV file that look like numbers and are declared categories: read as they are spelled.
+"""A CSV file as a schema says that it is to be read.
 
-`250.1` and `250.10` are one number and two codes.
+Columns that look like numbers and are declared categories are read as they are spelled: `250.1` and
+`250.10` are one number and two codes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +15,11 @@ import pyarrow.compute as pc
 
 from ..errors import InputError
 from ..schema import Schema
-from .csvfile import read_texts
+from .csvfile import read_csv, read_texts
 from .dialect import Dialect
-from .encode import as_text, indexed, kind_of
+from .encode import as_text, indexed, is_text, kind_of
+from .escape import unescape
+from .frames import ArrowSource
 from .table import Table
 from .types import MARKERS, typed
 
@@ -23,9 +27,65 @@ _CATEGORIES = ("categorical", "ordinal")
 
 
 def as_declared(table: Table, schema: Schema) -> Table:
-    """`as_spelled`, with the kinds, category orders and hierarchies of a schema."""
+    """A table as a schema's words for missing, decimals, kinds, orders and hierarchies have it.
+
+    Raises
+    ------
+    InputError
+        A table that is no file of text holds words that the schema calls missing; the file changed
+        since it was read.
+    """
     known, kinds = declared_texts(schema)
-    return as_spelled(table, kinds, known)
+    return as_spelled(_as_told(table, schema), kinds, known)
+
+
+def _as_told(table: Table, schema: Schema) -> Table:
+    """The table of a CSV file, read with what a schema says of its words and numbers."""
+    missing, decimal = schema.missing, schema.decimal
+    if table.suffix != ".csv":
+        _refuse_words(table, missing)
+        return table
+    dialect = table.layout.dialect
+    if table.path is None or (dialect.missing, dialect.told) == (missing, decimal):
+        return table
+    if not missing and not dialect.missing and decimal == dialect.decimal and not dialect.mixed:
+        return table  # it was read so
+    key = ("told", missing, decimal)
+    if key not in table.spelled:
+        arrow, found = read_csv(table.path, missing, decimal)
+        same = arrow.column_names == table.names and arrow.num_rows == table.n_rows
+        if not same or found.delimiter != dialect.delimiter:
+            raise changed(table.path.name)
+        layout = replace(table.layout, dialect=found)
+        arrow = unescape(arrow) if layout.unescaped else arrow
+        table.spelled[key] = Table(arrow, ArrowSource(arrow, file=True), layout, table.path)
+    return table.spelled[key]
+
+
+def _refuse_words(table: Table, missing: Collection[str]) -> None:
+    """Raise InputError where text holds words for missing, in a table that knows what is missing."""
+    words = pa.array(missing, pa.string())
+    found = [
+        name
+        for name in (table.names if missing else ())
+        if is_text(_plain(table.types.field(name).type))
+        and pc.any(pc.is_in(as_text(table.entries(name)).cast(pa.string()), words)).as_py()
+    ]
+    if found:
+        raise InputError(
+            f"missing= names words that stand in {', '.join(map(repr, found))} of a table that is "
+            "no file of text",
+            hint="make those cells missing (null) in the table itself; missing= is for CSV files",
+        )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def changed(name: str) -> InputError:
+    """The fault of a file that is not what it was."""
+    return InputError(f"{name} changed while it was read", hint="read it again")
 
 
 def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
@@ -80,8 +140,8 @@ def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Ta
     found = {}
     for name, texts in zip(asked, read_texts(table.path, places), strict=True):
         column, dialect = table.arrow.column(name), table.layout.dialect
-        if not typed(texts, dialect.delimiter)[0].equals(column):
-            raise InputError(f"{table.path.name} changed while it was read", hint="read it again")
+        if not typed(texts, dialect)[0].equals(column):
+            raise changed(table.path.name)
         texts = spelled(texts, column, dialect, asked[name])
         if texts is not None:
             found[name] = texts
@@ -96,7 +156,8 @@ def spelled(
 ) -> pa.ChunkedArray | None:
     """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
     bare = pc.utf8_trim_whitespace(texts)
-    bare = pc.if_else(pc.is_in(bare, value_set=pa.array(MARKERS)), pa.scalar(None, bare.type), bare)
+    words = pa.array([*MARKERS, *dialect.missing])
+    bare = pc.if_else(pc.is_in(bare, value_set=words), pa.scalar(None, bare.type), bare)
     index, entries = indexed(bare)
     first = np.zeros(len(entries) + 1, np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row

@@ -27,7 +27,7 @@ from .scan import Reader, Scan
 from .scanned import Scanned
 from .spelling import declared_texts, spelled
 from .table import check_names
-from .types import typed
+from .types import typed, typed_columns
 from .workspace import Workspace, full
 
 _BATCH = 1 << 18
@@ -173,21 +173,21 @@ def _of_text(path: Path, parts: list[Path], workspace: Workspace, schema: Schema
     names, dialect = layouts[0]
     tell_unnamed(path, dialect)
     texts = [_texts(copy, workspace, names) for copy in copies]
-    types, readers, notes = {}, dict[str, Reader](), dict[str, Any]()
+    types, readers = {}, dict[str, Reader]()
     known, asked = declared_texts(schema)
-    for name in names:
-        whole = pa.concat_arrays([each[name] for each in texts]).unique()
-        made, found = typed(pa.chunked_array([whole]), dialect.delimiter)
+    told = replace(dialect, missing=tuple(schema.missing), told=schema.decimal)
+    every = {name: pa.concat_arrays([each[name] for each in texts]).unique() for name in names}
+    made, dialect = typed_columns({n: pa.chunked_array([e]) for n, e in every.items()}, told)
+    for name, whole in every.items():
         if name not in asked:
             _check_types(name, parts, [each[name] for each in texts], dialect)
-        notes.update(found)
-        column = _as_spelled(name, whole, made, replace(dialect, **found), known, asked)
+        column = _as_spelled(name, whole, made[name], dialect, known, asked)
         types[name] = column.type
         if column.type != pa.string() or not column.equals(pa.chunked_array([whole])):
             readers[name] = _reader(whole, column.combine_chunks())
     scan = Scan.of(copies)
     scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
-    return Scanned(scan, workspace, FileFormat(".csv", replace(dialect, **notes)), path)
+    return Scanned(scan, workspace, FileFormat(".csv", dialect), path)
 
 
 def _text(names: Sequence[str]) -> pa.Schema:
@@ -223,7 +223,7 @@ def _check_types(
     """Raise InputError where a column is text in one part and something else in another."""
     found: dict[str, Path] = {}
     for part, each in zip(parts, texts, strict=True):
-        kind = value_class(typed(pa.chunked_array([each]), dialect.delimiter)[0].type)
+        kind = value_class(typed(pa.chunked_array([each]), dialect)[0].type)
         if kind != "missing":
             found.setdefault(kind, part)
     if len(found) > 1:
