@@ -19,10 +19,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.engines.rows import words_of
+from hedgerow.engines.rows import hashes, words_of
 from hedgerow.methods.anatomy import bucketize
 from hedgerow.table import read
-from hedgerow.table.rowhash import row_hashes
 
 Rank = Callable[[pd.DataFrame, str], Any]
 """Where each record would stand in the bucket of a value, in [0, 1): what an intruder supposes."""
@@ -54,7 +53,7 @@ def rows_of_this_package(sensitive: str, names: list[str]) -> Rank:
     def rank(qit: pd.DataFrame, value: str) -> Any:
         key = hr.Key.of(random_state=0)
         supposed = qit.drop(columns="group").assign(**{sensitive: value})[names]
-        ids, _, _ = row_hashes(read(supposed).arrow, key)
+        ids, _, _ = hashes(read(supposed), names, key)
         return words_of(ids, key, "order in a bucket") / 2.0**64
 
     return rank

@@ -197,6 +197,102 @@ def test_text_parts_are_one_table(tmp_path: Path, home: Path) -> None:
     assert made[0] == made[1] == made[2]
 
 
+RESPONSES = {
+    "quasi": {},
+    "both": {"target": "both"},
+    "an id": {"row_id": "note"},
+    "all kept": {"l": 1.0},
+}
+
+
+@pytest.mark.parametrize("asked", RESPONSES.values(), ids=RESPONSES)
+def test_draws_are_those_of_memory(
+    asked: dict[str, Any], file: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = people()
+    for i in range(3):
+        pq.write_table(table.slice(i * 1000, 1000), tmp_path / f"part-{i}.parquet")
+    pandas = table.to_pandas()
+    pandas.sample(frac=1, random_state=1).to_csv(tmp_path / "people.csv", index=False)
+    schema = SCHEMA.replace(quasi=["age", "job"], other=["note", "since"], sensitive=["ill", "pay"])
+    key = hr.Key(b"0123456789abcdef" * 2)
+    asked = {"l": 8, "relax": "halfway", "bins": 4, "key": key, **asked}
+    wanted = hr.protect(file, schema, hr.RandomizedResponse(**asked), engine="memory")
+    files = digests(wanted.write(tmp_path / "wanted", mapping=True))
+    monkeypatch.setattr("hedgerow.engines.randomize._WINDOW", 512)
+    monkeypatch.setattr("hedgerow.engines.rows._WINDOW", 700)
+    monkeypatch.setattr("hedgerow.methods.response.contingency._WINDOW", 900)
+    release = hr.protect(
+        tmp_path / "part-*.parquet", schema, hr.RandomizedResponse(**asked), engine="duckdb"
+    )
+    assert digests(release.write(tmp_path / "found", mapping=True)) == files
+    text = hr.protect(
+        tmp_path / "people.csv", schema, hr.RandomizedResponse(**asked), engine="duckdb"
+    )
+    text.write(tmp_path / "text")
+    rows = [r["note"] for r in pq.read_table(tmp_path / "wanted" / "release.parquet").to_pylist()]
+    lines = (tmp_path / "text" / "release.csv").read_text().splitlines()
+    assert [line.split(",")[-1] for line in lines[1:]] == rows
+    found = []
+    for name in ("memory", "duckdb"):
+        made = apply_plan(wanted.plan, file, key=key, engine=name)
+        made.write(tmp_path / f"{name}.csv")
+        found.append((tmp_path / f"{name}.csv").read_bytes())
+    assert found[0] == found[1]
+
+
+def test_equal_row_ids_are_refused(tmp_path: Path, home: Path) -> None:
+    table = people(90)
+    for ids, told in (
+        ([f"{i % 88}" for i in range(90)], "0 missing and 2 repeated"),
+        ([None, None, None, *(str(i) for i in range(87))], "3 missing and 0 repeated"),
+    ):
+        pq.write_table(table.append_column("who", pa.array(ids)), tmp_path / "people.parquet")
+        for name in ("memory", "duckdb"):
+            with pytest.raises(PlanError, match=f"'who' has {told}"):
+                hr.protect(
+                    tmp_path / "people.parquet",
+                    hr.Schema(quasi=["job"], sensitive=["ill"], identifiers=["who"], unit=None),
+                    hr.RandomizedResponse(1.0, row_id="who", random_state=1),
+                    engine=name,
+                )
+
+
+def test_moved_draws_are_found(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows paired with those of others, and a column of draws that keeps too few values."""
+    schema = SCHEMA.replace(quasi=["age", "job"], other=["note", "since"])
+    method = hr.RandomizedResponse(8, relax="halfway", bins=3, random_state=1)
+    release = hr.protect(file, schema, method, engine="duckdb")
+    rows = np.array(release.rows)
+    rows[[0, -1]] = rows[[-1, 0]]
+    release._rows = rows
+    with pytest.raises(PromiseError, match="whole rows"):
+        release.verify()
+    monkeypatch.setattr("hedgerow.engines.randomize.draw", lambda codes, *given: (codes + 1) % 3)
+    with pytest.raises(PromiseError, match="share of values kept"):
+        hr.protect(file, schema, method, engine="duckdb")
+
+
+def test_trees_that_stay_are_those_of_memory(file: Path, tmp_path: Path, home: Path) -> None:
+    table = people()
+    pay = pa.array([0.0 if v is None or v != v else v for v in table["pay"].to_pylist()])
+    pq.write_table(table.set_column(1, "pay", pay), file)
+    trees = "tree criterion=variance n_splits=3 min_leaf=300; rpart maxdepth=2 minbucket=300"
+    made = [
+        digests(
+            hr.protect(
+                file,
+                SCHEMA,
+                hr.TreePatternPreserving(trees, k=5, response="pay", sensitive="ill"),
+                engine=name,
+            ).write(tmp_path / name)
+        )
+        for name in ("memory", "duckdb")
+    ]
+    assert made[0] == made[1]
+    assert "model.json" in made[0]
+
+
 def test_relations_and_database_tables(file: Path, tmp_path: Path, home: Path) -> None:
     wanted = hr.protect(file, SCHEMA, METHOD, engine="memory")
     base = tmp_path / "people.duckdb"
@@ -309,7 +405,7 @@ def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> N
     def progress(step: str, share: float | None) -> None:
         told.append(step)
 
-    for method in (hr.RandomizedResponse(), hr.Anatomy(2), hr.Microaggregation(3)):
+    for method in (hr.PRAM(), hr.Anatomy(2), hr.Microaggregation(3)):
         with pytest.raises(UnsupportedError, match=f"{type(method).__name__} does not run on"):
             hr.protect(file, SCHEMA, method, engine="duckdb", progress=progress)
     assert set(told) == {"reading"}
@@ -530,7 +626,7 @@ def test_on_the_command_line(
     assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "duckdb.csv").read_bytes()
     assert not list(home.iterdir())
     out = ["--out", str(tmp_path / "none"), "--engine", "duckdb"]
-    assert run(["protect", str(file), *roles[:6], *out, "--method", "rr"]) == 2
+    assert run(["protect", str(file), *roles[:6], *out, "--method", "pram"]) == 2
     assert "does not run on the engine 'duckdb'" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 

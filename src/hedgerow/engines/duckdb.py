@@ -25,13 +25,14 @@ from ..table.scanned import Scanned
 from ..table.spool import spooled
 from ..table.workspace import Workspace, memory_of
 from ..table.write import ROW_GROUP, parquet_writer
-from . import maps
+from . import maps, randomize
 from .base import Capabilities, Executors, Released, Transformed
 from .ordered import Ordered, ReleasedColumn
 from .partitions import Router, labels_of, uncovered, with_star
 
 _executors = Executors()
 _executors.register("maps")(maps.recode_streaming)
+_executors.register("randomize")(randomize.execute_streaming)
 execute = _executors.execute
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 

@@ -60,6 +60,10 @@ class ReleasedColumn:
     numbers: NDArray[Any]
     place: NDArray[Any]
 
+    def cells(self) -> pa.Array:
+        """The released cells of all rows."""
+        return self.entries.take(pa.array(self.place[self.numbers]))
+
 
 class Ordered:
     """The released rows, dealt and sorted.

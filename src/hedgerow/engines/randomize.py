@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,21 @@ from ..plan.randomized import Randomize, Randomized
 from ..table import Table
 from ..table.encode import smallest
 from .base import Transformed
+from .ordered import ReleasedColumn
 from .rows import Rows
+
+_WINDOW = 1 << 20
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
     """Randomize under a key, by default one that is made for this once and forgotten."""
     made, outside = randomize(table, plan, key or Key.new())
-    return Transformed(made, sum(outside.values()))
+    return Transformed({name: column.cells() for name, column in made.items()}, outside)
+
+
+def execute_streaming(plan: Randomize, table: Table, key: Key | None) -> Transformed:
+    """The same of a table that streams past."""
+    return Transformed(*randomize(table, plan, key or Key.new()))
 
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
@@ -36,13 +44,15 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
         known = {c: i for i, c in enumerate(column.categories) if c is not None}
         place = np.array([known.get(v, d) for v in found.values], dtype=np.int64)
     lost = d - 1 if column.categories[-1] is None else d
-    return np.append(place, lost).astype(smallest(d + 1))[found.codes]
+    lookup = np.append(place, lost).astype(smallest(d + 1))
+    codes = table.allocate((table.n_rows,), lookup.dtype)
+    for here in _windows(table):
+        codes[here] = lookup[found.codes[here]]
+    return codes
 
 
-def randomize(
-    table: Table, plan: Randomize, key: Key
-) -> tuple[dict[str, pa.Array], dict[str, int]]:
-    """The randomized columns, and how many rows held a value that the plan does not know.
+def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, ReleasedColumn], int]:
+    """The randomized columns, and how many cells held a value that the plan does not know.
 
     Parameters
     ----------
@@ -55,28 +65,35 @@ def randomize(
     rows = Rows.of(table, key, plan.row_id)
     told = [plain(column) for column in plan.columns]
     mine = rows.release_key({"columns": told, "row_id": plan.row_id, "bound": plan.bound})
-    made, outside = {}, {}
+    made, outside = {}, 0
     for column in plan.columns:
         codes = original_codes(table, column)
-        unknown = int(np.count_nonzero(codes == column.d))
-        if unknown:
-            outside[column.name] = unknown
+        unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in _windows(table))
+        outside += unknown
         if column.p < 1 or unknown:
             words = mine.words("column " + column.name)
-            codes = draw(codes, rows.ids, words, column.p, column.d)
-        made[column.name] = decode(codes, column, table.arrow.schema.field(column.name).type)
+            for here in _windows(table):
+                codes[here] = draw(codes[here], rows.ids[here], words, column.p, column.d)
+        table.put_aside()
+        values = _values(column, table.types.field(column.name).type)
+        place = np.arange(len(values))
+        made[column.name] = ReleasedColumn(column.name, values.type, values, codes, place)
     return made, outside
 
 
-def decode(codes: NDArray[Any], column: Randomized, wanted: pa.DataType) -> pa.Array:
-    """Released values of codes, in the column's own type where it holds them."""
+def _windows(table: Table) -> Iterator[slice]:
+    return (slice(a, a + _WINDOW) for a in range(0, table.n_rows, _WINDOW))
+
+
+def _values(column: Randomized, wanted: pa.DataType) -> pa.Array:
+    """The released values, in the column's own type where it holds them."""
     labels = list(column.categories)
     values = pa.array(labels, pa.float64() if _floats(labels) else pa.string())
     if pa.types.is_dictionary(wanted):
         wanted = wanted.value_type
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         values = values.cast(wanted)
-    return values.take(pa.array(codes))
+    return values
 
 
 def _floats(labels: list[str | float | None]) -> bool:

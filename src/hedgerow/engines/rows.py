@@ -8,13 +8,13 @@ key cannot tell which id a row has.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import PlanError
@@ -22,6 +22,8 @@ from ..kernels.draws import siphash_words
 from ..key import Key
 from ..table import Table
 from ..table.rowhash import Words, key_words, row_hashes
+
+_WINDOW = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +60,14 @@ class Rows:
         PlanError
             There is no such column, or its values are missing or not unique.
         """
-        first, second, whole = row_hashes(table.arrow, key)
+        first, second, whole = hashes(table, table.names, key)
         if row_id is not None:
-            _check_ids(table, row_id)
-            first, second, _ = row_hashes(table.arrow.select([row_id]), key)
+            if row_id not in table.names:
+                raise PlanError(
+                    f"the plan draws by the row id {row_id!r}, and the table has no such column"
+                )
+            first, second, _ = hashes(table, [row_id], key)
+            _check_ids(table, row_id, first, second)
         return cls(key, _numbered(first, second, key), (table.n_rows, whole))
 
     @cached_property
@@ -133,13 +139,19 @@ def _numbered(first: Words, second: Words, key: Key) -> Words:
     return ids
 
 
-def _check_ids(table: Table, name: str) -> None:
-    """Whether a column tells every row apart."""
-    if name not in table.names:
-        raise PlanError(f"the plan draws by the row id {name!r}, and the table has no such column")
-    column = table.arrow.column(name)
-    missing = column.null_count
-    doubled = table.n_rows - missing - pc.count_distinct(column, mode="only_valid").as_py()
+def hashes(table: Table, names: Sequence[str], key: Key) -> tuple[Words, Words, int]:
+    """Two words for every row of a table, of what it holds in some columns, and their sum."""
+    types = pa.schema([table.types.field(name) for name in names])
+    windows = ((w.rows, [w.cells[n] for n in names]) for w in table.windows(names, _WINDOW))
+    return row_hashes(types, windows, table.n_rows, key, table.allocate)
+
+
+def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:
+    """Whether the hashes of a column of ids tell every row apart."""
+    missing = sum(w.cells[name].null_count for w in table.windows([name], _WINDOW))
+    order = np.lexsort((second, first))
+    same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
+    doubled = int(np.count_nonzero(same)) - max(missing - 1, 0)
     if missing or doubled:
         raise PlanError(
             f"the row id {name!r} has {missing:,} missing and {doubled:,} repeated values",

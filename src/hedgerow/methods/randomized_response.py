@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from ..arguments import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
-from ..engines import Transformed
-from ..engines.randomize import randomize
+from ..engines import Transformed, transform
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..guarantees import Check
 from ..key import Key
@@ -23,7 +22,7 @@ from ..schema import Schema
 from ..table import Table
 from .base import Files, Method, Told
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
-from .response.contingency import Setting, Target, build, check_size
+from .response.contingency import Setting, Target, build, cells_of, check_size, windows
 from .response.optimum import optimize
 from .response.request import (
     cautions,
@@ -34,6 +33,9 @@ from .response.request import (
     with_caps,
 )
 from .response.risk import Bound, Risk
+
+_RECORD = 32
+"""Bytes that a record takes while ids are told apart."""
 
 
 @dataclass(eq=False, repr=False)
@@ -130,6 +132,7 @@ class RandomizedResponse(Method):
 
     draws = True
     pairs = True
+    engines = ("memory", "duckdb")
     yardstick = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
         "caps": named(NUMBER, "a mapping of values to caps"),
@@ -196,16 +199,17 @@ class RandomizedResponse(Method):
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
+    def room(self, n_rows: int) -> int:
+        """Every record has an id, by which all are sorted once."""
+        return n_rows * _RECORD
+
     def release_table(self, table: Table) -> Transformed:
         """The plan applied under this object's key: the same key and table, the same draws."""
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
-        here = replace(
-            plan,
-            columns=tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names),
-        )
-        made, outside = randomize(table, here, self._own_key)
-        return Transformed(made, sum(outside.values()))
+        columns = tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names)
+        here = replace(self.plan_, recoding=replace(plan, columns=columns))
+        return transform(here, table, self._own_key)
 
     def transform(self, X: Any) -> Any:
         """Randomize quasi-identifiers; UnsupportedError where only sensitive columns are drawn.
@@ -295,12 +299,14 @@ def _share_above(
     setting: Setting, risks: Sequence[Any], quasi: Sequence[Coded], sensitive: Sequence[Coded]
 ) -> float:
     """Share of records whose own cell lies above its requested cap in any view."""
-    cell = np.ravel_multi_index([c.codes.astype(np.int64) for c in quasi], setting.quasi)
-    row = np.searchsorted(setting.occupied, cell)
-    above = np.zeros(len(row), dtype=bool)
-    for view, risk in zip(setting.views, risks, strict=True):
-        value = np.ravel_multi_index(
-            [sensitive[j].codes.astype(np.int64) for j in view.attributes], view.dims
-        )
-        above |= (risk > view.cap * (1 + 1e-9))[row, value]
-    return float(above.mean())
+    over = [risk > view.cap * (1 + 1e-9) for view, risk in zip(setting.views, risks, strict=True)]
+    above = 0
+    for here in windows(setting.n):
+        cell = cells_of([c.codes for c in quasi], setting.quasi, here)
+        row = np.searchsorted(setting.occupied, cell)
+        found = np.zeros(len(row), dtype=bool)
+        for view, each in zip(setting.views, over, strict=True):
+            value = cells_of([sensitive[j].codes for j in view.attributes], view.dims, here)
+            found |= each[row, value]
+        above += int(np.count_nonzero(found))
+    return above / setting.n

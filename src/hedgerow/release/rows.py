@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
 from ..guarantees import Check
-from ..kernels.threads import streamed, windows
+from ..kernels.threads import streamed
 from ..key import Key
 from ..plan import Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
@@ -119,18 +119,19 @@ def compare(
     hasher = expected.rows.hasher()
     asked = [n for n in expected.asked if relations.get(n) != RANDOM]
 
-    def work(part: slice) -> tuple[RowSums, RowSums, Mapping[str, int]]:
-        mine = part if rows is None else rows[part]
-        after = {name: released.taken(name, part) for name in relations}
+    def work(part: Window) -> tuple[RowSums, RowSums, Mapping[str, int]]:
+        mine = part.rows if rows is None else rows[part.rows]
+        after = {name: part.cells[name] for name in relations}
         window = Window(mine, {name: original.taken(name, mine) for name in asked})
         before, outside = expected.cells(window, after)
         return (*hasher.add_both(before, list(after.values())), outside)
 
     wanted = found = hasher.zero()
-    for done, (one, other, outside) in windows(work, original.n_rows, WINDOW):
+    for one, other, outside in streamed(work, released.windows(list(relations), WINDOW)):
         wanted, found = wanted + one, found + other
         expected.uncovered.update(outside)
-        tell("verifying", done)
+        original.put_aside()
+        tell("verifying", wanted.n_rows / original.n_rows)
     made = replace(expected.rows, sums=wanted)
     return made, [*made.checks(found, expected.own_checks())]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import UnsupportedError
 from ..files import private_file
 from ..table import Table
+from ..table.reordered import Reordered
 from ..table.scanned import Scanned
 from ..table.sources import SUFFIXES
 from ..table.write import layout_like, write_csv
@@ -47,12 +48,9 @@ class StreamedRelease(Release):
         self.original.give_back()
 
     def _paired(self) -> Table:
-        if self.method.pairs:
-            raise UnsupportedError(
-                f"what {type(self.method).__name__} promises compares rows by their position",
-                hint='use engine="memory"',
-            )
-        return self.original
+        if self._rows is None or not self.method.pairs:
+            return self.original
+        return Reordered(self.original, self._rows)
 
     def _write_table(self, file: Path, escape: bool) -> None:
         write_streamed(self.released, file, self.original, escape)

@@ -13,7 +13,7 @@ Missing equals missing, and a dictionary counts by its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..kernels.rowhash import add_codes, hash_texts, hash_words, sum_rows
-from ..kernels.threads import side_by_side
+from ..kernels.threads import streamed
 from ..key import Key
 from ..notation import number
 from .dates import DAY
@@ -37,7 +37,6 @@ FORMS = ("word", "large", "negative", "text", "missing", "strange")
 whole number that no double holds (and its negative), a text; nothing; a cell of another class."""
 _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
 _EXACT = 1 << 53
-_BATCH = 1 << 16
 _DICTIONARIES = 4
 """So many dictionaries of a column are known at a time: two tables, in parts, have some each."""
 _LEAST = {pa.int8(): -(1 << 7), pa.uint8(): 0, pa.int16(): -(1 << 15), pa.uint16(): 0}
@@ -167,8 +166,25 @@ class RowHasher:
         return (int(high) << 64) | int(low)
 
 
-def row_hashes(table: pa.Table, key: Key) -> tuple[Words, Words, int]:
+def row_hashes(
+    types: pa.Schema,
+    windows: Iterable[tuple[slice, Sequence[pa.Array]]],
+    n_rows: int,
+    key: Key,
+    allocate: Callable[[tuple[int, ...], Any], Words] = np.empty,
+) -> tuple[Words, Words, int]:
     """The hash of every row, each column by the class of its type, whatever their order.
+
+    Parameters
+    ----------
+    types : pyarrow.Schema
+        Names and types of the columns.
+    windows : iterable of slice and arrays
+        Rows, and their cells in the order of `types`.
+    n_rows : int
+    key : Key
+    allocate : callable
+        Makes room for the hashes.
 
     Returns
     -------
@@ -177,18 +193,15 @@ def row_hashes(table: pa.Table, key: Key) -> tuple[Words, Words, int]:
     whole : int
         The sum of all hashes modulo 2^128, `RowSums.whole`.
     """
-    classes = {entry.name: value_class(entry.type) for entry in table.schema}
-    hasher = RowHasher(classes, key)
-    first, second = np.zeros(table.num_rows, np.uint64), np.zeros(table.num_rows, np.uint64)
-    batches = table.to_batches(max_chunksize=_BATCH)
-    starts = np.cumsum([0, *map(len, batches)])
+    hasher = RowHasher({entry.name: value_class(entry.type) for entry in types}, key)
+    first, second = allocate((n_rows,), np.uint64), allocate((n_rows,), np.uint64)
 
-    def one(at: int) -> int:
-        rows = slice(starts[at], starts[at + 1])
-        return hasher.hash_into(batches[at].columns, first[rows], second[rows])
+    def one(window: tuple[slice, Sequence[pa.Array]]) -> int:
+        rows, cells = window
+        first[rows] = second[rows] = 0
+        return hasher.hash_into(cells, first[rows], second[rows])
 
-    cost = table.num_rows * table.num_columns
-    return first, second, sum(side_by_side(one, range(len(batches)), cost)) % (1 << 128)
+    return first, second, sum(streamed(one, windows)) % (1 << 128)
 
 
 class _Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ Target = Literal["quasi", "sensitive", "both"]
 
 MAX_CELLS = 50_000_000
 """Cells of the quasi-identifiers' table: about ten arrays of doubles are held at once."""
+_WINDOW = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,20 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
         )
 
 
+def windows(n: int) -> Iterator[slice]:
+    """Records, so many at a time."""
+    return (slice(a, a + _WINDOW) for a in range(0, n, _WINDOW))
+
+
+def cells_of(codes: Sequence[Ints], dims: Sequence[int], here: slice) -> Ints:
+    """The cell of some records in the table of several columns, row by row."""
+    cell = np.zeros(len(codes[0][here]), np.int64)
+    for column, d in zip(codes, dims, strict=True):
+        cell *= d
+        cell += column[here]
+    return cell
+
+
 def build(
     quasi: Sequence[Ints],
     quasi_dims: Sequence[int],
@@ -141,15 +156,12 @@ def build(
     """Count the table of codes and give every cell and value the same cap."""
     n = len(sensitive[0])
     dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
-    cell = np.zeros(n, dtype=np.int64)
-    for codes, d in zip(quasi, dims_q, strict=True):
-        cell *= d
-        cell += codes
-    counts = np.bincount(cell, minlength=int(np.prod(dims_q, dtype=np.int64)))
+    counts = np.zeros(int(np.prod(dims_q, dtype=np.int64)), np.int64)
+    for here in windows(n):
+        counts += np.bincount(cells_of(quasi, dims_q, here), minlength=len(counts))
     occupied = np.flatnonzero(counts)
     place = np.full(len(counts), -1, dtype=np.int64)
     place[occupied] = np.arange(len(occupied))
-    row = place[cell]
     groups: list[tuple[int, ...]] = [(j,) for j in range(len(dims_s))]
     if target != "quasi" and len(dims_s) > 1:
         groups.append(tuple(range(len(dims_s))))
@@ -163,9 +175,11 @@ def build(
                 f"randomized response holds at most {MAX_CELLS:,} such cells",
                 hint="coarsen the sensitive attribute with the most categories, or protect fewer",
             )
-        value = row * width
-        value += np.ravel_multi_index([sensitive[j] for j in group], dims)
-        table = np.bincount(value, minlength=len(occupied) * width).reshape(-1, width)
-        share = table / counts[occupied][:, None]
+        table = np.zeros(len(occupied) * width, np.int64)
+        for here in windows(n):
+            value = place[cells_of(quasi, dims_q, here)] * width
+            value += cells_of([sensitive[j] for j in group], dims, here)
+            np.add.at(table, value, 1)
+        share = table.reshape(-1, width) / counts[occupied][:, None]
         views.append(SensitiveView(group, dims, share, np.full(share.shape, float(cap))))
     return Setting(dims_q, dims_s, n, counts / n, occupied, tuple(views), negations)

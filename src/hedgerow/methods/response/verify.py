@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
 from ...engines.randomize import original_codes
 from ...guarantees import Check
 from ...plan import Randomize, Randomized
 from ...table import Table
+from .contingency import windows
 from .risk import Risk
 from .rr_matrix import to_t
 
@@ -49,11 +53,14 @@ def verify(
     ]
     strangers, odd = [], []
     for column in plan.columns:
-        before = original_codes(original, column)
-        after = released_codes(released, column)
-        if np.any(after == column.d):
+        before, (lookup, codes) = original_codes(original, column), _released(released, column)
+        n, kept, strange = len(before), 0, False
+        for here in windows(n):
+            after = lookup[codes[here]]
+            kept += int(np.count_nonzero(before[here] == after))
+            strange = strange or bool(np.any(after == column.d))
+        if strange:
             strangers.append(column.name)
-        n, kept = len(before), int(np.count_nonzero(before == after))
         if likelihood_of_kept(kept, n, column.p) < _ALARM:
             odd.append(column.name)
     told = f"columns at fault: {', '.join(strangers)}"
@@ -73,13 +80,18 @@ def likelihood_of_kept(kept: int, n: int, p: float) -> float:
     return min(float(bdtr(kept, n, p)), float(bdtrc(kept - 1, n, p)))
 
 
-def released_codes(table: Table, column: Randomized) -> np.ndarray:
+def released_codes(table: Table, column: Randomized) -> NDArray[np.int64]:
     """The categories of released values; d where a value is not in the domain."""
+    lookup, codes = _released(table, column)
+    return lookup[codes]
+
+
+def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The category of each code of a released column, and its codes."""
     numbers = any(isinstance(c, float) for c in column.categories)
     coded = table.column(column.name, kind="numeric" if numbers else "categorical")
     place = {c: i for i, c in enumerate(column.categories) if c is not None}
     values = coded.values.tolist() if numbers else coded.values
     missing = column.d - 1 if column.categories[-1] is None else column.d
-    return np.array([*(place.get(v, column.d) for v in values), missing], dtype=np.int64)[
-        coded.codes
-    ]
+    found = [*(place.get(v, column.d) for v in values), missing]
+    return np.array(found, dtype=np.int64), coded.codes

@@ -34,6 +34,9 @@ from .settings import Settings, TreeSettings, parse
 from .targets import own_target
 from .words import recipient_lines, shrunk
 
+_RECORD = 180
+"""Bytes that a record takes while a tree is grown (measured on seven predictors)."""
+
 
 @dataclass(eq=False, repr=False)
 class TreePatternPreserving(Method):
@@ -115,6 +118,7 @@ class TreePatternPreserving(Method):
 
     needs_sensitive = False
     heeds = ("unit",)
+    engines = ("memory", "duckdb")
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
     @property
@@ -129,6 +133,10 @@ class TreePatternPreserving(Method):
     sensitive: str | Sequence[str] | None = None
     response: str | None = None
     schema: Schema | None = None
+
+    def room(self, n_rows: int) -> int:
+        """Trees are grown on the records' exact values, all of them side by side."""
+        return n_rows * _RECORD
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
         """A copy that is not fitted, but keeps the user's fitted trees."""
