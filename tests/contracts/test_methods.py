@@ -179,7 +179,7 @@ def test_a_plan_on_other_people(case: Case) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        released = fitted.plan.apply(others)
+        released = fitted.plan.apply(others, unseen="count")
     assert list(released.columns) == list(fitted.table.columns)
     lacking = schema.quasi[0]
     with pytest.raises(HedgerowError, match=f"'{lacking}'"):

@@ -279,7 +279,7 @@ def test_a_plan_is_applied_explained_and_written_as_sql(tmp_path: Path) -> None:
     others = people(200, seed=9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        applied = plan.apply(others, keep_order=True)
+        applied = plan.apply(others, keep_order=True, unseen="count")
     con = duckdb.connect()
     con.register("people", others)
     by_sql = con.execute(plan.to_sql("people")).df()

@@ -210,7 +210,7 @@ def test_plans_load_and_apply_to_other_people(tmp_path):
     other = people(100, seed=4)
     strange = other.set_column(2, "job", pa.array(["pilot"] * 100))
     with pytest.warns(UserWarning, match="100 cells fall outside"):
-        made = plan.apply(strange)
+        made = plan.apply(strange, unseen="count")
     assert set(made.column("job").to_pylist()) <= {"nurse", "cook", "clerk", None}
     with pytest.raises(PlanError):
         plan.apply(other.drop_columns(["job"]))

@@ -366,16 +366,23 @@ def test_a_file_that_does_not_hold_the_release_is_not_kept(
     assert written(tmp_path) == []
 
 
-def test_apply_recodes_others_and_counts_what_falls_outside(release: Any, tmp_path: Path) -> None:
+def test_apply_recodes_others_and_refuses_what_falls_outside(release: Any, tmp_path: Path) -> None:
     others = people(50, seed=3)
     assert (
         release.plan.apply(people().to_pandas())["age"].tolist()
         == release.table.to_pandas()["age"].tolist()
     )
     old = others.set_column(1, "age", pa.array([150.0] * 50))
+    for apply in (release.plan.apply, lambda given: apply_plan(release.plan, given)):
+        with pytest.raises(PlanError, match=r"cells fall outside the plan's cells") as refused:
+            apply(old)
+    assert "not true of them" in str(refused.value.hint)
     with pytest.warns(UserWarning, match="fall outside the plan's cells"):
-        applied = apply_plan(release.plan, old)
+        applied = apply_plan(release.plan, old, unseen="count")
     assert applied.outside >= 50
+    with pytest.warns(UserWarning, match=r"released as \*"):
+        hidden = release.plan.apply(old, unseen="suppress")
+    assert set(hidden.column("age").to_pylist()) <= {"*", None}
     assert applied.dropped == ("name",)
     with pytest.warns(UserWarning, match="does not release: extra"):
         made = apply_plan(release.plan, people().append_column("extra", pa.array(range(N)))).table

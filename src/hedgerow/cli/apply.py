@@ -28,7 +28,7 @@ OPTIONS = (
     Option(
         "unseen",
         str,
-        "Cells outside the plan's cells: count (and tell), error, or suppress (*). Default: count.",
+        "Cells outside the plan's cells: error, suppress (*), or count and tell. Default: error.",
     ),
     *READING,
     Option("json", bool, "Print the result as JSON."),
@@ -45,7 +45,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     """Recode other people by the plan of a release.
 
     A plan promises nothing about people it was not made from: groups may be smaller
-    than k, and values may fall outside the released ranges. The cells that do are counted.
+    than k. Where values fall outside the released ranges, nothing is written unless --unseen says how.
     """
     from ..key import Key
     from ..plan import Plan
@@ -83,7 +83,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
             source,
             key,
             keep_order=bool(options.get("keep_order")),
-            unseen=options.get("unseen", "count"),
+            unseen=options.get("unseen", "error"),
             engine=options.get("engine", "auto"),
             memory=options.get("memory"),
         )

@@ -382,20 +382,34 @@ class Plan:
         data: dict[str, Any] = json.loads(dumps(self, public=True))
         return data
 
-    def apply(self, people: Any, *, keep_order: bool = False) -> Any:
+    def apply(self, people: Any, *, keep_order: bool = False, unseen: str = "error") -> Any:
         """Recode other people by this plan.
 
-        A plan promises nothing about people it was not fitted on: a warning
-        counts the cells that fall outside the released cells. `verify` decides.
+        A plan promises nothing about people it was not fitted on: `verify` decides.
         Rows come in the order of their released content, unless `keep_order` is set.
+
+        Parameters
+        ----------
+        people : path, pandas, Polars or Arrow table, DuckDB relation
+        keep_order : bool, default False
+            Leave the rows in the order they came in, which may tell who is who.
+        unseen : {"error", "suppress", "count"}, default "error"
+            What becomes of cells whose value the plan's cell does not cover, such as an age above
+            all that the plan was made from: PlanError with their number, released as `*`
+            (numbers: as missing), or released as they are recoded, with a warning that counts them.
 
         Returns
         -------
         the same kind of frame as given (a pyarrow table for a path)
+
+        Raises
+        ------
+        PlanError
+            Cells are not covered, or quasi-identifiers of the plan are missing.
         """
         from ..release import apply_plan
 
-        return apply_plan(self, people, keep_order=keep_order).table
+        return apply_plan(self, people, keep_order=keep_order, unseen=unseen).table
 
     @takes(table=TEXT, dialect=TEXT)
     def to_sql(self, table: str = "people", dialect: str = "duckdb") -> str:

@@ -20,7 +20,7 @@ from ..table.scanned import Scanned
 from ..table.write import write_table
 from .streamed import write_streamed
 
-UNSEEN = ("count", "error", "suppress")
+UNSEEN = ("error", "suppress", "count")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def apply_plan(
     key: Key | None = None,
     *,
     keep_order: bool = False,
-    unseen: str = "count",
+    unseen: str = "error",
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Applied:
@@ -80,9 +80,10 @@ def apply_plan(
         draw can be repeated.
     keep_order : bool
         Leave the rows in the order they came in, which may tell who is who.
-    unseen : {"count", "error", "suppress"}, default "count"
-        What becomes of cells whose value the plan's cell does not cover: they are counted and
-        told, refused, or released as `*` (numbers: as missing).
+    unseen : {"error", "suppress", "count"}, default "error"
+        What becomes of cells whose value the plan's cell does not cover: the work is refused with
+        their number, they are released as `*` (numbers: as missing), or they are released as the
+        plan has it, though that is not true of them, and counted.
     engine, memory
         Where it is computed; see `hedgerow.protect`.
 
@@ -94,7 +95,8 @@ def apply_plan(
     Warns
     -----
     UserWarning
-        Cells fall outside the plan's cells, or columns are unknown to the plan.
+        Cells that fall outside the plan's cells were hidden or counted, or columns are unknown to
+        the plan.
     """
     check_one_of("unseen", unseen, UNSEEN)
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
@@ -115,8 +117,9 @@ def apply_plan(
     if made.outside and unseen == "error":
         raise PlanError(
             f"{made.outside:,} cells fall outside the plan's cells",
-            hint='release them as * (unseen="suppress", --unseen suppress), or fit a plan to '
-            "these people",
+            hint="what would be released is not true of them: release them as * "
+            '(unseen="suppress", --unseen suppress), count them only (unseen="count", --unseen '
+            "count), or fit a plan to these people",
         )
     if made.outside and unseen == "suppress":
         caution(f"{made.outside:,} cells fell outside the plan's cells, and are released as *")

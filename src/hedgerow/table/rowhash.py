@@ -168,7 +168,7 @@ class RowHasher:
 
 def row_hashes(
     types: pa.Schema,
-    windows: Iterable[tuple[slice, Sequence[pa.Array]]],
+    windows: Iterable[tuple[Any, Sequence[pa.Array]]],
     n_rows: int,
     key: Key,
     allocate: Callable[[tuple[int, ...], Any], Words] = np.empty,
@@ -196,7 +196,7 @@ def row_hashes(
     hasher = RowHasher({entry.name: value_class(entry.type) for entry in types}, key)
     first, second = allocate((n_rows,), np.uint64), allocate((n_rows,), np.uint64)
 
-    def one(window: tuple[slice, Sequence[pa.Array]]) -> int:
+    def one(window: tuple[Any, Sequence[pa.Array]]) -> int:
         rows, cells = window
         first[rows] = second[rows] = 0
         return hasher.hash_into(cells, first[rows], second[rows])
