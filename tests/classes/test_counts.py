@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.classes import Classes, Counts, Groups, group
 from hedgerow.errors import UnsupportedError
-from hedgerow.table import Table
+from hedgerow.guarantees import Disclosure
+from hedgerow.table import Table, read
 
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 6)), max_size=60)
 
@@ -92,3 +93,31 @@ def test_classes_of_a_table_show_no_value() -> None:
     assert cells(made.sensitive["ill"].counts) == {(0, 0): 1, (0, 1): 1, (1, 0): 1}
     assert repr(made) == "Classes(2 classes, 3 records)"
     assert repr(made.sensitive["ill"]) == "SensitiveCounts('ill', 'categorical', 1 values)"
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_promises_on_rows_that_stand_class_by_class_are_those_on_counts(seed):
+    """Whether a class keeps a cap does not depend on how its numbers were counted."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 120))
+    table = read(
+        pa.table(
+            {
+                "pay": pa.array(rng.integers(0, 9, n) / 7, mask=rng.random(n) < 0.2),
+                "ill": rng.choice(["a", "b", "c"], n),
+            }
+        )
+    )
+    columns = [table.column("pay", kind="numeric"), table.column("ill")]
+    labels = np.sort(rng.integers(0, 6, n))
+    rows = rng.permutation(n).astype(np.uint32)
+    place = np.empty(n, np.int64)
+    place[rows] = labels
+    groups = group([place])
+    starts = np.flatnonzero(np.diff(labels, prepend=-1))
+    by_row, counted = Classes.of_rows(rows, starts, columns), Classes.of(groups, columns)
+    assert by_row.sizes.tolist() == counted.sizes.tolist()
+    for maximum in (0.05, 0.25, 0.5, 0.9, 1.0):
+        cap = Disclosure(maximum)
+        assert cap.kept_by(by_row).tolist() == cap.kept_by(counted).tolist()

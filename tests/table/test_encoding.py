@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.table import ValueCounts, bins_of, read
-from hedgerow.table.encode import smallest
+from hedgerow.table.encode import encode, smallest
 
 
 def column(values, kind=None, categories=None, type=None, unit=None):
@@ -339,3 +339,37 @@ def test_as_many_categories_as_a_type_has_codes(n: int) -> None:
     gone = read(pa.table({"x": [*names, None]})).column("x")
     assert gone.codes.tolist() == list(range(n + 1))
     assert gone.has_missing
+
+
+@pytest.mark.parametrize("n", [500, 40_000])
+@pytest.mark.parametrize("odd", ["random", "tiny", "last bits", "infinite", "all missing"])
+def test_numbers_that_nearly_all_differ_are_ranked_as_numpy_does(n, odd):
+    rng = np.random.default_rng(n)
+    made = {
+        "random": rng.normal(size=n),
+        "tiny": rng.normal(size=n) * 1e-310,
+        "last bits": 1 + rng.integers(0, 5 * n, n) * 2.0**-52,
+        "infinite": np.where(rng.random(n) < 0.1, np.inf, -rng.random(n)),
+        "all missing": np.full(n, np.nan),
+    }[odd]
+    made[::7] = np.copysign(np.nan, -1)
+    made[1::7] = np.nan
+    if odd != "all missing":
+        made[2::70] = -0.0
+    found, inverse = np.unique(made + 0.0, return_inverse=True)
+    column = encode("c", pa.chunked_array([pa.array(made)]), "numeric")
+    assert np.array_equal(column.values, found[:-1])
+    assert np.array_equal(column.codes, inverse)
+    assert column.has_missing
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("gone", [0.0, 0.3, 1.0])
+def test_whole_numbers_with_gaps_are_encoded_as_the_same_doubles(kind, gone):
+    rng = np.random.default_rng(3)
+    whole = pa.array(rng.integers(0, 90, 200), mask=rng.random(200) < gone).cast(kind)
+    one = encode("c", pa.chunked_array([whole[:70], whole[70:]]), "numeric")
+    other = encode("c", pa.chunked_array([whole.cast(pa.float64())]), "numeric")
+    assert one.codes.dtype == other.codes.dtype
+    assert one.codes.tolist() == other.codes.tolist()
+    assert (one.values.tolist(), one.has_missing) == (other.values.tolist(), other.has_missing)

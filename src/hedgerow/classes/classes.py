@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..notation import Exact
 from ..schema import Kind
@@ -52,6 +53,15 @@ class SensitiveCounts(Dictionary):
         """Count a column in every class."""
         n_values = column.n_values + column.has_missing
         counts = Counts.of(groups, column.codes, n_values)
+        return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
+
+    @classmethod
+    def by_record(
+        cls, groups: IntArray, n_groups: int, rows: npt.NDArray[Any], column: Column
+    ) -> SensitiveCounts:
+        """A number in every class, as `Counts.by_record`; `rows` stand class by class."""
+        n_values = column.n_values + column.has_missing
+        counts = Counts.by_record(groups, column.codes[rows], n_groups, n_values)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     @cached_property
@@ -110,6 +120,39 @@ class Classes:
         made = [SensitiveCounts.of(groups, column) for column in columns]  # each sorts all rows
         counted = None if persons is None else persons.sizes(groups)
         return cls(groups.sizes, {each.name: each for each in made}, counted)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: npt.NDArray[np.uint32],
+        starts: IntArray,
+        columns: Iterable[Column] = (),
+        persons: Persons | None = None,
+    ) -> Classes:
+        """The classes of rows that stand class by class already, for promises on them.
+
+        Parameters
+        ----------
+        rows : uint32 array, shape (n_rows,)
+            Row numbers, class by class.
+        starts : int64 array, shape (n_groups,)
+            Where each class begins among them; none is empty.
+        columns, persons
+            As in `of`. Numbers are counted `by_record`.
+        """
+        n, sizes = len(starts), np.diff(starts, append=len(rows))
+        by_class = np.repeat(np.arange(n), sizes)
+        labels = np.empty(len(rows), np.uint32)
+        labels[rows] = by_class
+        groups = Groups(labels, np.minimum.reduceat(rows, starts).astype(np.int64))
+        made = [
+            SensitiveCounts.by_record(by_class, n, rows, column)
+            if column.is_number
+            else SensitiveCounts.of(groups, column)
+            for column in columns
+        ]
+        counted = None if persons is None else persons.sizes(groups)
+        return cls(sizes, {each.name: each for each in made}, counted)
 
     @classmethod
     def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:

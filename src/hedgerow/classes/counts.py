@@ -82,9 +82,36 @@ class Counts:
             cells = np.flatnonzero(dense)
             return cls._at(cells, dense[cells], groups.n_groups, n_values)
         keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        new = np.empty(len(keys), np.bool_)
+        new[:1] = True
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        starts = np.flatnonzero(new)
         counts = np.diff(starts, append=len(keys))
         return cls._at(keys[starts], counts, groups.n_groups, n_values)
+
+    @classmethod
+    def by_record(
+        cls, groups: IntArray, codes: npt.NDArray[Any], n_groups: int, n_values: int
+    ) -> Counts:
+        """A cell for every record: enough for whatever is summed over cells, and nothing is sorted.
+
+        A value stands in a class as often as it occurs there, in any order. Such counts are for
+        promises on numbers, of whose values nearly all differ; they are not added to others.
+
+        Parameters
+        ----------
+        groups : int64 array, shape (n_rows,)
+            The class of every record, ascending.
+        codes : integer array, shape (n_rows,)
+            Its value.
+        n_groups, n_values : int
+
+        Examples
+        --------
+        >>> Counts.by_record(np.array([0, 0, 1]), np.array([2, 2, 0]), 2, 3).sizes.tolist()
+        [2, 1]
+        """
+        return cls(groups, codes.astype(np.int64), np.ones(len(codes), np.int64), n_groups, n_values)
 
     @classmethod
     def dense(cls, table: IntArray, whole: IntArray | None = None) -> Counts:

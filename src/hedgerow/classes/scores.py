@@ -34,6 +34,7 @@ from ..declared import Event
 from ..kernels.exact import deviations, total
 from ..notation import Exact
 from ..table import ValueCounts
+from ..table.encode import smallest
 from .counts import Counts
 
 Floats = npt.NDArray[np.float64]
@@ -154,7 +155,8 @@ class Public:
     @cached_property
     def cell(self) -> Ints:
         """Cell between the cuts of every known value; shape (d,)."""
-        return np.searchsorted(self.cuts, np.arange(self.n_values)).astype(np.int64)
+        ends = np.append(self.cuts, self.n_values - 1)  # each cut is the last of its cell
+        return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
 
     @cached_property
     def flags(self) -> tuple[tuple[str, Ints], ...]:
@@ -271,10 +273,12 @@ def _known(counts: Counts, n_known: int) -> Counts:
 def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Floats]]:
     """How often each cell occurs, one row a class, a block of classes at a time."""
     step = max(1, _CHUNK // n_cells)
+    small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
     for begin in range(0, counts.n_groups, step):
         end = min(begin + step, counts.n_groups)
         part = slice(counts.starts[begin], counts.starts[end])
-        key = (counts.groups[part] - begin) * n_cells + cell[counts.values[part]]
+        key = (counts.groups[part] - begin) * n_cells
+        key += small[counts.values[part]]
         dense = np.asarray(
             np.bincount(key, counts.counts[part], (end - begin) * n_cells), np.float64
         )
@@ -433,7 +437,7 @@ class Squared:
         entries = np.diff(counts.starts).astype(np.float64)
         off = _EPS * (entries + 4) * absolute + n * self._off
         gain = summed * summed / rows
-        against = counts.per_group(number * self.weight[counts.values])
+        against = counts.per_group(number * np.maximum(apart * apart, self._floor))  # `weight`
         slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
         slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
         return Told(gain, against, slack)

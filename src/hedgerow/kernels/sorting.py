@@ -31,7 +31,7 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     Parameters
     ----------
     values : array of float64, shape (n,), n below 2**32
-        Finite numbers; -0.0 and 0.0 are equal (and come back as 0.0).
+        -0.0 and 0.0 are equal (and come back as 0.0); NaN, of one bit pattern, comes last.
 
     Returns
     -------

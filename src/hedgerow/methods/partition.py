@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import LIST, Kind, check_one_of, is_number
-from ..classes import Classes, Persons, group
+from ..classes import Classes, Persons
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..hierarchy import TOP
@@ -166,9 +166,10 @@ class PartitionMethod(Method):
         promises = [*asked, *([cap] if cap is not None else [])]
         while promises:
             grown = tree.grown
-            classes = Classes.of(group([tree.leaf_of_rows()]), sensitive, persons)
+            leaf = grown.column == LEAF
+            classes = Classes.of_rows(grown.rows, grown.start[leaf], sensitive, persons)
             kept = np.all([promise.kept_by(classes) for promise in promises], axis=0)
-            parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~kept]]
+            parents = grown.parent[np.flatnonzero(leaf)[~kept]]
             parents = parents[parents >= 0]
             if not len(parents):
                 break

@@ -98,7 +98,7 @@ def conditions(
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
     subsets: dict[tuple[str | None, ...], int] = {}
-    codes = grown.subset_codes.tolist()
+    codes, width = grown.subset_codes.tobytes(), grown.subset_codes.itemsize
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
         if cut.public:
@@ -110,20 +110,22 @@ def conditions(
             threshold[here] = np.where((a < middle) & (middle <= b), middle, b)
             continue
         names = [*column.values, None]
-        ends = grown.last_left[here].tolist()
+        ends, begins = grown.last_left[here].tolist(), grown.subset_at[here].tolist()
+        number_of: dict[Any, int] = {}  # by codes, which are cheaper to compare than names
         if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
-            absent = grown.missing_left[here].tolist()
-            left = [
-                (*names[: end + 1], None) if gap else tuple(names[: end + 1])
-                for end, gap in zip(ends, absent, strict=True)
-            ]
+            asked: list[Any] = list(zip(ends, grown.missing_left[here].tolist(), strict=True))
+            for end, gap in dict.fromkeys(asked):
+                chosen = (*names[: end + 1], *([None] if gap else []))
+                number_of[end, gap] = subsets.setdefault(chosen, len(subsets))
         else:
-            begins = grown.subset_at[here].tolist()
-            left = [
-                tuple([names[c] for c in codes[begin : begin + end]])
+            asked = [
+                codes[width * begin : width * (begin + end)]
                 for begin, end in zip(begins, ends, strict=True)
             ]
-        subset[here] = [subsets.setdefault(chosen, len(subsets)) for chosen in left]
+            for text in dict.fromkeys(asked):
+                chosen = tuple(names[c] for c in np.frombuffer(text, grown.subset_codes.dtype))
+                number_of[text] = subsets.setdefault(chosen, len(subsets))
+        subset[here] = [number_of[each] for each in asked]
     return threshold, subset, list(subsets)
 
 

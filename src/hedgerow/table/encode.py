@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
+from ..kernels.sorting import stable_sort
 from ..notation import Exact, beyond_years, moment, number
 from ..schema import Kind
 from .counts import Dictionary, ValueCounts, tally
@@ -230,6 +231,12 @@ def encode(
         array = _numbers(name, array)
         if beyond_doubles(array):
             return _encode_exact(name, kind, "", array)
+        if pa.types.is_integer(array.type) and array.null_count:
+            known = _join(array.is_valid(), np.dtype(np.bool_))
+            whole = _join(array.fill_null(0).cast(pa.int64()), np.dtype(np.int64))
+            made = _encode_narrow(name, kind, "", whole, known)
+            if made is not None:
+                return made
         return _encode_numbers(name, kind, "", _doubles(array))
     if kind == "date":
         array = _moments(name, array)
@@ -382,18 +389,13 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
-    if numbers.dtype.kind == "i" and len(numbers):
-        low, high = int(numbers.min()), int(numbers.max())
-        if high - low < _SPAN:
-            offset = numbers - low
-            present = np.bincount(offset) > 0
-            lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
-            values = (np.flatnonzero(present) + low).astype(np.float64)
-            return Column(name, kind, unit, lut[offset], values, False)
+    if numbers.dtype.kind == "i":
+        made = _encode_narrow(name, kind, unit, numbers)
+        if made is not None:
+            return made
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
     if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
-        found, inverse = np.unique(numbers, return_inverse=True)
-        codes = inverse.astype(smallest(len(found)))
+        found, codes = _ranked(numbers)
     else:
         coded = pa.array(numbers).dictionary_encode()
         found = coded.dictionary.to_numpy(zero_copy_only=False)
@@ -405,6 +407,45 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
     n = int(np.count_nonzero(~np.isnan(found)))
     values = found[:n]
     return Column(name, kind, unit, codes, values, n < len(found))
+
+
+def _encode_narrow(
+    name: str,
+    kind: Kind,
+    unit: str,
+    numbers: NDArray[np.int64],
+    known: NDArray[np.bool_] | None = None,
+) -> Column | None:
+    """Whole numbers counted into a table; None where that would be a wide one."""
+    seen = numbers if known is None else numbers[known]
+    if not len(seen):
+        return None
+    low, high = int(seen.min()), int(seen.max())
+    if high - low >= _SPAN:
+        return None
+    offset = numbers - low
+    if known is not None:
+        offset[~known] = high - low + 1
+    present = np.bincount(offset) > 0
+    lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
+    values = (np.flatnonzero(present[: high - low + 1]) + low).astype(np.float64)
+    return Column(name, kind, unit, lut[offset], values, known is not None)
+
+
+def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The distinct numbers, ascending, NaN last, and the place of each row's number among them."""
+    missing = np.isnan(numbers)
+    n_missing = int(np.count_nonzero(missing))
+    # one bit pattern for all that are missing, which comes behind infinity
+    ranked, order = stable_sort(np.where(missing, np.nan, numbers) if n_missing else numbers)
+    new = np.empty(len(ranked), np.bool_)
+    new[:1] = True
+    np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
+    new[len(ranked) - n_missing + 1 :] = False
+    found = ranked[new]
+    codes = np.empty(len(order), smallest(len(found)))
+    codes[order] = np.cumsum(new, dtype=np.uint32) - np.uint32(1)
+    return found, codes
 
 
 def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
