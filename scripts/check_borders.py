@@ -54,6 +54,8 @@ ALLOWED = {
     "sklearn": {"methods", "release", "audit", "papers"},
     "matplotlib": {"report", "papers", "release", "audit"},  # the last two name its axes
     "jinja2": {"report"},
+    "pyreadstat": {"table"},
+    "openpyxl": {"table"},
 }
 
 # Rooms that hold nothing but the standard library.

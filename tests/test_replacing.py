@@ -212,10 +212,10 @@ def test_a_name_does_not_end_in_another_format(
     for words in (
         [*audited, "--save", "a.html"],
         [*audited, "--report", "a.pdf"],
-        [*audited, "--per-person", "a.xlsx"],
+        [*audited, "--per-person", "a.ods"],
         [*tried, "--picture", "a.png"],
         [*tried, "--csv", "a.xlsx"],
-        ["apply", "out/plan.json", "people.csv", "--out", "a.xlsx"],
+        ["apply", "out/plan.json", "people.csv", "--out", "a.ods"],
     ):
         assert run(words) == 2
         assert "another format" in " ".join(capsys.readouterr().err.split())

@@ -9,6 +9,8 @@ import difflib
 import errno
 import re
 from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -100,3 +102,29 @@ class Cancelled(HedgerowError):
 
 class UnsupportedError(HedgerowError):
     """The request falls outside what a method guarantees, and is refused by name."""
+
+
+def needed(package: str, extra: str, what: str) -> ModuleType:
+    """A package that only some work needs.
+
+    Parameters
+    ----------
+    package : str
+        What is imported.
+    extra : str
+        The extra of hedgerow that installs it.
+    what : str
+        What it is needed for, in the plural.
+
+    Raises
+    ------
+    UnsupportedError
+        It is not installed.
+    """
+    try:
+        return import_module(package)
+    except ImportError:
+        raise UnsupportedError(
+            f"{what} need the package {package}, which is not installed",
+            hint=f"install it: pip install 'hedgerow[{extra}]'",
+        ) from None

@@ -121,7 +121,8 @@ def synced(folder: Path) -> None:
 
 
 def same_file(a: str | Path, b: str | Path) -> bool:
-    """Whether two paths are one file or folder that is there."""
+    """Whether two paths are one file or folder that is there; of ``file::part`` the file counts."""
+    a, b = (path if os.path.exists(path) else str(path).partition("::")[0] for path in (a, b))
     try:
         return os.path.samefile(a, b)
     except (OSError, ValueError):

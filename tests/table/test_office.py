@@ -118,12 +118,6 @@ def test_an_encoding_that_changes_is_told(tmp_path: Path) -> None:
     assert told.column_names[0] == "PLZ"
 
 
-def test_a_workbook_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "people.xlsx").write_bytes(b"PK")
-    with pytest.raises(hr.HedgerowError, match="save the sheet as CSV"):
-        read(tmp_path / "people.xlsx")
-
-
 def test_a_broken_check_is_told_in_few_digits() -> None:
     from hedgerow.guarantees import Check
     from hedgerow.release.verify import require

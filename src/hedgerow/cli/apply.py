@@ -19,7 +19,8 @@ OPTIONS = (
     Option(
         "out",
         str,
-        "File to write, .csv, .parquet, .feather or .jsonl; it must not exist. -: stdout.",
+        "File to write, .csv, .parquet, .feather, .jsonl, .sav, .dta, .xpt or .xlsx; it must not "
+        "exist. -: stdout.",
     ),
     Option("force", bool, "Replace an existing file."),
     ESCAPE,

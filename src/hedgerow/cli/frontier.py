@@ -11,7 +11,7 @@ from ..methods.ladder import TRIED
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, say, warn
-from .options import ConfigFile, TableFile, command, merged
+from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
 from .outputs import PICTURE, POINTS, each_apart, new_file
 from .schema import SCHEMA, TABLES, schema_of
 from .working import working
@@ -88,6 +88,7 @@ OWN = (
         Option("out", str, "Write the picked release to this folder; it must not exist."),
     ),
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
+    SHEET,
     Option("json", bool, "Print the points as JSON."),
 )
 AXES = ("utility", "disclosure", "max_inference", "random_state")
@@ -108,6 +109,7 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
         raise ParameterError(
             "no FILE given", hint="hedgerow frontier people.csv --quasi ... --sensitive ..."
         )
+    path = sheet_of(path, options)
     targets = {
         n: options[n] for n in ("target_disclosure", "target_k", "target_utility") if n in options
     }

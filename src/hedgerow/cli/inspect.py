@@ -9,7 +9,7 @@ from ..errors import OutputError
 from ..files import write_private
 from ..session.options import Option
 from .console import as_json, say
-from .options import ConfigFile, command, merged
+from .options import FORMATS, SHEET, ConfigFile, command, merged, sheet_of
 from .outputs import new_file
 from .schema import READING, said
 from .streams import named
@@ -24,12 +24,13 @@ OPTIONS = (
         ("--schema-out",),
     ),
     *READING,
+    SHEET,
     Option("json", bool, "Print the result as JSON."),
 )
 
 
 @command(
-    OPTIONS, source=("FILE", "CSV, Parquet, Arrow/Feather or JSON lines; - for standard input.")
+    OPTIONS, source=("FILE", f"{FORMATS}; - for standard input.")
 )
 def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
     """Show a table's columns; propose a role and a kind for each.
@@ -42,7 +43,7 @@ def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
 
     options = merged(given, config, OPTIONS)
     with working("reading"):
-        session = Session(source, schema=said(options, config))
+        session = Session(sheet_of(source, options), schema=said(options, config))
         found = session.inspect()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:

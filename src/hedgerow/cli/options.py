@@ -35,16 +35,26 @@ LOUDNESS = (
 )
 """What every command takes."""
 
+FORMATS = "CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or Excel"
+"""The files that a command reads."""
+
+SHEET = Option("sheet", str, "Sheet of an Excel workbook; FILE::SHEET says the same.")
+
 TableFile = Annotated[
     str | None,
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="CSV, Parquet, Arrow/Feather or JSON lines: one record per person; - for "
-        "standard input.",
+        help=f"{FORMATS}: one record per person; - for standard input.",
     ),
 ]
 """The table that a command is about; it may stand in the TOML file instead."""
+
+
+
+def sheet_of(file: str, options: Mapping[str, Any]) -> str:
+    """The table that is named: a file, or one sheet of it."""
+    return f"{file}::{options['sheet']}" if options.get("sheet") else file
 
 
 _SHAPES = {str: "TEXT", int: "N", float: "NUMBER", list: "LIST"}

@@ -12,7 +12,7 @@ from ..errors import Cancelled, HedgerowError, ParameterError
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, note, say, warn
-from .options import ConfigFile, TableFile, command, merged
+from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
 from .outputs import ENGINE, ESCAPE, KEEP_ORDER, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 from .streams import STREAM, send
@@ -69,6 +69,7 @@ OUTPUT = (
         ),
     ),
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
+    SHEET,
     Option("json", bool, "Print the result as JSON."),
     *ENGINE,
 )
@@ -100,6 +101,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         raise ParameterError(
             "no FILE given", hint="hedgerow protect people.csv --quasi ... --out release/"
         )
+    file = sheet_of(file, options)
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the folder to write: --out release/")
     from ..engines.ahead import begin

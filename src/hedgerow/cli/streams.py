@@ -18,6 +18,10 @@ _MAGIC = (
     (b"ARROW1", ".feather"),
     (b"\xff\xff\xff\xff", ".feather"),
     (b"PK\x03\x04", ".xlsx"),
+    (b"$FL2", ".sav"),
+    (b"$FL3", ".zsav"),
+    (b"<stata_d", ".dta"),
+    (b"HEADER R", ".xpt"),
     (b"{", ".jsonl"),
 )
 _held: list[tempfile.TemporaryDirectory[str]] = []

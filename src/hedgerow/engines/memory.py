@@ -57,8 +57,9 @@ def _joined(path: Path) -> Table:
     parts = parts_of(path)
     if format_of(parts).suffix != ".parquet":
         raise UnsupportedError(
-            f"{path.name} stands for text files, which are put together by an engine that streams",
-            hint='use engine="duckdb" (--engine duckdb)',
+            f"{path.name} stands for several files that are not Parquet",
+            hint='an engine that streams puts text files together: engine="duckdb" '
+            "(--engine duckdb); put others together first",
         )
     scan = Scan.of(parts)
     tables = []

@@ -9,6 +9,7 @@ from ..guarantees import from_promise
 from ..methods.base import Told
 from ..notation import SIGNS, duration, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
+from ..table.dialect import FileFormat
 
 _STYLES = {
     "mean": "*mean*: the mean of the group in place of each value. It is the group's, not this "
@@ -25,6 +26,7 @@ def recipient(
     method: Told,
     pseudonyms: Sequence[str] = (),
     empty: bool = False,
+    layout: FileFormat = FileFormat(),
 ) -> str:
     """The text of RECIPIENT.md.
 
@@ -41,6 +43,8 @@ def recipient(
         Identifiers that were replaced.
     empty : bool
         Whether a recoded cell is empty.
+    layout : FileFormat
+        Of the table's file.
     """
     gone = [n for n in plan.left_out if n not in pseudonyms]
     sizes, told = numbers["groups"], numbers["disclosure"]
@@ -66,9 +70,12 @@ def recipient(
         if column.name in gone:
             continue
         said = stands.get(column.name) or _said(column)
+        label = layout.labels.label(column.name)
+        said = f"{markdown(label)}; {said}" if label else said
         lines.append(f"| {markdown(column.name)} | {column.role} | {said} |")
     if gone:
         lines += ["", f"Left out: {', '.join(map(markdown, gone))}."]
+    lines += _labelled(layout)
     lines += _reading(recoding, file, empty)
     if plan.zones:
         lines += [
@@ -176,6 +183,20 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
             "Every record becomes its combinations, whose weights sum to 1.",
         ]
     return lines
+
+
+def _labelled(layout: FileFormat) -> list[str]:
+    """What the reader of a file with labels must know."""
+    if not layout.labels.variables:
+        return []
+    if layout.suffix == ".xpt":
+        return ["", "Recoded cells are text, for this kind of file keeps labels of values elsewhere."]
+    return [
+        "",
+        "Recoded cells are codes, and the labels of these codes say what stands above and below: "
+        "`18-24` may have the code 3. Codes that no record has any more have no label. Values that "
+        "were declared missing are so still where their column is unchanged.",
+    ]
 
 
 def _said(column: PlanColumn) -> str:

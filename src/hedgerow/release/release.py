@@ -460,7 +460,8 @@ class Release:
             PLAN: dumps(self.plan),
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: recipient(
-                self.plan, self.summary(), file.name, reader, self.pseudonyms, self._has_empty()
+                self.plan, self.summary(), file.name, reader, self.pseudonyms,
+                self._has_empty(), self.original.layout,
             ),
         }
         if mapping:

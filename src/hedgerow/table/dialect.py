@@ -8,10 +8,11 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError
+from .labels import Labels
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 18
@@ -106,19 +107,27 @@ class Dialect:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """Format of a file and, for CSV, its dialect.
+    """Format of a file, and what a table alone does not tell of it.
 
     Parameters
     ----------
     suffix : str
+        The ending of its name.
     dialect : Dialect
+        Of a CSV file.
     unescaped : bool
         Whether apostrophes before formulas were taken away as it was read.
+    labels : Labels
+        Of a statistical file.
+    sheet : str
+        Of a workbook.
     """
 
     suffix: str = ".parquet"
     dialect: Dialect = Dialect()
     unescaped: bool = False
+    labels: Labels = field(default_factory=Labels)
+    sheet: str = ""
 
 
 def find_encoding(path: Path) -> str:

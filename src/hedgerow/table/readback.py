@@ -19,7 +19,8 @@ from .escape import unescape_cells
 from .exact import decimals
 from .jsonlines import read_json_batches
 from .rowhash import value_class
-from .sources import check_path
+from .sources import check_path, read
+from .statistical import STATISTICAL
 
 BATCH = 1 << 17
 
@@ -80,6 +81,12 @@ def read_back(
         return _parquet(path)
     if suffix == ".feather":
         return _feather(path)
+    if suffix in STATISTICAL or suffix == ".xlsx":
+        whole = read(path).arrow  # which these formats' packages read as one
+        # numbers and booleans stand there in one way, and text beside them in ISO's
+        found = _Cells(Dialect(), classes, frozenset(recoded), False)
+        batches = iter(whole.to_batches(BATCH))
+        return Written(whole.column_names, None, whole.num_rows, found.read(whole.column_names, batches))
     if suffix == ".csv":
         names, batches = read_csv_batches(path, BATCH)
         names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names

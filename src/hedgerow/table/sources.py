@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,19 @@ from .escape import unescape
 from .frames import ArrowSource, source_of
 from .jsonlines import read_json_lines
 from .spelling import as_declared
+from .statistical import STATISTICAL, read_statistical
 from .table import Table, check_names
+from .workbook import parted, read_workbook
 
 SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
     ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
     ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
     ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
+    ".sav": ".sav", ".zsav": ".zsav", ".dta": ".dta", ".xpt": ".xpt", ".sas7bdat": ".sas7bdat",
+    ".xlsx": ".xlsx", ".xlsm": ".xlsx",
 }  # fmt: skip
-_SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+_SHEETS = (".xls", ".xlsb", ".ods")
 _KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather"}
 
 
@@ -40,8 +44,9 @@ def read(
     Parameters
     ----------
     source : path, pandas or Polars frame or series, pyarrow table, DuckDB relation, numpy array
-        What to read. Files are CSV, Parquet, Arrow/Feather or JSON lines, by their name's
-        ending. An array's columns are named x0, x1 ...
+        What to read. Files are CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or
+        Excel (``people.xlsx::Sheet``), by their name's ending. An array's columns are named
+        x0, x1 ...
     prefix : str
         What the columns of an array are named with instead of ``x``.
     unescape_formulas : bool
@@ -84,13 +89,21 @@ def read(
     return made if schema is None else as_declared(made, schema)
 
 
-def _of_file(path: Path, told: Schema, unescape_formulas: bool) -> Table:
+def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
+    path, sheet = parted(source)
     layout = FileFormat(check_path(path))
+    orders: Mapping[str, Sequence[str]] = {}
     try:
         if layout.suffix == ".csv":
             arrow, dialect = read_csv(path, told.missing, told.decimal)
             layout = FileFormat(".csv", dialect, unescape_formulas)
             arrow = unescape(arrow) if unescape_formulas else arrow
+        elif layout.suffix in STATISTICAL:
+            arrow, orders, labels = read_statistical(path, layout.suffix)
+            layout = FileFormat(written_as(layout.suffix), labels=labels)
+        elif layout.suffix == ".xlsx":
+            arrow, sheet = read_workbook(path, sheet)
+            layout = FileFormat(".xlsx", sheet=sheet)
         else:
             arrow = _READERS[layout.suffix](path)
     except OSError as error:
@@ -100,7 +113,14 @@ def _of_file(path: Path, told: Schema, unescape_formulas: bool) -> Table:
     check_names(arrow.column_names, path.name)
     if arrow.num_rows == 0:
         raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
-    return Table(arrow, ArrowSource(arrow, file=True), layout, path)
+    origin = ArrowSource(arrow, file=True)
+    origin.categories = orders
+    return Table(arrow, origin, layout, path)
+
+
+def written_as(suffix: str) -> str:
+    """The kind of file that a release of such a file is: SAS data sets are only read."""
+    return ".xpt" if suffix == ".sas7bdat" else suffix
 
 
 def check_path(path: Path) -> str:
@@ -113,7 +133,7 @@ def check_path(path: Path) -> str:
     if suffix is None:
         raise InputError(
             f"{path.name} has an ending that says no known format",
-            hint="save the sheet as CSV first (UTF-8): a workbook is not read"
+            hint="save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
             if path.suffix.lower() in _SHEETS
             else "known endings: " + ", ".join(sorted(SUFFIXES)),
         )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,9 @@ from .encode import decoded, is_text
 from .escape import concat, escape_cells
 from .memory import one_piece
 from .rowhash import value_class
+from .statistical import STATISTICAL, write_statistical
 from .table import Table
+from .workbook import write_workbook
 from .written import bare, written
 
 _BATCH = 1 << 16
@@ -43,7 +45,8 @@ def write_table(
         What to write; dictionaries are written out as plain values.
     path : path
         Where to. Its ending decides the format: .csv, .tsv, .txt, .parquet, .feather,
-        .arrow, .jsonl; any other ending takes the format that `like` came in.
+        .arrow, .jsonl, .sav, .zsav, .dta, .xpt, .xlsx; any other ending takes the format that
+        `like` came in.
     like : Table, optional
         The table that was read: its CSV dialect is used again. Text is UTF-8 in any case.
     escape : bool
@@ -63,7 +66,7 @@ def write_table(
     dialect = layout.dialect
     if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
         dialect = Dialect(delimiter="\t")
-    write = _WRITERS.get(suffix) or partial(_write_csv, dialect=dialect, escape=escape)
+    write = _writer(suffix, layout, dialect, escape)
     try:
         with private_file(path) as file:
             write(table, file)
@@ -74,6 +77,20 @@ def write_table(
             f"{path.name} cannot hold the columns {', '.join(_strange(table, write)) or '?'}",
             hint="leave them out, or give them another type",
         ) from None
+
+
+def _writer(
+    suffix: str, layout: FileFormat, dialect: Dialect, escape: bool
+) -> Callable[[pa.Table, IO[bytes]], None]:
+    if suffix in _WRITERS:
+        return _WRITERS[suffix]
+    if suffix == ".sas7bdat":
+        raise OutputError("SAS data sets are read, not written", hint="choose the ending .xpt")
+    if suffix in STATISTICAL:
+        return partial(write_statistical, suffix=suffix, labels=layout.labels)
+    if suffix == ".xlsx":
+        return partial(write_workbook, sheet=layout.sheet)
+    return partial(_write_csv, dialect=dialect, escape=escape)
 
 
 def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
@@ -246,7 +263,7 @@ def _write_lines(file: IO[bytes], columns: list[pa.Array], delimiter: str, newli
     file.write(memoryview(data)[start:stop])
 
 
-_WRITERS: dict[str, Any] = {
+_WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
     ".parquet": _write_parquet,
     ".feather": _write_feather,
     ".jsonl": _write_json_lines,

@@ -86,6 +86,11 @@ _READERS = {
     ".parquet": ("arrow::read_parquet({})", "pd.read_parquet({})"),
     ".feather": ("arrow::read_feather({})", "pd.read_feather({})"),
     ".jsonl": ("jsonlite::stream_in(file({}))", "pd.read_json({}, lines=True)"),
+    ".xlsx": ("readxl::read_excel({})", "pd.read_excel({})"),
+    ".sav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
+    ".zsav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
+    ".dta": ("haven::as_factor(haven::read_dta({}))", "pd.read_stata({})"),
+    ".xpt": ("haven::read_xpt({})", 'pd.read_sas({}, encoding="utf-8")'),
 }
 """What reads a file in R and in Python, by its ending."""
 
