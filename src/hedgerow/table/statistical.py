@@ -74,9 +74,9 @@ def _pyreadstat() -> ModuleType:
 
 
 def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
-    """What pyreadstat raises; early versions do not show both."""
+    """What pyreadstat raises; early versions do not show all of it."""
     inner = module._readstat_parser
-    return inner.ReadstatError, inner.PyreadstatError
+    return inner.ReadstatError, inner.PyreadstatError, ValueError, TypeError
 
 
 def read_statistical(
@@ -105,7 +105,7 @@ def read_statistical(
         raise InputError(
             f"{path.name} holds dates outside the years 1 to 9999", hint="repair them first"
         ) from None
-    except (*_faults(module), ValueError):
+    except _faults(module):
         raise InputError(
             f"{path.name} is not a file of {_KINDS[suffix]}, or it is damaged",
             hint="check the ending of its name, or write it again",
@@ -193,7 +193,7 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Lab
         path = Path(folder, f"table{suffix}")
         try:
             write(frame, str(path), **about)
-        except (*_faults(module), ValueError, TypeError):
+        except _faults(module):
             raise pa.ArrowInvalid("no such cells in this format") from None
         _copy(path, file)
 
