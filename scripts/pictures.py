@@ -2,6 +2,7 @@
 
 python scripts/pictures.py          # writes docs/pictures; prints the rows of the README
 python scripts/pictures.py --rows   # prints the rows alone
+python scripts/pictures.py --methods [NAME ...]   # the first screen of every method's report, or of some
 
 The pages are rendered by chromium, which has to be installed; `--chromium` says where it is.
 """
@@ -14,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import hedgerow as hr
 
@@ -22,6 +25,38 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 SIZE = (1280, 632)
 SCHEMES = {"dark": 0, "light": 1}
 """How chromium counts what a reader's screen prefers."""
+WIDTHS = {"wide": (1280, 800), "narrow": (390, 844)}
+"""Windows of a desk and of a telephone."""
+QUASI, NUMBERS = ["age", "sex", "job", "marital"], ["age", "hours_per_week", "years_schooling"]
+METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
+    "mart": (lambda: hr.MART(k=10, max_disclosure=0.5), QUASI, "income"),
+    "hedge": (lambda: hr.Hedge(k=10, max_disclosure=0.5), QUASI, "income"),
+    "mondrian": (lambda: hr.Mondrian(k=10), QUASI, "income"),
+    "tpp": (
+        lambda: hr.TreePatternPreserving(
+            "tree n_splits=8 min_leaf=30 criterion=variance", response="income", k=10
+        ),
+        QUASI,
+        "income",
+    ),
+    "rr": (lambda: hr.RandomizedResponse(2, random_state=1), QUASI, "diagnosis"),
+    "anatomy": (lambda: hr.Anatomy(2, random_state=1), QUASI, "diagnosis"),
+    "datafly": (lambda: hr.Datafly(10, suppression=0.02), QUASI, "income"),
+    "incognito": (lambda: hr.Incognito(10, suppression=0.02), QUASI, "income"),
+    "local-suppression": (lambda: hr.LocalSuppression(5), QUASI, "income"),
+    "microaggregation": (lambda: hr.Microaggregation(10), ["age", "children"], "income"),
+    "porop": (lambda: hr.PoROP(50, degree=2, random_state=1), NUMBERS, "income"),
+    "lirop": (lambda: hr.LiROP(50, random_state=1), NUMBERS, "income"),
+    "noise": (lambda: hr.NoiseAddition(0.2, random_state=1), NUMBERS, "income"),
+    "rank-swapping": (lambda: hr.RankSwapping(0.05, random_state=1), NUMBERS, "income"),
+    "pram": (lambda: hr.PRAM(0.8, random_state=1), ["sex", "job", "marital"], "income"),
+    "top-bottom": (
+        lambda: hr.TopBottomCoding(top_share=0.05, bottom_share=0.05),
+        NUMBERS,
+        "income",
+    ),
+}
+"""By its name on the command line: the method, the quasi-identifiers, the sensitive column."""
 SHOWN = (0, 2, 4)
 """Of the five records that a report shows, those of the README."""
 
@@ -46,8 +81,14 @@ def rows(found: hr.Audit) -> str:
     return "\n".join(lines)
 
 
-def render(page: Path, picture: Path, scheme: int, chromium: str) -> None:
-    """What a browser shows of a page, without scrolling."""
+def render(
+    page: Path, picture: Path, scheme: int, chromium: str, size: tuple[int, int] = SIZE
+) -> None:
+    """What a browser shows of a page, without scrolling.
+
+    Its window is never narrower than 500 pixels, so a narrow page stands in a frame of its own.
+    """
+    width, height = size
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [
@@ -58,9 +99,9 @@ def render(page: Path, picture: Path, scheme: int, chromium: str) -> None:
                 "--hide-scrollbars",
                 f"--user-data-dir={profile}",
                 f"--blink-settings=preferredColorScheme={scheme}",
-                f"--window-size={SIZE[0]},{SIZE[1]}",
+                f"--window-size={max(width, 500)},{height}",
                 f"--screenshot={picture}",
-                page.resolve().as_uri(),
+                _framed(page, width, height, Path(profile)),
             ],
             check=True,
             capture_output=True,
@@ -68,11 +109,46 @@ def render(page: Path, picture: Path, scheme: int, chromium: str) -> None:
         )
 
 
-def smaller(picture: Path) -> None:
-    """The same picture with 128 colours."""
+def _framed(page: Path, width: int, height: int, folder: Path) -> str:
+    """Where a browser finds the page, in a frame if it is narrow."""
+    if width >= 500:
+        return page.resolve().as_uri()
+    frame = folder / "frame.html"
+    frame.write_text(
+        '<meta name="color-scheme" content="light dark"><body style="margin:0">'
+        f'<iframe src="{page.resolve().as_uri()}" style="border:0;width:{width}px;height:{height}px">'
+        "</iframe>"
+    )
+    return frame.as_uri()
+
+
+def smaller(picture: Path, colours: int = 128, width: int | None = None) -> None:
+    """The same picture with few colours, and nothing right of a width."""
     from PIL import Image
 
-    Image.open(picture).convert("RGB").quantize(128).save(picture, optimize=True)
+    drawn = Image.open(picture).convert("RGB")
+    if width is not None:
+        drawn = drawn.crop((0, 0, width, drawn.height))
+    drawn.quantize(colours).save(picture, optimize=True)
+
+
+def methods(names: Sequence[str], chromium: str) -> None:
+    """The first screen of the report of every method, on a desk and a telephone, light and dark."""
+    (FOLDER / "methods").mkdir(parents=True, exist_ok=True)
+    people = hr.datasets.make_people(3_000, seed=1)
+    for name in names or METHODS:
+        make, quasi, sensitive = METHODS[name]
+        schema = hr.Schema(quasi=quasi, sensitive=[sensitive], identifiers=["person_id"])
+        with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("ignore")
+            release = hr.protect(people, schema, make())
+            found = hr.audit(people, release, people=200)
+            page = release.write(Path(folder) / "release", measured=found) / "report.html"
+            for how, size in WIDTHS.items():
+                for colours, scheme in SCHEMES.items():
+                    picture = FOLDER / "methods" / f"{name}-{how}-{colours}.png"
+                    render(page, picture, scheme, chromium, size)
+                    smaller(picture, 32, size[0])
 
 
 def main() -> int:
@@ -80,7 +156,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", action="store_true", help="print the rows of the README alone")
     parser.add_argument("--chromium", default=shutil.which("chromium") or "", help="the browser")
+    parser.add_argument("--methods", nargs="*", choices=[*METHODS], help="reports of methods alone")
     asked = parser.parse_args()
+    if asked.methods is not None and asked.chromium:
+        methods(asked.methods, asked.chromium)
+        return 0
     people, schema, release = example()
     found = hr.audit(people, release, attacks=not asked.rows, learning=not asked.rows)
     print(rows(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import inspect
 import math
@@ -80,6 +81,14 @@ def many(kind: Kind, words: str) -> Kind:
     return Kind(words, fits)
 
 
+def _is_day(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(dt.date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+DAY = Kind("a day such as 2026-01-31", _is_day)
 SEED = whole(0, 2**32 - 1)
 """A seed that scikit-learn takes as well."""
 FLAG = one_of(bool, "True or False")

@@ -241,8 +241,8 @@ def test_the_surest_attack_stands_beside_the_cap(made):
         key=lambda a: a["over_control_interval"][0],
     )
     assert surest["over_control_interval"][0] > 0
-    assert f"the surest is {surest['attack']} ({surest['learner']}; {surest['target']})" in page
-    assert "the surest is" not in page_of(audit, release, audience="recipient")
+    assert f"attacks, {surest['attack']} ({surest['learner']}; {surest['target']}), succeeds" in page
+    assert "The surest of" not in page_of(audit, release, audience="recipient")
 
 
 def test_disclosure_has_one_scale(made):

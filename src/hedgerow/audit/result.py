@@ -134,6 +134,8 @@ class Audit:
         drawings: Mapping[str, str] | None = None,
         cautions: Sequence[str] = (),
         name: str = "",
+        k: int | None = None,
+        max_disclosure: float | None = None,
     ) -> None:
         """Write the audit as one offline HTML file.
 
@@ -153,6 +155,8 @@ class Audit:
             What the release warns of (`Release.cautions`).
         name : str, optional
             The file that was measured, for the title.
+        k, max_disclosure : optional
+            Thresholds that the page holds the figures against, beside what was promised.
         """
         from ..report.page import render
 
@@ -165,6 +169,8 @@ class Audit:
             cautions=cautions,
             name=name,
             shown=self.shown,
+            k=k,
+            max_disclosure=max_disclosure,
         )
         write_private(path, page)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
-from ..arguments import FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
+from ..arguments import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
 from ..errors import ParameterError, UnsupportedError
 from ..plan import Plan
 from ..progress import Progress, telling
@@ -41,6 +41,7 @@ _MEASURED = 40
     key=TEXT,
     weights=TEXT,
     suda=whole(),
+    date=DAY,
     progress=PROGRESS,
 )
 def audit(
@@ -66,6 +67,7 @@ def audit(
     random_state: int = 0,
     allow_outside: bool = False,
     per_person: bool = False,
+    date: str | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Measure what a release gives away and what it is still good for.
@@ -142,6 +144,9 @@ def audit(
     per_person : bool
         Also tell of every record what its group gives away, those most at risk first:
         `Audit.per_person`, which no report and no JSON holds.
+    date : str, optional
+        The day that the report names, such as ``2026-01-31``. No clock is read: the same call gives
+        the same report.
     progress : callable, optional
         Called with a line of text and None before each long step; what it raises
         stops the audit.
@@ -236,6 +241,7 @@ def audit(
         "suda": suda,
         "allow_outside": allow_outside,
     }
+    parameters |= {} if date is None else {"date": date}
     return _audit(task, parameters)
 
 

@@ -9,7 +9,7 @@ from ..errors import ParameterError
 from ..session.options import Option, under
 from .console import as_json, beside, say
 from .options import ConfigFile, command, merged
-from .outputs import NUMBERS, REPORT, each_apart, new_file
+from .outputs import DATE, NUMBERS, REPORT, each_apart, new_file
 from .schema import SCHEMA, TABLES, read_as, said, schema_of
 from .working import working
 
@@ -42,6 +42,7 @@ PASSED = (
             "control", str, "Table of people who are not in the original, as the attacks' control."
         ),
         Option("random_state", int, "Deals random queries, folds and intervals. Default: 0."),
+        DATE,
     ),
     *under(
         "Risk of re-identification",
@@ -178,7 +179,14 @@ def audit(
         )
     if options.get("report"):
         with working("writing the report"):
-            found.report(options["report"], audience=audience, plan=plan, name=Path(released).name)
+            found.report(
+                options["report"],
+                audience=audience,
+                plan=plan,
+                name=Path(released).name,
+                k=options.get("k"),
+                max_disclosure=limit,
+            )
     if options.get("save"):
         found.save(options["save"])
     if found.per_person is not None:

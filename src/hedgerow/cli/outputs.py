@@ -15,6 +15,7 @@ from ..session.options import Option, under
 ESCAPE = Option(
     "escape", bool, "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes."
 )
+DATE = Option("date", str, "The day that the report names, such as 2026-01-31. Default: none.")
 KEEP_ORDER = Option(
     "keep_order",
     bool,

@@ -8,12 +8,13 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import DAY, check
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, note, say, warn
 from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
-from .outputs import ENGINE, ESCAPE, KEEP_ORDER, each_apart
+from .outputs import DATE, ENGINE, ESCAPE, KEEP_ORDER, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 from .streams import STREAM, send
 from .working import working
@@ -67,6 +68,7 @@ OUTPUT = (
             bool,
             "Measure what learners infer about members and strangers. Default: as for the attacks.",
         ),
+        DATE,
     ),
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
     SHEET,
@@ -111,6 +113,8 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     from ..session.inspection import beforehand
     from ..session.steps import Session
 
+    if "date" in options:
+        check("date", options["date"], DAY)  # before the work
     folder, force = Path(options["out"]), bool(options.get("force"))
     streamed = options["out"] == STREAM
     if not streamed:
@@ -200,7 +204,7 @@ def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
 def _measure(session: Session, options: dict[str, Any]) -> None:
     """Measure for the report; a release that cannot be measured is written without one."""
     attacks = bool(options.get("attacks"))
-    more = {"inference": options["inference"]} if "inference" in options else {}
+    more = {name: options[name] for name in ("inference", "date") if name in options}
     began = monotonic()
     try:
         with working("measuring") as progress:

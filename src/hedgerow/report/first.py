@@ -14,6 +14,10 @@ FEW = 0.01
 """What a learner explains of an original that teaches it nothing."""
 HALF = 0.5
 """A share of what models learn below which the page's second colour changes."""
+_MASKED_ALONE = (
+    "Not measured: the method altered values, so groups of equal cells say nothing. Give the original, "
+    "and people are linked with their records."
+)
 LINKED = {"probabilistic": "probability"}
 """What an intruder links by, where the learner's name is no noun."""
 
@@ -64,6 +68,9 @@ def cards(
     table, risk = audit["table"], audit["risk"]
     if table["yardstick"] == "linkage":
         intruder = _linked(risk, table)
+    elif table["alone"] and plan is not None and plan.recoding.yardstick == "linkage":
+        said = [(_MASKED_ALONE, False)]
+        intruder = said, "", [*others(risk, share)], list[tuple[str, str]]()
     elif table["yardstick"] == "classes":
         intruder = _grouped(risk, table, plan, audit["attacks"], most)
     else:
@@ -100,9 +107,9 @@ def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[st
     """The attack that most surely gains over people who took no part, which no cap speaks of."""
     if most is not None and most["over_control_interval"][0] > 0:
         yield (
-            f"Of {len(tried)} attacks the surest is {most['attack']} ({most['learner']}; "
-            f"{most['target']}): right about {share(most['success'])} of the table's people, and "
-            f"about {share(most['control'])} of people whom the table says nothing of."
+            f"The surest of {len(tried)} attacks, {most['attack']} ({most['learner']}; "
+            f"{most['target']}), succeeds on {share(most['success'])} of the people in the table, and "
+            f"on {share(most['control'])} of people who are not in it."
         )
 
 
@@ -135,7 +142,9 @@ def _grouped(
             f"Share of the records by how much their group tells about {name}; half of them are at "
             f"{share(told['median_over_records'])} or below",
         )
-        notes.append(f"Half of all records: {share(told['median_over_records'])} or less.")
+        notes.append(
+            f"For half of all records the group takes {share(told['median_over_records'])} or less."
+        )
         facts += _learned(risk, name)
     else:
         say = [

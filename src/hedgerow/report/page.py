@@ -13,6 +13,7 @@ from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
 from .first import cap_on, cards
+from .narrow import stacked
 from .promises import lines
 from .text import (
     APART,
@@ -32,6 +33,7 @@ from .text import (
     together_rows,
     words,
 )
+from .verdict import verdicts
 
 AUDIENCES = ("steward", "recipient")
 
@@ -46,6 +48,8 @@ def render(
     cautions: Sequence[str] = (),
     name: str = "",
     shown: Any = None,
+    k: int | None = None,
+    max_disclosure: float | None = None,
 ) -> str:
     """The report as one HTML document that needs no other file and no network.
 
@@ -71,6 +75,8 @@ def render(
         Records for the steward's eyes (`Audit.shown`): five before and after, and a form that says
         how many records fit a description. The form is the page's only script, which the
         page allows by its hash.
+    k, max_disclosure : optional
+        Thresholds of whoever measures, beside what was promised; for the steward alone.
 
     Returns
     -------
@@ -88,13 +94,15 @@ def render(
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"percent": percent, "part": part, "figure": figure, "words": words}
-    return environment.get_template("template.html").render(
+    page = environment.get_template("template.html").render(
         **_context(audit, audience, plan, checks),
         **_people(shown if audience == "steward" else None),
         name=name,
         drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
         cautions=cautions if audience == "steward" else [],
+        verdicts=verdicts(audit, plan, checks, k, max_disclosure),
     )
+    return stacked(page)
 
 
 def _people(shown: Any) -> dict[str, Any]:
@@ -116,6 +124,7 @@ def _about(
         given = {k: v for k, v in plan.parameters.items() if k in ("k", "max_disclosure") and v}
         names = {"k": "groups of at least", "max_disclosure": "cap"}
         told.append(", ".join([plan.method, *(f"{names[k]} {v}" for k, v in given.items())]))
+    told += [f"measured {audit['parameters']['date']}"] if audit["parameters"].get("date") else []
     told += ["checked on the written file"] if checks else []
     told += ["private: for the steward and the auditor"] if steward else []
     return " · ".join(told) + "."
@@ -211,7 +220,7 @@ def _done(plan: Plan | None, steward: bool) -> list[str]:
     if plan is None:
         return ["No plan was at hand: the release was measured as it is, whoever made it."]
     dropped = plan.left_out
-    lines = [f"Method {plan.method}, fitted on {plan.n_rows} rows."]
+    lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
     if steward:
         shown = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
         lines.append(f"Parameters: {shown}.")

@@ -172,7 +172,7 @@ def class_sizes(
     before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]], k: int
 ) -> Picture:
     """Share of records by the size of their class, original (where there is one) and release."""
-    with _figure(6.4, 2.6) as (_, axes, canvas):
+    with _figure(5.2, 2.6) as (_, axes, canvas):
         draw_sizes(axes, before, after)
     told = "Share of records by group size. "
     if before:
@@ -226,7 +226,7 @@ def draw_disclosure(
 
 def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
     """Class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
-    with _figure(6.4, 2.8) as (_, axes, canvas):
+    with _figure(5.2, 2.8) as (_, axes, canvas):
         n, worst = draw_disclosure(axes, points, cap)
     return Picture(
         canvas.svg,
@@ -287,7 +287,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     """Success of every attack with its interval beside control, public guess and original."""
-    with _figure(6.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
+    with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
         draw_attacks(axes, attacks)
         axes.legend(
             loc="lower center",
@@ -373,7 +373,7 @@ def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
     """Each quasi-identifier's share of the disclosure."""
     names = [r["column"] for r in rows][::-1]
-    with _figure(6.4, 0.8 + 0.32 * len(rows)) as (_, axes, canvas):
+    with _figure(5.2, 0.8 + 0.32 * len(rows)) as (_, axes, canvas):
         place = np.arange(len(rows))
         for shift, table, colour in ((0.18, "original", ORIGINAL), (-0.18, "release", RELEASE)):
             axes.barh(

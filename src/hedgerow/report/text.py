@@ -26,9 +26,19 @@ def count(value: float | None) -> str:
     return "-" if value is None else f"{value:,.1f}"
 
 
-def figure(value: float | None) -> str:
-    """A number as short text."""
-    return "-" if value is None else f"{value:.3g}"
+def figure(value: Any) -> str:
+    """A number as text of three digits, never with an exponent.
+
+    Examples
+    --------
+    >>> figure(0.49999606), figure(12.345), figure(2999.6), figure(10), figure(-8.7e-05)
+    ('0.500', '12.3', '3,000', '10', '0.000')
+    """
+    if not isinstance(value, float):
+        return "-" if value is None else words(value)
+    digits = next((d for d, most in ((3, 1.0), (2, 10.0), (1, 100.0)) if abs(value) < most), 0)
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
 
 def words(value: Any) -> str:
@@ -36,7 +46,9 @@ def words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return figure(value)
+    if isinstance(value, int):
+        return f"{value:,}"
     if isinstance(value, (list, tuple)):
         return ", ".join(words(v) for v in value)
     return "" if value is None else str(value)
@@ -46,6 +58,9 @@ def summary(audit: Mapping[str, Any]) -> str:
     """The figures of `Audit.to_dict()` that decide, original beside release."""
     table = audit["table"]
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
+    notes = [f"Note: {note}" for note in table["notes"]]
+    if table["alone"] and notes:  # which say whether groups of equal cells say anything
+        lines, notes = [*lines, *notes, ""], []
     judged = {"linkage": _linkage, "classes": _classes, "attacks": _apart}[table["yardstick"]]
     lines += judged(audit)
     lines += [line for text in others(audit["risk"]) for line in ("", text)]
@@ -53,7 +68,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += _disclosed(audit)
     lines += [*_together(audit["risk"].get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"])]
-    lines += ["", *(f"Note: {note}" for note in table["notes"])]
+    lines += ["", *notes]
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
 
@@ -128,23 +143,23 @@ def risk_rows(
         (
             "k (smallest group)",
             "k",
-            str,
+            figure,
             "every person shares the released "
             "quasi-identifiers with at least k - 1 others; missing equals missing",
         ),
         (
             "k in people",
             "people",
-            str,
+            figure,
             "people of the smallest group; 1 where one has more than half of its records",
         ),
         (
             "k when * and missing match anything",
             "wildcard_k",
-            str,
+            figure,
             "a more lenient count, for tables with suppressed cells",
         ),
-        ("groups", "classes", str, "groups of equal released quasi-identifiers"),
+        ("groups", "classes", figure, "groups of equal released quasi-identifiers"),
         ("records that are unique", "unique_share", percent, "alone in their group"),
     ):
         one, two = at(before, "classes", key), after["classes"][key]
@@ -221,8 +236,8 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     ]
 
 
-SPECIAL = (
-    ("records that few columns single out", "records", lambda v: f"{v:,}"),
+SPECIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("records that few columns single out", "records", figure),
     ("mean SUDA score", "mean_score", figure),
     ("highest SUDA score", "highest_score", figure),
     ("highest DIS-SUDA", "highest_dis", figure),
@@ -406,7 +421,7 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     low, high = (percent(end) for end in found["interval"])
     yield (
         f"Who takes {percent(float(alarms))} of strangers for members finds {percent(found['share'])} "
-        f"({low} - {high}) of the members by the {best['target']}."
+        f"({low} to {high}) of the members by the {best['target']}."
     )
 
 

@@ -187,7 +187,7 @@ def _key(method: Any, pseudonym_key: Any) -> list[str]:
 def _report(measured: Mapping[str, Any] | None) -> list[str]:
     if measured is None:
         return ["--no-report"]
-    more = [name for name in measured if name not in ("attacks", "learning", "inference")]
+    more = [name for name in measured if name not in ("attacks", "learning", "inference", "date")]
     if more:
         raise UnsupportedError(
             f"hedgerow protect cannot measure with {', '.join(more)}",
@@ -200,7 +200,7 @@ def _report(measured: Mapping[str, Any] | None) -> list[str]:
     inference = measured.get("inference")
     if inference is not None and bool(inference) != attacks:
         words.append("--inference" if inference else "--no-inference")
-    return words
+    return words + (["--date", measured["date"]] if measured.get("date") else [])
 
 
 def python(chosen: Chosen) -> str:

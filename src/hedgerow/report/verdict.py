@@ -1,0 +1,96 @@
+"""Whether a release meets what was asked of it: thresholds, what was asked and what was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..guarantees import Check, from_promise
+from ..plan import Plan
+from .promises import OVER
+from .text import figure
+
+BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
+"""Checks of a method's own that bound a figure."""
+_SLACK = 1e-9
+"""What the last digits of a sum may differ by."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One threshold.
+
+    Parameters
+    ----------
+    name : str
+        What is bounded.
+    asked, reached : str
+    meets : bool
+    """
+
+    name: str
+    asked: str
+    reached: str
+    meets: bool
+
+
+def verdicts(
+    audit: Mapping[str, Any],
+    plan: Plan | None,
+    checks: Sequence[Any],
+    k: int | None = None,
+    max_disclosure: float | None = None,
+) -> list[Verdict]:
+    """What was promised, by the checks of it, and the thresholds of whoever measures.
+
+    Parameters
+    ----------
+    audit : mapping
+        As `Audit.to_dict` has it.
+    plan : Plan, optional
+        Which says what was promised.
+    checks : sequence of Check or mapping
+        As they were found on the table.
+    k : int, optional
+        The fewest records, or people, of a group.
+    max_disclosure : float, optional
+        The most that a group may give away of any sensitive column.
+    """
+    found = [vars(check) if isinstance(check, Check) else check for check in checks]
+    by_name = {check["name"]: check for check in found}
+    made = []
+    for promise in plan.promises if plan is not None else ():
+        check = by_name.get(getattr(from_promise(promise), "name", "k-anonymity"))
+        if check is not None:
+            most = "" if isinstance(check["required"], int) else "at most "
+            asked, reached = most + figure(check["required"]), figure(check["reached"])
+            made.append(Verdict(check["name"], asked, reached, bool(check["holds"])))
+    return [*made, *_of_method(found), *_measured(audit, k, max_disclosure)]
+
+
+def _of_method(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
+    """Thresholds that a method checks itself."""
+    for check in checks:
+        holds, reached = bool(check["holds"]), check["reached"]
+        if check["name"].startswith(OVER):
+            yield Verdict("disclosure risk", "the cap", f"{100 * reached:.0f}% of it", holds)
+        elif check["name"] in BOUNDED:
+            asked = f"at most {figure(check['required'])}"
+            yield Verdict(check["name"], asked, figure(reached), holds)
+
+
+def _measured(
+    audit: Mapping[str, Any], k: int | None, max_disclosure: float | None
+) -> Iterator[Verdict]:
+    if audit["table"]["yardstick"] != "classes":
+        return
+    release = audit["risk"]["release"]
+    if k is not None:
+        smallest = release["classes"]["people"] or release["classes"]["k"]
+        yield Verdict("smallest group", f"{k:,}", f"{smallest:,}", smallest >= k)
+    if max_disclosure is not None:
+        for name, column in release["sensitive"].items():
+            worst = column["disclosure"]["worst"]
+            meets = worst <= max_disclosure + _SLACK
+            yield Verdict(f"disclosure of {name}", figure(max_disclosure), figure(worst), meets)
