@@ -14,6 +14,7 @@ import numpy as np
 
 from .classes import BoolArray, Classes, FloatArray, SensitiveCounts, closeness, diversity
 from .errors import ParameterError, PlanError
+from .schema import Schema
 
 SLACK = 1e-9
 """Rounding that a check forgives, relative to 1."""
@@ -88,7 +89,7 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
     Examples
     --------
     >>> from_promise({"kind": "k_anonymity", "k": 5})
-    KAnonymity(k=5, unit=None)
+    KAnonymity(k=5, unit=None, household=None)
     """
     kind = promise.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -116,17 +117,26 @@ class KAnonymity(Guarantee):
         At least 1.
     unit : str, optional
         The column that tells who is a person.
+    household : str, optional
+        The column that tells who lives together: every group has people of k households too.
     """
 
     kind: ClassVar[str] = "k_anonymity"
     k: int
     unit: str | None = None
+    household: str | None = None
+
+    @classmethod
+    def of(cls, k: int, schema: Schema) -> KAnonymity:
+        """What a method promises that is asked for k of a table."""
+        return cls(int(k), schema.person, schema.household)
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
             raise ParameterError("k must be a whole number of at least 1")
-        if not isinstance(self.unit, (str, type(None))):
-            raise ParameterError("the unit of k is not the name of a column")
+        for part in ("unit", "household"):
+            if not isinstance(getattr(self, part), (str, type(None))):
+                raise ParameterError(f"the {part} of k is not the name of a column")
 
     def kept_by(self, classes: Classes) -> BoolArray:
         """Which classes have k people."""
@@ -134,8 +144,9 @@ class KAnonymity(Guarantee):
 
     def check(self, classes: Classes) -> Check:
         """The smallest group."""
-        if self.unit is not None and classes.persons is None:
-            told = f"nothing tells the people of {self.unit!r}"
+        found = (self.unit, classes.persons), (self.household, classes.households)
+        if lacking := [repr(name) for name, sizes in found if name is not None and sizes is None]:
+            told = f"nothing tells the people of {', '.join(lacking)}"
             return Check("k-anonymity", self.k, "not measured", False, told)
         people = classes.people
         small = int(np.count_nonzero(people < self.k))
@@ -150,16 +161,20 @@ class KAnonymity(Guarantee):
                 + (", or one person has more than half of their records" if self.unit else "")
             )
             if small
-            else f"{len(people):,} groups" + (f", people by {self.unit!r}" if self.unit else ""),
+            else f"{len(people):,} groups"
+            + (f", people by {self.unit!r}" if self.unit else "")
+            + (f", households by {self.household!r}" if self.household else ""),
         )
 
     def words(self) -> str:
         """What k promises."""
         told = f"every combination of released quasi-identifier values is shared by at least {self.k:,}"
+        homes = f" of {self.k:,} households (told apart by {self.household})"
+        homes = homes if self.household is not None else ""
         if self.unit is None:
-            return f"{told} records"
+            return f"{told} {'people' if homes else 'records'}{homes}"
         half = ", none of whom has more than half of its records" if self.k > 1 else ""
-        return f"{told} people (told apart by {self.unit}){half}"
+        return f"{told} people (told apart by {self.unit}){homes}{half}"
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ UNSAID: Final = _Unsaid.UNSAID
 REST = ("drop", "release")
 EVERY_ROW = "(every row)"
 """How TOML and the command line say that every row is a person."""
+SURVEY = ("household", "weight")
+"""Single columns that tell of a survey who belongs together and for how many a record stands."""
 TABLES = ("kinds", "categories", "grid", "events")
 """What a schema says column by column, in TOML as tables."""
 
@@ -90,6 +92,13 @@ class Schema:
         The column that tells who is a person (usually an identifier), where
         people have several records: k then counts people. None says that every
         row is a person; left out, a table whose identifiers repeat is refused.
+    household : str, optional
+        The column that tells who lives together (or otherwise knows each other well): a group then
+        needs people of k distinct households. It is left out of every release, for a household's
+        size and who belongs to it single people out.
+    weight : str, optional
+        The column of sampling weights: how many people of the population a record stands for.
+        Released as it is, unless it has another role; risks and estimates are told by it.
     grid : mapping of str to sequence
         Public cut points of numbers and dates: ``(first, last, step)`` as a
         tuple, or a list of increasing points. Groups are cut at them alone,
@@ -132,6 +141,8 @@ class Schema:
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     unit: str | _Unsaid | None = UNSAID
+    household: str | None = None
+    weight: str | None = None
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rest: str = "drop"
@@ -187,6 +198,7 @@ class Schema:
             faults.append("unit is not the name of a column")
         elif isinstance(self.unit, str) and seen.get(self.unit) in ("quasi", "sensitive"):
             faults.append(f"the unit {self.unit!r} is {seen[self.unit]} as well")
+        faults += self._faults_of_survey(seen)
         for name, order in self.categories.items():
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")
@@ -195,6 +207,27 @@ class Schema:
                 "the schema contradicts itself: " + "; ".join(faults),
                 hint="give each column one role",
             )
+
+    def _faults_of_survey(self, roles: Mapping[str, str]) -> list[str]:
+        """What is wrong with the household and the weight."""
+        faults = [
+            f"{part} is not the name of a column"
+            for part in ("household", "weight")
+            if not isinstance(getattr(self, part), (str, type(None)))
+        ]
+        role = roles.get(str(self.household), "identifier")
+        if self.household is not None and role != "identifier":
+            faults.append(
+                f"the household {self.household!r} is {role} as well: released, it would tell who "
+                "lives together, and that singles people out (leave it out, or give it a copy)"
+            )
+        if self.household is not None and self.household in (self.person, self.weight):
+            faults.append(f"the household {self.household!r} is the unit or the weight as well")
+        if self.weight is not None and self.weight == self.person:
+            faults.append(f"the weight {self.weight!r} is the unit as well")
+        if self.weight is not None and roles.get(self.weight) == "identifier":
+            faults.append(f"the weight {self.weight!r} is identifier as well")
+        return faults
 
     def __repr__(self) -> str:
         """What was said, and nothing that was left open."""
@@ -221,23 +254,29 @@ class Schema:
         people = "" if self.unit is UNSAID else "Every row is a person."
         if self.person is not None:
             people = f"A person is one value of {self.person}: k counts people."
+        if self.household is not None:
+            people += f" A household is one value of {self.household}: k counts these as well."
+        if self.weight is not None:
+            people += f" Records are weighted by {self.weight}."
         rest = {"drop": "left out", "release": "released as they are"}[self.rest]
-        told = [people, f"Columns that it does not name are {rest}."]
+        told = [people.strip(), f"Columns that it does not name are {rest}."]
         return face("Schema", told, ("", ("column", "role", "declared", "why"), rows))
 
     def role(self, name: str) -> Role:
         """The role of a column; "undeclared" when the schema names it nowhere.
 
-        A unit without another role is an identifier; with ``rest="release"``
-        undeclared columns are "other".
+        A unit without another role and the household are identifiers, a weight without another
+        role is "other"; with ``rest="release"`` undeclared columns are "other".
         """
         if name in self.quasi:
             return "quasi"
         if name in self.sensitive:
             return "sensitive"
-        if name in self.identifiers or (name == self.unit and name not in self.other):
+        named = name in (self.unit, self.household)
+        if name in self.identifiers or (named and name not in self.other):
             return "identifier"
-        return "other" if name in self.other or self.rest == "release" else "undeclared"
+        kept = name in self.other or name == self.weight or self.rest == "release"
+        return "other" if kept else "undeclared"
 
     @property
     def person(self) -> str | None:
@@ -246,7 +285,8 @@ class Schema:
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:
         """The columns of a table that the schema gives no role."""
-        named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.unit}
+        single = (self.person, self.household, self.weight)
+        named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *single}
         return [name for name in columns if name not in named]
 
     def check_quasi(self) -> None:
@@ -274,7 +314,7 @@ class Schema:
             *(self.sensitive if sensitive else ()),
             *self.identifiers,
             *self.other,
-            *((self.person,) if self.person is not None else ()),
+            *(name for name in (self.person, self.household, self.weight) if name is not None),
         ]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}
@@ -326,6 +366,7 @@ class Schema:
         ]
         if not isinstance(self.unit, _Unsaid):
             lines.append(f"unit = {_toml(self.unit or EVERY_ROW)}")
+        lines += [f"{key} = {_toml(getattr(self, key))}" for key in SURVEY if getattr(self, key)]
         if self.rest != "drop":
             lines.append(f"rest = {_toml(self.rest)}")
         if self.missing:
@@ -348,7 +389,8 @@ class Schema:
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
-        known = {*_ROLE_FIELDS, *TABLES, "hierarchies", "unit", "rest", "missing", "decimal"}
+        single = ("hierarchies", "unit", *SURVEY, "rest", "missing", "decimal")
+        known = {*_ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in known]
         if unknown:
             raise SchemaError(

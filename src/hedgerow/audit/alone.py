@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError, SchemaError
-from ..schema import Schema
+from ..schema import SURVEY, Schema
 from ..table import Column, Table
 from .cautions import told_of_table
 from .cells import suppressed
@@ -87,6 +87,8 @@ def alone(what: Subject) -> Pair:
     check_measured(schema, table, "released table")
     if schema.person not in table.names:
         schema = schema.replace(unit=None)
+    gone = {part: None for part in SURVEY if getattr(schema, part) not in table.names}
+    schema = schema.replace(**gone) if gone else schema
     shown = tuple(_cells(table, schema, name) for name in schema.quasi)
     quasi = tuple(column.original for column in shown)
     groups, notes, sensitive = None, told_of_table(table, table, schema), []

@@ -18,9 +18,10 @@ _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
     """What a reader should know of the people and the columns of a release."""
     notes = numbers_as_text(before, schema)
-    persons = Persons.of(before, schema.person)
+    persons = Persons.of(before, schema.person, schema.household)
     if persons is not None:
         notes += filter(None, [persons.caution()])
+    if persons is not None and persons.unit is not None:
         notes.append(
             f"people are told apart by {schema.person}: k and the risks of being found count them; "
             "disclosure and shares weigh every record alike, so whoever has many counts for many"

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Generic, TypeVar
 
-from ..classes import FloatArray
 from ..errors import HedgerowError
 from ..progress import Tell
 from ..release.cautions import rare_ends
@@ -30,7 +29,7 @@ from .risk.influence import influence
 from .risk.linking import linking_attacks
 from .risk.membership import membership
 from .risk.other_columns import other_columns
-from .risk.population import journalist_risk, weighted_sizes
+from .risk.population import Population, journalist, weighted_sizes
 from .risk.predicates import predicate_singling_out
 from .risk.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
 from .shown import shown
@@ -42,6 +41,7 @@ from .unpaired.membership import membership as membership_apart
 from .unpaired.singling_out import singling_out
 from .unpaired.tables import Apart
 from .utility.distributions import distribution_summary
+from .utility.estimates import estimates
 from .utility.loss import loss_summary, loss_unpaired
 from .utility.models import learning, learning_apart
 from .utility.queries import query_summary
@@ -65,7 +65,7 @@ class Task(Generic[S]):
     strangers, population : Table, optional
     others : sequence
         Further releases.
-    key, weights, k, threshold, people, learners, random_state, suda
+    key, weights, population_size, k, threshold, people, learners, random_state, suda
         As of `audit`.
     tell : callable
         Told what is being done.
@@ -79,6 +79,7 @@ class Task(Generic[S]):
     others: Sequence[Any]
     key: str | None
     weights: str | None
+    population_size: int | None
     k: int | None
     threshold: float
     people: int
@@ -98,12 +99,14 @@ class Task(Generic[S]):
             "special uniques": self.suda is not None,
             "altered values": self.sides.plain.yardstick == "linkage",
             "an original": self.sides.original is not None,
+            "weights": self.sides.original is not None
+            and self.weights in self.sides.original.names,
         }
 
     @cached_property
-    def journalist(self) -> FloatArray | None:
-        """What a journalist risks in each class."""
-        return journalist_risk(self.sides.plain, self.population, self.weights)
+    def journalist(self) -> Population | None:
+        """The population behind each class, for who does not know who is in the table."""
+        return journalist(self.sides.plain, self.population, self.weights)
 
     @cached_property
     def special(self) -> SpecialUniques | None:
@@ -176,17 +179,18 @@ class Figure:
 def _before(task: Task[Pair] | Task[Apart]) -> dict[str, Any]:
     whole = task.sides.plain.unchanged
     weighted = task.population is None and task.weights in whole.original.names
-    journalist = journalist_risk(whole, None, task.weights) if weighted else None
-    return unprotected_risk(whole, journalist, task.threshold)
+    behind = journalist(whole, None, task.weights) if weighted else None
+    return unprotected_risk(whole, behind, task.threshold, task.population_size)
 
 
 def _after(task: Task[Any]) -> dict[str, Any]:
-    return released_risk(task.sides.plain, task.journalist, task.threshold)
+    plain, size = task.sides.plain, task.population_size
+    return released_risk(plain, task.journalist, task.threshold, size)
 
 
 def _before_alone(task: Task[Alone]) -> dict[str, Any]:
     assert task.sides.before is not None
-    return unprotected_risk(task.sides.before, None, task.threshold)
+    return unprotected_risk(task.sides.before, None, task.threshold, task.population_size)
 
 
 def _extremes(task: Task[Pair] | Task[Apart]) -> dict[str, dict[str, int]]:
@@ -265,6 +269,7 @@ OF_PAIRS = (
     Figure("risk.original", _before, says="classes, disclosure and utility", beside=True),
     Figure("risk.release", _after, beside=True),
     Figure("utility.loss", lambda t: loss_summary(t.sides, t.k), beside=True),
+    Figure("utility.estimates", lambda t: estimates(t.sides, t.weights), ("weights",), beside=True),
     *COMPARED,
     OTHER,
     SPECIAL,
@@ -384,6 +389,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
         "risk.composition": None,
         "risk.inference": None,
         "utility.loss": None,
+        "utility.estimates": None,
         "utility.distributions": None,
         "utility.queries": None,
         "utility.learning": [],

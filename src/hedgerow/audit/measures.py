@@ -54,6 +54,45 @@ RISK = (
         high=None,
     ),
     Measure(
+        "households",
+        "k in households",
+        "different households of the smallest group; also: households whose risk was told",
+        better="higher",
+        low=1,
+        high=None,
+    ),
+    Measure(
+        "population",
+        "people of the population",
+        "F: summed sampling weights of a group, or people of the population table who fit it",
+        better="higher",
+        low=1,
+        high=None,
+    ),
+    Measure(
+        "household",
+        "household risk",
+        "1 - prod(1 - risk) over the members of a household, who are taken to be found "
+        "independently; expected: the sum over households, expected_records: over records",
+        high=None,
+    ),
+    Measure(
+        "uniqueness",
+        "population uniques",
+        "people expected to be unique in the population: Pitman, Zayatz, slide negative binomial, "
+        "and which of them Dankar's rule takes; sample_uniques_unique: of those unique in the "
+        "sample, the share expected to be unique in the population",
+        high=None,
+    ),
+    Measure(
+        "estimates",
+        "weighted estimates",
+        "totals, means and means by group under sampling weights, of the original and as a "
+        "recipient makes them: ranges and sets stand for the original values inside them, evenly",
+        low=None,
+        high=None,
+    ),
+    Measure(
         "wildcard_k",
         "k when * and missing match anything",
         "fewest records that could be in one group when suppressed cells match every value",

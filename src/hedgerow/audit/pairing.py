@@ -105,11 +105,15 @@ class Pair:
     @cached_property
     def persons(self) -> Persons | None:
         """Who the rows are about, where the schema tells; None where every row is a person."""
-        found = Persons.of(self.original, self.schema.person)
+        found = Persons.of(self.original, self.schema.person, self.schema.household)
         return None if found is None else found.taken(self.rows)
 
     def people_in(self, groups: Groups) -> IntArray:
-        """What k counts of some groups of the rows: people, or records."""
+        """People of some groups of the rows, or records where each is one."""
+        return groups.sizes if self.persons is None else self.persons.people(groups)
+
+    def counted_in(self, groups: Groups) -> IntArray:
+        """What k counts of some groups of the rows: people or records, and households."""
         return groups.sizes if self.persons is None else self.persons.sizes(groups)
 
     @property

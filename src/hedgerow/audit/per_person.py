@@ -16,6 +16,8 @@ from ..table import Column
 from ..table.write import write_table
 from .design_matrix import shown_values
 from .pairing import Pair
+from .risk.households import household_risks
+from .risk.population import Population
 from .risk.special_uniques import SpecialUniques
 from .tolerances import Target
 
@@ -29,7 +31,9 @@ class PerPerson:
     table : pyarrow.Table
         A line a released record. ``row``: its place in the original, from 0; the key or unit
         column, where there is one; ``records`` and ``people`` of its group; ``prosecutor`` and, where
-        it was measured, ``journalist``: its risk of being found; ``suda``: its score of special
+        it was measured, ``journalist``: its risk of being found, with ``population``, the people of the
+        population that its group stands for; ``household risk``: that anybody of its household is
+        found; ``suda``: its score of special
         uniques, where asked for; ``disclosure``: the largest of its
         sensitive columns; and for each of these ``NAME disclosure`` (0 the group tells nothing, 1
         all), ``NAME by`` (the score that is largest), ``NAME values`` (different ones in the group)
@@ -63,7 +67,7 @@ class PerPerson:
 
 def per_person(
     pair: Pair,
-    journalist: FloatArray | None = None,
+    journalist: Population | None = None,
     key: str | None = None,
     special: SpecialUniques | None = None,
 ) -> PerPerson:
@@ -72,8 +76,8 @@ def per_person(
     Parameters
     ----------
     pair : Pair
-    journalist : float array, shape (n_classes,), optional
-        The journalist's risk of each class.
+    journalist : Population, optional
+        The people of the population behind each class, and the journalist's risk.
     key : str, optional
         A column of the original that tells records apart.
     special : SpecialUniques, optional
@@ -101,7 +105,11 @@ def per_person(
         "prosecutor": 1.0 / people[label],
     }
     if journalist is not None:
-        columns["journalist"] = journalist[label]
+        columns["population"] = journalist.sizes[label]
+        columns["journalist"] = journalist.risk[label]
+    homes = household_risks(pair, (1.0 / people if journalist is None else journalist.risk)[label])
+    if homes is not None:
+        columns["household risk"] = homes.of_rows
     if special is not None:
         columns["suda"] = special.scores
     told = Classes.of(pair.told, pair.released_sensitive)

@@ -40,6 +40,7 @@ _MEASURED = 40
     per_person=FLAG,
     key=TEXT,
     weights=TEXT,
+    population_size=whole(),
     suda=whole(),
     date=DAY,
     progress=PROGRESS,
@@ -59,6 +60,7 @@ def audit(
     others: Sequence[Any] = (),
     population: Any = None,
     weights: str | None = None,
+    population_size: int | None = None,
     suda: int | None = None,
     k: int | None = None,
     threshold: float = 0.2,
@@ -121,8 +123,12 @@ def audit(
     population : frame or path, optional
         The population that the original was drawn from (journalist risk).
     weights : str, optional
-        Column of sampling weights (journalist risk without a population table): each class's
-        expected risk, by Benedetti and Franconi.
+        Column of sampling weights, by default the schema's `weight` (journalist risk without a
+        population table): each class's expected risk, by Benedetti and Franconi, population uniques,
+        and weighted estimates before and after.
+    population_size : int, optional
+        People of the population that the original was drawn from, for population uniques; by
+        default the population table's rows, or the summed weights.
     suda : int, at least 1, optional
         Find the special uniques of original and release (SUDA2): records that so many
         quasi-identifiers or fewer single out. The sample's share of the population, for DIS, is that of
@@ -210,6 +216,13 @@ def audit(
     if isinstance(sides, Alone):  # nothing is compared with other people either
         strangers = population = None
     k = what.k if k is None else k
+    if weights is None and isinstance(sides.plain, Pair):  # else weights are nobody's
+        weights = what.schema.weight
+        weights = weights if weights in (*sides.released.names, *sides.plain.original.names) else None
+    if population_size is not None and population_size < sides.n_rows:
+        raise ParameterError(
+            f"population_size is {population_size:,}, fewer than the {sides.n_rows:,} released records"
+        )
     task = Task(
         sides=sides,
         what=what,
@@ -219,6 +232,7 @@ def audit(
         others=others,
         key=key,
         weights=weights,
+        population_size=population_size,
         k=k,
         threshold=threshold,
         people=people,
@@ -238,6 +252,7 @@ def audit(
         "others": len(others),
         "population": given["population"],
         "weights": weights,
+        "population_size": population_size,
         "suda": suda,
         "allow_outside": allow_outside,
     }

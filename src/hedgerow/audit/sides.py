@@ -68,7 +68,7 @@ class Sides(Protocol):
         """Who the released rows are about, where the schema tells."""
 
     def people_in(self, groups: Groups) -> IntArray:
-        """What k counts of some groups of the released rows: people, or records."""
+        """People of some groups of the released rows, or records where each is one."""
 
     @property
     def targets(self) -> Mapping[str, Target]:

@@ -100,7 +100,7 @@ class Trial:
         if self.utility == "queries":
             lost = float(range_queries(pair, random_state=self.random_state)["median"])
         return {
-            "k": None if altered else int(pair.people_in(pair.classes).min()),
+            "k": None if altered else int(pair.counted_in(pair.classes).min()),
             "classes": None if altered else pair.classes.n_groups,
             "linkage": linked,
             "ncp": ncp,

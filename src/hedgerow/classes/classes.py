@@ -99,15 +99,15 @@ class Classes:
         Records of each class.
     sensitive : mapping of str to SensitiveCounts
     persons : int64 array, shape (n_groups,), optional
-        `persons.people` of each class, where a person may have several records.
-    weights : float array, shape (n_groups,), optional
-        Summed sampling weights of each class, where records stand for more than one person.
+        `Held.persons` of each class, where a person may have several records.
+    households : int64 array, shape (n_groups,), optional
+        Different households of each class, where a column tells them.
     """
 
     sizes: IntArray
     sensitive: Mapping[str, SensitiveCounts]
     persons: IntArray | None = None
-    weights: FloatArray | None = None
+    households: IntArray | None = None
 
     def __repr__(self) -> str:  # no person's value
         return f"Classes({self.n_groups:,} classes, {self.n_records:,} records)"
@@ -118,8 +118,11 @@ class Classes:
     ) -> Classes:
         """The classes of rows, with their sensitive columns and the people behind them."""
         made = [SensitiveCounts.of(groups, column) for column in columns]  # each sorts all rows
-        counted = None if persons is None else persons.sizes(groups)
-        return cls(groups.sizes, {each.name: each for each in made}, counted)
+        by_name = {each.name: each for each in made}
+        if persons is None:
+            return cls(groups.sizes, by_name)
+        held = persons.held(groups)
+        return cls(groups.sizes, by_name, held.persons, held.households)
 
     @classmethod
     def of_rows(
@@ -181,5 +184,6 @@ class Classes:
 
     @property
     def people(self) -> IntArray:
-        """What k counts: different people where they are known, else records."""
-        return self.sizes if self.persons is None else self.persons
+        """What k counts: different people where they are known, else records; households as well."""
+        found = self.sizes if self.persons is None else self.persons
+        return found if self.households is None else np.minimum(found, self.households)

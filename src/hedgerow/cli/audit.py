@@ -48,7 +48,10 @@ PASSED = (
         "Risk of re-identification",
         Option("k", int, "Fail (exit code 1) when a group has fewer records.", ("-k",)),
         Option("population", str, "Table of the population, for the journalist's risk."),
-        Option("weights", str, "Column of sampling weights, for the journalist's risk."),
+        Option(
+            "weights", str, "Column of sampling weights, for the journalist's risk. Default: --weight."
+        ),
+        Option("population_size", int, "People of the population, for population uniques."),
         Option(
             "suda",
             int,

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import SchemaError
 from ..hierarchy import Hierarchy
 from ..plan import Plan
-from ..schema import EVERY_ROW, Schema
+from ..schema import EVERY_ROW, SURVEY, Schema
 from ..schema import TABLES as COLUMNWISE
 from ..session.options import Option, under
 
@@ -49,6 +49,12 @@ SCHEMA = under(
         "Column that tells who is a person, where people have several records; none: every row is one.",
     ),
     Option(
+        "household",
+        str,
+        "Column that tells who lives together: k counts households as well; left out.",
+    ),
+    Option("weight", str, "Column of sampling weights, released as it is: risks and estimates."),
+    Option(
         "rest",
         str,
         "Columns that are named nowhere: drop (default), or release those unlike an identifier.",
@@ -82,7 +88,7 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     fields: dict[str, Any] = {
         name: options[name]
-        for name in ("quasi", "sensitive", "identifiers", "other", "rest", "missing", "decimal")
+        for name in ("quasi", "sensitive", "identifiers", "other", *SURVEY, "rest", "missing", "decimal")
         if name in options
     }
     if "unit" in options:

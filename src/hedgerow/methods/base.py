@@ -89,7 +89,7 @@ class Method(Estimator):
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
     heeds: ClassVar[tuple[str, ...]] = ()
-    """What it heeds of `unit`, `grid` and `events` of a schema; it refuses the others."""
+    """What it heeds of `unit`, `household`, `grid` and `events` of a schema; it refuses the others."""
     not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
     """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
 
@@ -189,9 +189,11 @@ class Method(Estimator):
             if len(values) != people.n_rows:
                 raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
         given = self.schema or Schema()
-        if given.person is not None:
+        for part, name in (("unit", given.person), ("household", given.household)):
+            if name is None:
+                continue
             raise UnsupportedError(
-                f"fit(X, y) does not see the unit {given.person!r}, which is no column to recode",
+                f"fit(X, y) does not see the {part} {name!r}, which is no column to recode",
                 hint="protect the whole table: hr.protect(people, schema, method)",
             )
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
@@ -201,6 +203,7 @@ class Method(Estimator):
                 **self._roles(people.names, tuple(answers)),
                 identifiers=(),
                 other=(),
+                weight=None,
                 kinds={n: people.kind(n) for n in people.names} | dict(given.kinds),
                 categories=declared | dict(given.categories),
             ),
@@ -219,6 +222,7 @@ class Method(Estimator):
             )
         asked = ["grid"] if schema.grid else []
         asked += ["unit"] if schema.person is not None else []
+        asked += ["household"] if schema.household is not None else []
         if ignored := [name for name in asked if name not in self.heeds]:
             raise UnsupportedError(
                 f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",

@@ -35,7 +35,7 @@ class _FullDomain(Method):
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
     needs_sensitive = False
-    heeds = ("unit",)
+    heeds = ("unit", "household")
     engines = ("memory", "duckdb")
     kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
     not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
@@ -105,7 +105,7 @@ class _FullDomain(Method):
         assert out is not None
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
-        promises = [KAnonymity(int(self.k), schema.person), *self._guarantees()]
+        promises = [KAnonymity.of(self.k, schema), *self._guarantees()]
         recoding = domain.recoding(best.node, lattice, classes, out)
         return self._planned(table, schema, recoding, promises)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import Counts, Groups, Persons, SensitiveCounts, group
+from ..classes.persons import Held
 from ..errors import ParameterError, SchemaError
 from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
@@ -64,8 +65,8 @@ class Domain:
         As in `Lattice`.
     sensitive : tuple of CountedColumn
         What stands where in `hist`.
-    units : Counts, optional
-        Records of every person, where k counts people.
+    units : Held, optional
+        Whose records each combination holds, where k counts people.
     """
 
     columns: tuple[Column, ...]
@@ -76,7 +77,7 @@ class Domain:
     size: Ints
     hist: Ints
     sensitive: tuple[CountedColumn, ...]
-    units: Counts | None = None
+    units: Held | None = None
 
     def recoding(
         self, node: Levels, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
@@ -175,7 +176,7 @@ def build(
         groups.sizes,
         hist,
         sensitive,
-        None if persons is None else persons.counts(groups),
+        None if persons is None else persons.held(groups),
     )
 
 

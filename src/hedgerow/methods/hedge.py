@@ -148,7 +148,7 @@ class Hedge(PartitionMethod):
             persons=persons is not None,
         )
         rows = quasi.rows(alike.responses, [*sensitive, *quasi.columns], persons)
-        n_people = rows.n if persons is None else persons.n
+        n_people = rows.n if persons is None else persons.counted
         grown, self.cell_size_ = (
             alike.telling_cells(rows, int(self.k), n_people)
             if self.screen
@@ -182,14 +182,14 @@ class Hedge(PartitionMethod):
         self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None
     ) -> list[Column]:
         """The quasi-identifiers that by themselves tell of no sensitive column; not all of them."""
-        n = None if persons is None else persons.n
+        n = None if persons is None else persons.counted
         silent = [c for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
         return silent if len(silent) < len(quasi.columns) else []
 
     def _asked(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
         """What every group promises; l-diversity speaks of categories unless it names columns."""
         cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
-        made: list[Guarantee] = [KAnonymity(int(self.k), schema.person)]
+        made: list[Guarantee] = [KAnonymity.of(self.k, schema)]
         made += [cap] if cap is not None else []
         for criterion in self.criteria or ():
             categories = isinstance(criterion, LDiversity) and not criterion.columns

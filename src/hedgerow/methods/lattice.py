@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import Counts, group
-from ..classes.diversity import distinct
-from ..classes.persons import people
+from ..classes import group
+from ..classes.persons import Held
 from ..errors import ParameterError
 
 Ints = NDArray[np.int64]
@@ -56,14 +55,14 @@ class NodeClasses:
         Records per class.
     hist : int array of shape (g, u)
         Counts of the sensitive values, all sensitive attributes side by side.
-    units : Counts, optional
-        Records of every person in each class, where k counts people.
+    units : Held, optional
+        Whose records each class holds, where k counts people.
     """
 
     row: Ints
     size: Ints
     hist: Ints
-    units: Counts | None = None
+    units: Held | None = None
 
     def __len__(self) -> int:
         return len(self.size)
@@ -71,23 +70,18 @@ class NodeClasses:
     @property
     def people(self) -> Ints:
         """What k counts."""
-        return self.size if self.units is None else people(self.units)
+        return self.size if self.units is None else self.units.people
 
     def few(self, k: int) -> Bools:
         """Classes of fewer than k people; a union of classes with others never is."""
-        return (self.size if self.units is None else distinct(self.units)) < k
+        return (self.size if self.units is None else self.units.different) < k
 
     def merged(self, rows: Ints, labels: Ints, chosen: Bools | None = None) -> NodeClasses:
         """The classes under other labels, those that are not chosen left out."""
         kept = slice(None) if chosen is None else chosen
         n, at = len(rows), labels[kept]
         size, *hist = (np.bincount(at, each[kept], n) for each in (self.size, *self.hist.T))
-        units = self.units
-        if units is not None:
-            cells = slice(None) if chosen is None else chosen[units.groups]
-            parts = (units.groups[cells], units.values[cells], units.counts[cells])
-            units = Counts(*parts, units.n_groups, units.n_values)
-            units = units.placed(groups=labels, n_groups=n)
+        units = None if self.units is None else self.units.placed(labels, n, chosen)
         counts = np.array(hist, np.int64).T.reshape(n, -1)
         return NodeClasses(rows, size.astype(np.int64), counts, units)
 
@@ -147,8 +141,8 @@ class Lattice:
     monotone : bool
         Whether merging accepted classes gives accepted classes and no record needs
         suppression; else only the class size prunes.
-    units : Counts, optional
-        Records of every person in each combination, where k counts people.
+    units : Held, optional
+        Whose records each combination holds, where k counts people.
     """
 
     axes: Sequence[Axis]
@@ -160,7 +154,7 @@ class Lattice:
     limit: int = 0
     loss: str = "loss"
     monotone: bool = True
-    units: Counts | None = None
+    units: Held | None = None
 
     def __post_init__(self) -> None:
         self.n = int(self.size.sum())

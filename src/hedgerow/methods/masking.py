@@ -76,7 +76,8 @@ class Masking(Method):
     )
     """How the reader of a release takes its cells."""
     needs_sensitive = False
-    heeds = ("unit",)  # where no k is promised, a caution tells what repeated records undo
+    heeds: ClassVar[tuple[str, ...]] = ("unit",)
+    """Where no k is promised, a caution tells what repeated records undo."""
     yardstick: ClassVar[Literal["classes", "linkage"]] = "linkage"
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]

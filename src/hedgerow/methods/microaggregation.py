@@ -84,6 +84,7 @@ class Microaggregation(Masking):
     [20.5, 20.5, 61.0, 61.0]
     """
 
+    heeds = ("unit", "household")
     words: ClassVar[str] = "microaggregation"
 
     k: int = 3
@@ -133,7 +134,7 @@ class Microaggregation(Masking):
         after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
         facts = self._facts(values, groups)
-        return Masked(released, columns, facts, (KAnonymity(k, schema.person),))
+        return Masked(released, columns, facts, (KAnonymity.of(k, schema),))
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
         """The loss of its groups, and what none of at least k records goes below; of numbers."""
@@ -251,7 +252,7 @@ class Microaggregation(Masking):
             released,
             tuple(by_name[n] for n in schema.quasi),
             self._facts(values, groups),
-            (KAnonymity(k, schema.person),),
+            (KAnonymity.of(k, schema),),
         )
 
 

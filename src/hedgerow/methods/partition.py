@@ -42,7 +42,7 @@ class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
-    heeds = ("unit", "grid")
+    heeds = ("unit", "household", "grid")
     engines = ("memory", "duckdb")
 
     k: int
@@ -177,7 +177,7 @@ class PartitionMethod(Method):
         return tree
 
     def _promises(self, schema: Schema, responses: Responses | None) -> list[Guarantee]:
-        made: list[Guarantee] = [KAnonymity(int(self.k), schema.person)]
+        made: list[Guarantee] = [KAnonymity.of(self.k, schema)]
         cap = self._cap()
         if cap is not None:
             made.append(cap)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..classes import Groups, Persons
-from ..classes.persons import people
 from ..notation import moment, number
 from ..table import Column
 from ..trees.grow import Grown
@@ -71,7 +70,7 @@ class Parts:
         number = np.repeat(np.arange(len(sizes)), sizes)[known]
         if self.persons is not None:
             groups = Groups(number.astype(np.uint32), np.unique(number, return_index=True)[1])
-            held = people(self.persons.taken(self.rows[known]).counts(groups))
+            held = self.persons.taken(self.rows[known]).sizes(groups)
             return np.bincount(np.unique(number), held, len(sizes)).astype(np.int64)
         return np.bincount(number, minlength=len(sizes)).astype(np.int64)
 

@@ -67,6 +67,7 @@ class LocalSuppression(Masking):
     """
 
     kinds: ClassVar[Mapping[str, Kind]] = {"importance": MAPPING}
+    heeds = ("unit", "household")
     words: ClassVar[str] = "local suppression"
     reading: ClassVar[tuple[str, ...]] = (
         "An empty cell of the recoded columns: the value was left out, or there was none. Every",
@@ -111,7 +112,7 @@ class LocalSuppression(Masking):
             "records_touched": int(hidden.any(axis=1).sum()),
             "share_suppressed": share(columns, "suppressed"),
         }
-        return Masked(released, tuple(columns), facts, (KAnonymity(k, schema.person),))
+        return Masked(released, tuple(columns), facts, (KAnonymity.of(k, schema),))
 
     def _costs(self, schema: Schema) -> list[float]:
         given = dict(self.importance or {})

@@ -331,6 +331,11 @@ class Plan:
         return next((p["unit"] for p in self.promises if p.get("unit")), None)
 
     @property
+    def household(self) -> str | None:
+        """The column that told who lives together; None where k counts no households."""
+        return next((p["household"] for p in self.promises if p.get("household")), None)
+
+    @property
     def zones(self) -> dict[str, str]:
         """The time zones of recoded columns whose cells tell times in UTC."""
         told = {column.name for column in self.recoding.recoded() if not column.kept}

@@ -26,6 +26,7 @@ from ..schema import Schema
 from ..table import Column, Table
 from ..table.cover import Cover
 from ..table.dates import LOOKS_LIKE_DATE
+from ..table.weights import strata_told
 
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
@@ -74,9 +75,14 @@ def of_release(
         yield f"{original.path.name} is {encoding}, and the release is written in UTF-8"
     if original.suffix == ".csv":
         yield from original.layout.dialect.doubts()
-    persons = Persons.of(original, schema.person)
+    persons = Persons.of(original, schema.person, schema.household)
     if persons is not None:
         yield from _people(persons, plan)
+        yield from _homes(persons, plan, original)
+    if schema.weight is not None:
+        told = strata_told(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
+        if told is not None and schema.weight in plan.names("other"):
+            yield told
     for name, zone in plan.zones.items():
         if zone not in _UTC:
             yield f"{name}: its times have the zone {zone}, and recoded cells tell those of UTC"
@@ -138,12 +144,37 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
     if joined is not None:
         yield joined
     records = np.bincount(persons.codes, minlength=persons.n)
-    if plan.unit is None and records.max() > 1:
+    if plan.unit is None and persons.unit is not None and records.max() > 1:
         yield (
             f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
             f"several records, up to {records.max():,}; every record is altered by itself, so what "
             "is hidden in one may show in the mean of them all"
         )
+
+
+def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
+    """Columns released as they are whose values tell the records of a household from all others."""
+    if persons.homes is None:
+        return
+    k = max((p["k"] for p in plan.promises if "k" in p), default=2)
+    home, n = persons.homes[persons.codes], persons.counted
+    several = np.bincount(home, minlength=n) > 1
+    changed = plan.recoding.relations()
+    for name in (*plan.names("sensitive"), *plan.names("other")):
+        if name in changed:
+            continue
+        column = original.column(name, kind="categorical")
+        values = column.n_values + 1
+        keys = np.unique(home * values + column.codes)
+        shared = np.bincount(keys // values, minlength=n) == 1
+        rare = np.bincount(keys % values, minlength=values) < k
+        telling = (several & shared)[keys // values] & rare[keys % values]
+        if found := int(telling.sum()):
+            yield (
+                f"{name}: {found:,} of {n:,} households have a value that all their records share "
+                f"and fewer than {k:,} households have, so it tells who lives together; round it, "
+                "name it among the quasi-identifiers, or leave it out"
+            )
 
 
 def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:

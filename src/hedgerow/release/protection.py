@@ -16,6 +16,7 @@ from ..plan import Plan
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import SCHEMA, Schema
 from ..table.profile import refuse_identifiers, refuse_repeated
+from ..table.weights import check_weights
 from .pseudonyms import pseudonyms
 from .release import Release
 from .streamed import kind
@@ -49,7 +50,8 @@ def protect(
     pseudonym_key : bytes or path, optional
         Replace the identifiers by pseudonyms under this secret key (at least 16
         bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
-        person, within this release and with others under the same key.
+        person, within this release and with others under the same key. A household gets none: who
+        lives together is not told.
     max_inference : float, in (0, 1), optional
         Accept a release only where the best of four named learners (`hedgerow.inference`),
         trained on it and asked about its people, takes at most this share off the public
@@ -126,6 +128,8 @@ def protect(
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     repeated = refuse_repeated(table, schema)
+    if schema.weight is not None:
+        check_weights(table, schema.weight)
     table.give_back()
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
@@ -160,7 +164,7 @@ def protect(
     step("recoding")
     made = fitted.release_table(table)
     replaced = dict(made.columns)
-    kept = tuple(schema.identifiers) if secret is not None else ()
+    kept = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in kept}
     frame, rows = computing(table.engine).release(

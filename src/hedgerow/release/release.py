@@ -230,7 +230,7 @@ class Release:
         -------
         dict
             ``rows``, ``groups`` (count, extremes, quartiles), ``people`` (of the smallest
-            group, where the schema has a unit), ``disclosure`` (0 nothing, 1
+            group, where the schema has a unit), ``households`` (likewise), ``disclosure`` (0 nothing, 1
             all: mean over groups, over records, worst; ``columns`` has each sensitive
             column), ``extremes`` (by column the released ranges that state a value which fewer
             than k records have, and the records that show them), ``cautions`` and ``checks``;
@@ -255,6 +255,7 @@ class Release:
                 "rows": self.released.n_rows,
                 "groups": sizes.summary(made.sizes).to_json(),
                 "people": None if made.persons is None else int(made.persons.min()),
+                "households": None if made.households is None else int(made.households.min()),
                 "disclosure": None
                 if overall is None
                 else {

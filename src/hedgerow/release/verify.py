@@ -108,7 +108,7 @@ def verify(
         words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
         checks.append(Check.none("pseudonyms", len(odd), words))
     give_back()
-    made = classes(plan, released, Persons.of(original, plan.unit), rows)
+    made = classes(plan, released, Persons.of(original, plan.unit, plan.household), rows)
     checks += [from_promise(promise).check(made) for promise in plan.promises]
     return Verified(checks, expected, made)
 

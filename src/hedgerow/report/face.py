@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..faces import Rows, face
-from .text import APART, THREE, percent, risk_rows, rows_in_words, score_rows, three_numbers
+from .figures import percent
+from .text import APART, THREE, risk_rows, rows_in_words, score_rows, three_numbers
 
 _ATTACKS = ("attack", "by", "about", "original", "release", "control", "public totals")
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..plan import Plan
 from .drawings import bars, shares_by_disclosure, two
-from .text import at, others, percent
+from .figures import at, percent
+from .text import others
 
 FEW = 0.01
 """What a learner explains of an original that teaches it nothing."""

@@ -12,19 +12,19 @@ from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures
+from .figures import at, percent
 from .first import cap_on, cards
 from .narrow import stacked
 from .promises import lines
+from .survey import estimate_rows
 from .text import (
     APART,
     THREE,
     TOGETHER,
-    at,
     figure,
     found_members,
     nearest_in_words,
     part,
-    percent,
     risk_rows,
     rows_in_words,
     score_rows,
@@ -168,6 +168,7 @@ def _context(
         "together": together_rows(risk.get("composition")) if steward else [],
         "together_titles": TOGETHER,
         "composition": risk.get("composition"),
+        "estimates": estimate_rows(audit["utility"].get("estimates")) if steward else [],
         "special": special_rows(risk.get("special_uniques")) if steward else [],
         "linkage": risk.get("linkage"),
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],

@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from . import survey
+from .figures import WIDE, at, count, percent
 from .lines import aligned
-
-WIDE = 54
-"""How wide the names of figures are that stand beside the original's and the release's."""
-
-
-def percent(value: float | None) -> str:
-    """A share as text."""
-    return "-" if value is None else f"{100 * value:.1f}%"
 
 
 def part(value: float | None) -> str:
     """A disclosure as text: 0 nothing, 1 all."""
     return "-" if value is None else f"{value:.3f}"
-
-
-def count(value: float | None) -> str:
-    """A number of people, which may be a mean, as text."""
-    return "-" if value is None else f"{value:,.1f}"
 
 
 def figure(value: Any) -> str:
@@ -67,7 +56,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += _special(audit)
     lines += _disclosed(audit)
     lines += [*_together(audit["risk"].get("composition"))]
-    lines += [*_attacks(audit), *_utility(audit["utility"])]
+    lines += [*_attacks(audit), *_utility(audit["utility"]), *survey.estimates(audit)]
     lines += ["", *notes]
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
@@ -121,13 +110,6 @@ def others(risk: Mapping[str, Any], show: Callable[[float], str] = percent) -> I
         )
 
 
-def at(side: Mapping[str, Any] | None, *path: str) -> Any:
-    """A figure of the original; None where no original was measured."""
-    for key in path:
-        side = None if side is None else side.get(key)
-    return side
-
-
 INTRUDERS = {
     "prosecutor": "knows that the person is in the table",
     "journalist": "does not know who of the population is in the table",
@@ -154,6 +136,12 @@ def risk_rows(
             "people of the smallest group; 1 where one has more than half of its records",
         ),
         (
+            "k in households",
+            "households",
+            figure,
+            "different households in the smallest group",
+        ),
+        (
             "k when * and missing match anything",
             "wildcard_k",
             figure,
@@ -176,6 +164,7 @@ def risk_rows(
             if two is not None:
                 told = f"intruder {INTRUDERS[model]}"
                 yield f"{model}, {words}", show(one), show(two), told
+    yield from survey.rows(before, after)
 
 
 def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ..report.lines import fitted, wrapped
 from ..schema import Schema
 from ..table import Table
 from ..table.profile import LONG, ColumnProfile, longest_text, profile, proposal
+from ..table.weights import strata_told
 from .options import quoted
 
 _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
@@ -137,7 +138,7 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "") -> In
         table = opened(table, tuple(ENGINES), "inspecting", schema=told)
     columns = tuple(profile(table))
     schema = proposal(table, columns)
-    warnings = (*_warnings(table.n_rows, columns, schema), *_of_text(table, columns))
+    warnings = (*_warnings(table, columns, schema), *_of_text(table, columns))
     return Inspection(table.n_rows, columns, schema, warnings)
 
 
@@ -155,7 +156,10 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
         )
 
 
-def _warnings(rows: int, columns: Sequence[ColumnProfile], schema: Schema) -> Iterator[str]:
+def _warnings(
+    table: Table, columns: Sequence[ColumnProfile], schema: Schema
+) -> Iterator[str]:
+    rows = table.n_rows
     for words, chosen in (
         ("hold no value at all", [c for c in columns if not c.n_distinct]),
         ("hold one value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
@@ -168,6 +172,12 @@ def _warnings(rows: int, columns: Sequence[ColumnProfile], schema: Schema) -> It
             f"{schema.person} repeats, so people have several records: the proposal lets k count "
             f"people (--unit {schema.person}); --unit none says that every row is one"
         )
+    if schema.household is not None:
+        yield (
+            f"{schema.household} repeats and is called a household: the proposal lets k count "
+            f"households too (--household {schema.household}), and leaves it out"
+        )
+    yield from _strata(table, schema)
     roles = {c.role for c in columns}
     if "sensitive" not in roles:
         yield "no column looks sensitive; say which must not be inferred"
@@ -177,7 +187,7 @@ def _warnings(rows: int, columns: Sequence[ColumnProfile], schema: Schema) -> It
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
     """What to be wary of in the chosen columns, before any work is done."""
-    found = []
+    found = list(_strata(table, schema))
     for name in (*schema.quasi, *schema.sensitive):
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
@@ -185,6 +195,14 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
         longest = longest_text(table.column(name, kind="categorical"))
         found += [_prose(name, longest)] if longest > LONG else []
     return found
+
+
+def _strata(table: Table, schema: Schema) -> Iterator[str]:
+    """That a weight gives strata away, where it is released as it is."""
+    if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
+        told = strata_told(table, str(schema.weight), schema.quasi)
+        if told is not None:
+            yield told
 
 
 def _prose(name: str, longest: int) -> str:

@@ -14,7 +14,7 @@ from ..declared import Points
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..key import Secret
-from ..schema import EVERY_ROW, UNSAID, Schema
+from ..schema import EVERY_ROW, SURVEY, UNSAID, Schema
 from .methods import changed, name_of
 from .methods import words as method_words
 
@@ -138,6 +138,8 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
                 words += [f"--{role}", ",".join(getattr(schema, role))]
         words += ["--rest", schema.rest] if schema.rest != Schema.rest else []
         words += ["--unit", schema.person or "none"] if schema.unit is not UNSAID else []
+        for part in SURVEY:
+            words += [f"--{part}", getattr(schema, part)] if getattr(schema, part) else []
     words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
     if chosen.max_inference is not None:
         words += ["--max-inference", repr(chosen.max_inference)]
@@ -153,10 +155,11 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
 
 def sayable(schema: Schema) -> bool:
     """Whether flags say all of a schema: plain names, and nothing but roles."""
-    flags = {name: getattr(schema, name) for name in (*ROLES, "rest", "unit")}
+    flags = {name: getattr(schema, name) for name in (*ROLES, *SURVEY, "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
     names = [name for role in ROLES for name in getattr(schema, role)]
+    names += [getattr(schema, part) for part in SURVEY if getattr(schema, part)]
     return all(map(_PLAIN_NAME.match, [*names, schema.person or "none"]))
 
 

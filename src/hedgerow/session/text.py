@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..audit.inference import in_words
 from ..audit.result import Audit
 from ..release import Release
@@ -25,7 +27,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         return lines + _linked(measured) + _inferred(release, measured)
     lines = [
         f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}"
-        + (f" ({numbers['people']:,} people)" if numbers["people"] is not None else "")
+        + _who(numbers)
         + f"; {checks} on the written file."
     ]
     if told is not None:
@@ -38,6 +40,12 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
             "group."
         )
     return lines + _inferred(release, measured)
+
+
+def _who(numbers: dict[str, Any]) -> str:
+    """How many people and households the smallest group holds, where that was counted."""
+    found = [f"{numbers[w]:,} {w}" for w in ("people", "households") if numbers[w] is not None]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def _inferred(release: Release, measured: Audit | None) -> list[str]:

@@ -21,6 +21,7 @@ from .vocabulary import (
     CODES,
     DIRECT,
     FREE,
+    HOMES,
     KEYS,
     NAMES,
     PEOPLE,
@@ -125,6 +126,10 @@ def guess_schema(source: Any) -> Schema:
 
 def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
     """The schema that the profiles of a table's columns speak for."""
+    keys = [p.name for p in found if p.role == "identifier"]
+    homes = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
+    weights = [p.name for p in found if p.role == "other" and _can_weigh(table, p)]
+    repeating = repeated(table, [name for name in keys if name not in homes[:1]])
     dialect = table.layout.dialect
     names = {role: [p.name for p in found if p.role == role]
              for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
@@ -135,7 +140,9 @@ def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
         other=names["other"],
         kinds={p.name: p.kind for p in found if p.kind != table.kind(p.name)},
         reasons={p.name: p.reason for p in found},
-        unit=repeating[0] if (repeating := repeated(table, names["identifier"])) else UNSAID,
+        unit=repeating[0] if repeating else UNSAID,
+        household=homes[0] if homes else None,
+        weight=weights[0] if weights else None,
         missing=dialect.missing,
         decimal=dialect.told or (dialect.decimal if dialect.unsure else ""),
     )
@@ -186,7 +193,8 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
     """
     if schema.unit is not UNSAID:
         return []
-    found = repeated(table, schema.identifiers)
+    keys = [name for name in schema.identifiers if name != schema.household]
+    found = repeated(table, keys)
     if found:
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
@@ -196,7 +204,7 @@ def refuse_repeated(table: Table, schema: Schema) -> list[str]:
         )
     # people share a postcode; a key of people that repeats stands for their several records
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
-    shares = {name: table.distinct_share(name) for name in schema.identifiers}
+    shares = {name: table.distinct_share(name) for name in keys}
     shares |= {name: table.distinct_share(name) for name in others}
     return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
@@ -244,6 +252,19 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     )
 
 
+def _weighs(words: set[str]) -> bool:
+    """Whether the words of a name say that it is a sampling weight, and not a person's."""
+    return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
+
+
+def _can_weigh(table: Table, found: ColumnProfile) -> bool:
+    """Whether a column is called a sampling weight and holds nothing but such."""
+    if not _weighs(tokens(found.name)) or table.kind(found.name) != "numeric":
+        return False
+    column = table.column(found.name)
+    return bool(column.n_values) and not column.has_missing and bool(column.values[0] >= 1)
+
+
 def longest_text(column: Column) -> int:
     """Characters of the longest category; 0 where a column holds no text."""
     if column.kind not in ("categorical", "ordinal") or not column.n_values:
@@ -266,7 +287,7 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
         return "other", "all its values are missing"
     if column.n_values == 1 and there > 1:
         return "other", "all its values are the same"
-    if words & WEIGHTS or {"weight", "sampling"} <= words:
+    if _weighs(words):
         return "other", "by its name, a sampling weight"
     length = longest_text(column)
     if length > LONG or (words & FREE and share > _REPEATED and column.kind == "categorical"):
@@ -301,6 +322,8 @@ def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role
         yield "identifier", "by its name, it holds people's names"
     if words & PERSONS and column.n_values > MOST_CODES:
         yield "identifier", "by its name, a key of people"
+    if words & HOMES and column.n_values > MOST_CODES:
+        yield "identifier", "its name says that it is a key of households"
     if words & KEYS and share > _UNIQUE and column.kind != "date":
         yield "identifier", f"by its name, a key; {share:.0%} of it differs"
     if column.n_values > _FEW and any(

@@ -41,6 +41,13 @@ PERSONS = _listed(
 )
 """Keys of people, who may have several records."""
 PEOPLE = PERSONS | _listed("id ids uid uuid guid")
+HOMES = _listed(
+    """
+    hid hhid householdid householdnumber householdno householdnr idhh hhnr hhno idh familyid idmen
+    idmenage haushaltsnummer haushaltsid haushaltid haushaltnr hogarid idhogar
+    """
+)
+"""Keys of households."""
 NAMES = _listed(
     """
     first last full given family middle maiden patient person customer client employee

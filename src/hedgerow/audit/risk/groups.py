@@ -7,26 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from ...classes import Classes, FloatArray, Groups, group, sizes
+from ...classes import Classes, FloatArray, Groups, group, sizes, uniqueness
 from ...table import Column
 from ..sides import Sides
 from . import numeric
+from .households import told as told_of_households
+from .population import Population
 from .sensitive import sensitive_summary
 
 
-def released_risk(sides: Sides, journalist: FloatArray | None, threshold: float) -> dict[str, Any]:
+def released_risk(
+    sides: Sides, journalist: Population | None, threshold: float, size: int | None = None
+) -> dict[str, Any]:
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
     cells = [(e.codes, e.wild[e.codes]) for e in sides.released_quasi]
     sensitive = sides.released_sensitive
-    return _risk(sides, sides.classes, cells, sides.told, sensitive, journalist, threshold)
+    return _risk(sides, sides.classes, cells, sides.told, sensitive, journalist, threshold, size)
 
 
 def unprotected_risk(
-    sides: Sides, journalist: FloatArray | None, threshold: float
+    sides: Sides, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
     """The classes of the whole original."""
     cells, own = [(c.codes, c.codes == c.n_values) for c in sides.quasi], sides.classes
-    return _risk(sides, own, cells, own, sides.sensitive, journalist, threshold)
+    return _risk(sides, own, cells, own, sides.sensitive, journalist, threshold, size)
 
 
 def _risk(
@@ -35,26 +39,54 @@ def _risk(
     cells: Sequence[tuple[Any, Any]],
     told: Groups,
     sensitive: Sequence[Column],
-    journalist: FloatArray | None,
+    journalist: Population | None,
     threshold: float,
+    size: int | None,
 ) -> dict[str, Any]:
-    """Everything about the classes of one table, and what its groups tell."""
+    """Everything about the classes of one table, and what its groups tell.
+
+    `size` is how many people the population has, where no weights and no table tell it.
+    """
     made, hierarchies = Classes.of(told, sensitive), sides.schema.hierarchies
     wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
-    people = None if sides.persons is None else sides.people_in(groups)
+    persons = sides.persons
+    people = None if persons is None or persons.unit is None else persons.people(groups)
+    homes = None if persons is None else persons.held(groups).households
+    found = groups.sizes if people is None else people
+    behind = None if journalist is None else journalist.risk
+    everybody = size if size is not None or journalist is None else journalist.total
     return {
         "classes": _sizes(groups)
         | {
             "people": None if people is None else int(people.min()),
+            "households": None if homes is None else int(homes.min()),
             "wildcard_k": wildcard,
+            "population": None if journalist is None else _behind(journalist),
         },
-        "reidentification": sizes.attackers(groups.sizes, journalist, threshold, people)
-        | {"threshold": threshold},
+        "reidentification": sizes.attackers(groups.sizes, behind, threshold, people)
+        | {
+            "threshold": threshold,
+            "household": told_of_households(
+                sides, (1.0 / found if behind is None else behind)[groups.labels]
+            ),
+        },
+        "uniqueness": None
+        if everybody is None
+        else uniqueness.population_uniques(found, float(everybody)).to_json(),
         "sensitive": {
             name: sensitive_summary(column, sides.targets[name], hierarchies.get(name))
             for name, column in made.sensitive.items()
         },
         "covariance": _covariance(told, [c.numbers for c in sensitive if c.is_number]),
+    }
+
+
+def _behind(population: Population) -> dict[str, float]:
+    """How many people of the population the classes stand for."""
+    return {
+        "smallest": float(population.sizes.min()),
+        "average": float(population.sizes.mean()),
+        "total": population.total,
     }
 
 

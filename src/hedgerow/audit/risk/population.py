@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from ...classes import FloatArray, group, sizes
 from ...errors import InputError, ParameterError
 from ...table import Table
+from ...table.weights import check_weights
 from ..design_matrix import Known, known_table
 from ..pairing import Pair
 from ..sides import Sides
@@ -62,24 +65,42 @@ def _mask(pair: Sides, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8
     return np.packbits(covers(known, np.full(len(known), cell)))
 
 
-def journalist_risk(
-    pair: Sides, population: Table | None = None, weights: str | None = None
-) -> FloatArray | None:
-    """The risk of each released class for who does not know who is in the release.
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The people of the population whom each released class could be.
 
-    1/F where a population table counts the F people of the class; with a sample's weights alone
-    its expectation (`sizes.expected_risk`).
+    Parameters
+    ----------
+    sizes : float array, shape (n_groups,)
+        F: counted in a population table, or the summed sampling weights; at least the class itself.
+    risk : float array, shape (n_groups,)
+        What each record of a class risks with somebody who does not know who is in the release: 1/F
+        where F was counted, its expectation (`sizes.expected_risk`) where weights estimate it.
+    total : float
+        People of the whole population.
     """
+
+    sizes: FloatArray
+    risk: FloatArray
+    total: float
+
+
+def journalist(
+    pair: Sides, population: Table | None = None, weights: str | None = None
+) -> Population | None:
+    """The population behind the released classes; None where nothing tells of it."""
     found = pair.people_in(pair.classes)
     if population is not None:
-        return np.asarray(1.0 / np.maximum(population_sizes(pair, population), found))
+        counted = np.maximum(population_sizes(pair, population), found)
+        return Population(counted, 1.0 / counted, float(population.n_rows))
     if weights is None:
         return None
     if not isinstance(pair, Pair):
         raise ParameterError(
             "sampling weights are those of paired records", hint="give a population table instead"
         )
-    return sizes.expected_risk(found, np.maximum(weighted_sizes(pair, weights), found))
+    behind = np.maximum(weighted_sizes(pair, weights), found)
+    return Population(behind, sizes.expected_risk(found, behind), float(behind.sum()))
 
 
 def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
@@ -90,30 +111,27 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     Raises
     ------
     InputError
-        The column is missing or recoded, or weights are missing, below 1 or infinite.
+        The column is missing, or weights are missing, below 1 or infinite.
     """
-    if any(column.name == weights for column in pair.released_quasi):
-        raise InputError(
-            f"the column of sampling weights {weights!r} is recoded in the release, so its cells "
-            "are no weights any more",
-            hint="name a column that the release shows as it was, or leaves out",
-        )
-    for table in (pair.released, pair.original):
-        if weights in table.names:
-            break
-    else:
-        raise InputError(f"neither table has the column of sampling weights {weights!r}")
-    column = table.column(weights, kind="numeric")
-    rows = pair.released_rows if table is pair.released else pair.rows
-    w, labels = column.numbers[rows], pair.classes.labels
-    bad = int((~(w >= 1) | ~np.isfinite(w)).sum())
-    if bad:
-        raise InputError(
-            f"{bad} sampling weights in {weights!r} are missing, infinite or below 1",
-            hint="a weight says how many people a record stands for",
-        )
-    if pair.persons is not None:
+    w, labels = weights_of(pair, weights), pair.classes.labels
+    if pair.persons is not None and pair.persons.unit is not None:
         held = group([labels, pair.persons.codes])
         w = np.bincount(held.labels, w, held.n_groups) / held.sizes
         labels = labels[held.first]
     return np.bincount(labels, w, pair.classes.n_groups).astype(np.float64, copy=False)
+
+
+def weights_of(pair: Pair, name: str) -> FloatArray:
+    """The sampling weights of the rows; the original's where the release has recoded them.
+
+    Raises
+    ------
+    InputError
+        Neither table has the column, or weights are missing, below 1 or infinite.
+    """
+    recoded = any(column.name == name for column in pair.released_quasi)
+    if name in pair.released.names and not recoded:
+        return check_weights(pair.released, name).numbers[pair.released_rows]
+    if name not in pair.original.names:
+        raise InputError(f"neither table has the column of sampling weights {name!r}")
+    return check_weights(pair.original, name).numbers[pair.rows]

@@ -132,8 +132,12 @@ def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], Flo
     return list(np.unravel_index(cells, shape)), counts[cells].astype(np.float64)
 
 
-def group_queries(pair: Sides) -> dict[str, Any]:
+def group_queries(
+    pair: Sides, before: FloatArray | None = None, after: FloatArray | None = None
+) -> dict[str, Any]:
     """Relative errors of "the average ... by ..." for every number and quasi-identifier.
+
+    `before` and `after` are the weights of the original's and of the released rows; 1 by default.
 
     Numeric quasi-identifiers are cut into `BINS` ranges of about equal counts;
     groups of fewer than `SMALLEST` people are left out, as are averages of 0.
@@ -147,18 +151,21 @@ def group_queries(pair: Sides) -> dict[str, Any]:
         z = shown.numbers
         y_known, z_known = np.isfinite(y), np.isfinite(z)
         y, z = np.where(y_known, y, 0.0), np.where(z_known, z, 0.0)
-        sums = np.bincount(classes.labels, z, classes.n_groups)
-        sizes = np.bincount(classes.labels, z_known, classes.n_groups)
+        w = np.ones(len(y)) if before is None else before
+        v = np.ones(len(z)) if after is None else after
+        sums = np.bincount(classes.labels, v * z, classes.n_groups)
+        sizes = np.bincount(classes.labels, v * z_known, classes.n_groups)
         for column in pair.released_quasi:
             by_value = [
-                np.bincount(column.whole.codes, w, column.whole.n_values + 1) for w in (y, y_known)
+                np.bincount(column.whole.codes, part, column.whole.n_values + 1)
+                for part in (w * y, w * y_known, y_known)
             ]
             found = []
             for chosen in _parts(column):
-                total, n = (float(w[chosen].sum()) for w in by_value)
+                total, people, n = (float(part[chosen].sum()) for part in by_value)
                 if n < SMALLEST or total == 0:
                     continue
-                truth = total / n
+                truth = total / people
                 share = _overlap(column, chosen)[column.codes[classes.first]]
                 weight = float((share * sizes).sum())
                 guess = float((share * sums).sum()) / weight if weight > 0 else 0.0

@@ -117,7 +117,7 @@ class TreePatternPreserving(Method):
     """
 
     needs_sensitive = False
-    heeds = ("unit",)
+    heeds = ("unit", "household")
     engines = ("memory", "duckdb")
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
@@ -284,7 +284,7 @@ class TreePatternPreserving(Method):
             "steps": best.step,
             "trade_off": self.trade_off_,
         }
-        plan = self._planned(table, roles, Maps(maps), [KAnonymity(self.k, schema.person)])
+        plan = self._planned(table, roles, Maps(maps), [KAnonymity.of(self.k, schema)])
         return replace(plan, parameters=parameters)
 
     def _check_parameters(self, table: Table, schema: Schema) -> Persons | None:
