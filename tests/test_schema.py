@@ -231,3 +231,22 @@ def test_the_bound_of_an_event_is_a_number(bound: str) -> None:
 def test_a_grid_of_too_many_points_is_refused_before_it_is_written_out():
     with pytest.raises(SchemaError, match="850,000,000 points"):
         Schema(grid={"age": (0, 85, 1e-7)})
+
+
+def test_a_household_is_left_out_and_a_weight_is_kept() -> None:
+    schema = Schema(quasi=["age"], household="home", weight="w")
+    assert [schema.role(n) for n in ("home", "w", "age")] == ["identifier", "other", "quasi"]
+    assert schema.undeclared(["home", "w", "age", "x"]) == ["x"]
+    assert Schema(quasi=["age", "w"], weight="w").role("w") == "quasi"
+    assert Schema.from_toml(schema.to_toml()) == schema
+    with pytest.raises(SchemaError, match="no column 'home'; no column 'w'"):
+        schema.check(["age"])
+    for fields, told in (
+        ({"household": "age"}, "the household 'age' is quasi as well"),
+        ({"household": "id", "unit": "id"}, "the household 'id' is the unit or the weight as well"),
+        ({"weight": "id", "unit": "id"}, "the weight 'id' is the unit as well"),
+        ({"weight": "id", "identifiers": ["id"]}, "the weight 'id' is identifier as well"),
+        ({"household": 5}, "household is not the name of a column"),
+    ):
+        with pytest.raises(SchemaError, match=told):
+            Schema(quasi=["age"], **fields)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow import datasets
 from hedgerow.schema import Schema
 from hedgerow.table.profile import profile
@@ -121,3 +122,30 @@ def test_names_of_people_in_four_languages_are_left_out() -> None:
     for name in ("Nachname", "prénom", "Apellidos", "Telefonnummer", "surname"):
         (found,) = profile(pa.table({name: [f"v{i % 25}" for i in range(50)]}))
         assert found.role == "identifier", name
+
+
+def test_keys_of_households_and_sampling_weights_are_proposed() -> None:
+    n = 400
+    survey = pa.table(
+        {
+            "hh_id": np.arange(n) // 4,
+            "age": np.arange(n) % 80,
+            "region": np.arange(n) // 100,
+            "sampling_weight": np.array([10.0, 20.0, 35.0, 80.0])[np.arange(n) // 100],
+            "weight": np.arange(n) % 50 + 50,
+        }
+    )
+    schema = hr.Schema.guess(survey)
+    assert (schema.household, schema.weight) == ("hh_id", "sampling_weight")
+    assert schema.unit is hr.Schema().unit
+    warned = " ".join(hr.inspect(survey).warnings)
+    assert "hh_id repeats and is called a household" in warned
+    assert "sampling_weight takes 4 values in 400 records" in warned
+    assert "and with it region;" in warned
+    # everybody weighs the same, or differently: no stratum is told
+    for weights in (np.full(n, 10.0), np.arange(n) + 1.0):
+        at = survey.column_names.index("sampling_weight")
+        told = survey.set_column(at, "sampling_weight", pa.array(weights))
+        assert "gives away" not in " ".join(hr.inspect(told).warnings)
+    low = survey.set_column(at, "sampling_weight", pa.array(np.full(n, 0.5)))
+    assert hr.Schema.guess(low).weight is None

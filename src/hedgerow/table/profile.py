@@ -323,7 +323,7 @@ def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role
     if words & PERSONS and column.n_values > MOST_CODES:
         yield "identifier", "by its name, a key of people"
     if words & HOMES and column.n_values > MOST_CODES:
-        yield "identifier", "its name says that it is a key of households"
+        yield "identifier", "by its name, a key of households"
     if words & KEYS and share > _UNIQUE and column.kind != "date":
         yield "identifier", f"by its name, a key; {share:.0%} of it differs"
     if column.n_values > _FEW and any(
