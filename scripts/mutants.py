@@ -73,6 +73,7 @@ class Mutant:
 M = Mutant
 VERIFY, COVER = "release/test_verify.py::", "table/test_cover.py::"
 SCORES, PERSONS = "adversary/test_scores.py::", "adversary/test_persons.py::"
+HOMES = "adversary/test_households.py::"
 TABLES = (
     f"{VERIFY}test_a_tampered_table_is_found"
     " -k (swapped or order or moment or less) and (ranges or leaves)"
@@ -214,8 +215,21 @@ MUTANTS = (
       "        if False:", PROMISES),
     # what groups tell
     M("one person may have most records of a group", "classes/persons.py",
-      "largest_share(records) <= 0.5", "largest_share(records) <= 0.7",
+      "largest_share(self.records) <= 0.5", "largest_share(self.records) <= 0.7",
       f"{PERSONS}test_nobody_has_more_than_half_of_a_group"),
+    M("people of one household count for several", "classes/persons.py",
+      "return distinct(self.records) if found is None else found", "return distinct(self.records)",
+      f"{HOMES}test_hundreds_of_random_releases_hold_k_people_of_k_households",
+      also=(("classes/persons.py", "in (self.persons, self.households) if", "in (self.persons,) if"),
+            ("classes/classes.py", "return found if self.households is None else", "return found if 1 else"))),
+    M("households are not counted again", "classes/classes.py",
+      "return found if self.households is None else", "return found if True else",
+      f"{HOMES}test_a_group_that_lost_its_households_is_seen"),
+    M("a household may be released", "schema.py",
+      'if self.household is not None and role != "identifier":', "if False:",
+      f"{HOMES}test_who_lives_together_is_never_released"),
+    M("households have pseudonyms", "release/protection.py", "if n != schema.household)", "if True)",
+      f"{HOMES}test_who_lives_together_is_never_released"),
     M("diversity forgets a value", "classes/diversity.py", "np.where(rank >= l - 1, ordered, 0)",
       "np.where(rank >= l, ordered, 0)", DEFINED),
     M("closeness counts one value more", "classes/closeness.py",
