@@ -118,11 +118,21 @@ class Classes:
     ) -> Classes:
         """The classes of rows, with their sensitive columns and the people behind them."""
         made = [SensitiveCounts.of(groups, column) for column in columns]  # each sorts all rows
-        by_name = {each.name: each for each in made}
+        return cls._made(groups.sizes, made, groups, persons)
+
+    @classmethod
+    def _made(
+        cls,
+        sizes: IntArray,
+        columns: Iterable[SensitiveCounts],
+        groups: Groups,
+        persons: Persons | None,
+    ) -> Classes:
+        by_name = {each.name: each for each in columns}
         if persons is None:
-            return cls(groups.sizes, by_name)
+            return cls(sizes, by_name)
         held = persons.held(groups)
-        return cls(groups.sizes, by_name, held.persons, held.households)
+        return cls(sizes, by_name, held.persons, held.households)
 
     @classmethod
     def of_rows(
@@ -154,8 +164,7 @@ class Classes:
             else SensitiveCounts.of(groups, column)
             for column in columns
         ]
-        counted = None if persons is None else persons.sizes(groups)
-        return cls(sizes, {each.name: each for each in made}, counted)
+        return cls._made(sizes, made, groups, persons)
 
     @classmethod
     def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:
