@@ -88,8 +88,8 @@ RISK = (
         "estimates",
         "weighted estimates",
         "totals, means and means by group under sampling weights, of the original and as a "
-        "recipient makes them: ranges and sets stand for the original values inside them, evenly",
-        low=None,
+        "recipient makes them: ranges and sets stand for the original values inside them, evenly; "
+        "group_by: relative errors",
         high=None,
     ),
     Measure(

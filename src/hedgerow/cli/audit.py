@@ -168,6 +168,8 @@ def audit(
     plan = None if plan is None else read_as(plan, options)
     # a plan knows the roles where nobody says them
     schema = schema_of(options, config) if plan is None else said(options, config)
+    if schema.weight is not None:  # whoever else knows the roles
+        options = {"weights": schema.weight, **options}
     with working("auditing") as progress:
         found = measure(
             original,

@@ -122,14 +122,22 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
 
 
 def weights_of(pair: Pair, name: str) -> FloatArray:
-    """The sampling weights of the rows; the original's where the release has recoded them.
+    """The sampling weights of the rows; the original's where they are recoded like other columns.
 
     Raises
     ------
     InputError
-        Neither table has the column, or weights are missing, below 1 or infinite.
+        Neither table has the column, it is recoded and not the schema's weight, or weights are
+        missing, below 1 or infinite.
     """
     recoded = any(column.name == name for column in pair.released_quasi)
+    if recoded and pair.schema.weight != name:
+        raise InputError(
+            f"the column of sampling weights {name!r} is recoded in the release, so its cells "
+            "are no weights any more",
+            hint="name a column that the release shows as it was, or leaves out; a weight that is "
+            "recoded on purpose is the schema's weight (weight=, --weight)",
+        )
     if name in pair.released.names and not recoded:
         return check_weights(pair.released, name).numbers[pair.released_rows]
     if name not in pair.original.names:
