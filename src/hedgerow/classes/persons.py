@@ -184,7 +184,7 @@ class Persons:
         """
         found = cls.of(table, schema.person, schema.household)
         if found is not None and (whole := found.in_all()) < k:
-            told = "one person has more than half of the records"
+            told = "one of them has more than half of the records"
             what = "people" if found.household is None else "households"
             by = found.unit if found.household is None else found.household
             raise InfeasibleError(
