@@ -184,9 +184,9 @@ class Persons:
         """
         found = cls.of(table, schema.person, schema.household)
         if found is not None and (whole := found.in_all()) < k:
-            told = "one of them has more than half of the records"
-            what = "people" if found.household is None else "households"
-            by = found.unit if found.household is None else found.household
+            people = found.household is None
+            told = f"one {'of them' if people else 'person'} has more than half of the records"
+            what, by = ("people", found.unit) if people else ("households", found.household)
             raise InfeasibleError(
                 f"k is {k:,}, and the table has {found.counted:,} {what} by {by!r}"
                 + (f", but {told}" if whole < found.counted else ""),
