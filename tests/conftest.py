@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -19,3 +23,31 @@ def need_data() -> None:
     """Skip where the real tables are absent."""
     if not os.environ.get("HEDGEROW_DATA"):
         pytest.skip("HEDGEROW_DATA is not set: the real tables are absent")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A small Spark on this machine, one for all tests that ask for it."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed (the extra spark)")
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("Java is absent, which Spark needs")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.master": "local[2,4]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "1g",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -35,7 +35,7 @@ AHEAD = (
     (moments._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
     (exact._deviations, "f8[::1], i8[::1]"),
     (
-        partitions._route,
+        partitions.follow,
         "u1[:, ::1], i8[::1], i8[::1], b1[::1], i8[::1], b1[::1], b1[::1], i8[::1], i8[::1], "
         "i8[::1], u4[::1]",
     ),

@@ -44,7 +44,7 @@ from ..schema import Schema
 from ..table import Column, Table, ValueCounts
 from .ordered import ReleasedColumn
 
-ENGINES = {"memory": "memory", "duckdb": "duckdb"}
+ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
 """Engines by name, and the file of this folder that holds each."""
 
 Released = Mapping[str, pa.Array | ReleasedColumn]
@@ -102,12 +102,21 @@ class Capabilities:
         needs all of one at once (attacks, pairs by position) is refused.
     nested : bool
         Whether columns of lists and structs may stay in a release as they are.
+    units : bool
+        Whether a column may say who is a person (`Schema.unit`).
+    pseudonyms : bool
+        Whether identifiers may be replaced by pseudonyms.
+    numbered : bool
+        Whether rows have numbers, so that a release knows the row behind each of its own.
     """
 
     sources: str
     recodings: tuple[str, ...]
     streams: bool
     nested: bool
+    units: bool = True
+    pseudonyms: bool = True
+    numbered: bool = True
 
 
 class Engine(Protocol):

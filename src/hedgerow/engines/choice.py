@@ -42,7 +42,7 @@ def opened(
         The engines that the work can be done on.
     what : str
         The work, for messages: the name of a method.
-    name : {"auto", "memory", "duckdb"}
+    name : {"auto", "memory", "duckdb", "spark"}
     memory : str or int, optional
         Most memory to take, such as "4GB".
     schema : Schema, optional
@@ -71,7 +71,9 @@ def chosen(
         raise UnsupportedError(
             f"the table was opened by the engine {held!r}, not {name!r}", hint="open it again"
         )
-    if name == "auto":
+    if name == "auto" and held is None and is_frame(source) and "spark" in runs_on:
+        name = "spark"
+    elif name == "auto":
         name = held or ("duckdb" if "duckdb" in runs_on and _is_large(source, memory) else "memory")
     engine(name)
     if name not in runs_on:
@@ -80,6 +82,12 @@ def chosen(
             hint=f"it runs on {', '.join(runs_on)}",
         )
     return name
+
+
+def is_frame(source: Any) -> bool:
+    """Whether something is a table of Spark, found out without loading Spark."""
+    kind = type(source)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
 def _is_large(source: Any, memory: Any) -> bool:

@@ -17,7 +17,7 @@ from .base import Transformed
 
 
 @checked
-def _route(  # type: ignore[no-untyped-def]
+def follow(  # type: ignore[no-untyped-def]
     codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out
 ):
     """Follow each row down the tree to the number of its leaf."""
@@ -90,7 +90,7 @@ class Router:
         for a in range(0, len(out), _WINDOW):
             here = slice(a, a + _WINDOW)
             codes = np.stack([codes[here] for codes in self._codes], axis=1)
-            _route(codes.astype(self._kind, copy=False), *self._nodes, out[here])
+            follow(codes.astype(self._kind, copy=False), *self._nodes, out[here])
         return out
 
 

@@ -101,6 +101,11 @@ class Method(Estimator):
     random_state: int | None
 
     @property
+    def runs_on(self) -> tuple[str, ...]:
+        """Those of `engines` that the method runs on with the parameters that it has."""
+        return self.engines
+
+    @property
     def by_position(self) -> bool:
         """Whether what was fitted promises something of records by where they stand."""
         return False

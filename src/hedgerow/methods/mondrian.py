@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from ..schema import Schema
 from ..table import Column, Table
 from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
 from ..trees.responses import Responses
+from ..trees.rows import Rows
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from ..trees.tree import Tree
 from .partition import PartitionMethod
@@ -74,6 +76,7 @@ class Mondrian(PartitionMethod):
     """
 
     needs_sensitive = False
+    engines: ClassVar[tuple[str, ...]] = (*PartitionMethod.engines, "spark")
 
     k: int = 10
     _: KW_ONLY
@@ -89,6 +92,12 @@ class Mondrian(PartitionMethod):
     def title(self) -> str:
         """Its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
+
+    @property
+    def runs_on(self) -> tuple[str, ...]:
+        """A cluster counts what sensitive columns tell; extents and losses ask for the rows."""
+        by_extents = self.objective in ("median", "loss")
+        return tuple(name for name in self.engines if not (by_extents and name == "spark"))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
@@ -111,8 +120,10 @@ class Mondrian(PartitionMethod):
             if hasattr(self, "tree_"):
                 del self.tree_
             unasked = Responses.of([], table.n_rows)
+            rows = quasi.rows(unasked, persons=persons)
+            assert isinstance(rows, Rows)
             grown = grow_spread(
-                quasi.rows(unasked, persons=persons),
+                rows,
                 positions(quasi),
                 domains(quasi),
                 int(self.k),

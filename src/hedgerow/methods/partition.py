@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import LIST, Kind, check_one_of, is_number
-from ..classes import Classes, Persons
+from ..classes import Persons
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
 from ..hierarchy import TOP
@@ -27,11 +27,13 @@ from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import between_points, recode
 from .checks import check_people, check_whole
-from .parts import Parts, conditions, full_tree
+from .parts import Parts, classes_of, conditions, full_tree
 from .quasi import Quasi
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
+WHOLE = ("mean", "median", "weighted")
+"""Cells that tell of every record of a group, and not of what occurs in it alone."""
 
 
 _ROUNDING = 1e-8
@@ -43,7 +45,7 @@ class PartitionMethod(Method):
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
     heeds = ("unit", "household", "grid")
-    engines = ("memory", "duckdb")
+    engines: ClassVar[tuple[str, ...]] = ("memory", "duckdb")
 
     k: int
     max_disclosure: float | None
@@ -167,7 +169,7 @@ class PartitionMethod(Method):
         while promises:
             grown = tree.grown
             leaf = grown.column == LEAF
-            classes = Classes.of_rows(grown.rows, grown.start[leaf], sensitive, persons)
+            classes = classes_of(tree, sensitive, persons)
             kept = np.all([promise.kept_by(classes) for promise in promises], axis=0)
             parents = grown.parent[np.flatnonzero(leaf)[~kept]]
             parents = parents[parents >= 0]
@@ -198,10 +200,11 @@ class PartitionMethod(Method):
         style = self.numeric if column.is_number else self.categorical
         if quasi.cuts[j].public:
             style = "range"
-            cells, index = between_points(column, groups.rows, groups.starts, *groups.between(j))
+            cells, index = between_points(*groups.held(column, False), *groups.between(j))
         else:
             above = schema.hierarchies.get(column.name)
-            cells, index = recode(column, style, groups.rows, groups.starts, above)
+            held, rows, starts = groups.held(column, style in WHOLE)
+            cells, index = recode(held, style, rows, starts, above)
         return Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells)), index
 
     def _plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..classes import Groups, Persons
+from ..classes import Classes, Groups, Persons, group
 from ..notation import moment, number
 from ..table import Column
 from ..trees.grow import Grown
@@ -56,12 +57,29 @@ class Parts:
         """The groups with their rows side by side."""
         leaf = grown.column == LEAF
         starts, ends = grown.start[leaf], grown.end[leaf]
+        if not isinstance(grown.rows, np.ndarray):
+            return cls(grown, threshold, group_of_leaf, grown.rows, starts, persons)
         if group_of_leaf is None:
             return cls(grown, threshold, None, grown.rows, starts, persons)
         of_place = np.repeat(group_of_leaf, ends - starts)
         rows = grown.rows[np.argsort(of_place, kind="stable")]
         sizes = np.bincount(group_of_leaf, ends - starts).astype(np.int64)
         return cls(grown, threshold, group_of_leaf, rows, np.cumsum(sizes) - sizes, persons)
+
+    def held(
+        self, column: Column, whole: bool
+    ) -> tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """A column, the rows of its codes group by group, and where each group begins.
+
+        Where the rows are elsewhere and `whole` does not ask for every one of them, the codes are
+        those that tell what each group holds: of numbers the ends, of categories each once.
+        """
+        if isinstance(self.rows, np.ndarray):
+            return column, self.rows, self.starts
+        made: tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]] = self.rows.column(
+            column, self.starts, self.group_of_leaf, whole
+        )
+        return made
 
     def known(self, column: Column) -> npt.NDArray[np.int64]:
         """`people` of every group who have a value in a column."""
@@ -88,6 +106,23 @@ class Parts:
         np.minimum.at(least, self.group_of_leaf, low)
         np.maximum.at(most, self.group_of_leaf, high)
         return least, most
+
+
+def classes_of(
+    tree: Tree,
+    sensitive: Sequence[Column],
+    persons: Persons | None,
+    number: npt.NDArray[np.int64] | None = None,
+) -> Classes:
+    """The classes of a tree's leaves, or of the groups that `number` says of each leaf."""
+    grown = tree.grown
+    starts = grown.start[grown.column == LEAF]
+    if not isinstance(grown.rows, np.ndarray):
+        made: Classes = grown.rows.classes(starts, sensitive, number)
+        return made
+    if number is None:
+        return Classes.of_rows(grown.rows, starts, sensitive, persons)
+    return Classes.of(group([number[tree.leaf_of_rows()]]), sensitive, persons)
 
 
 def conditions(

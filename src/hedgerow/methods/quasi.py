@@ -16,6 +16,7 @@ from ..errors import ParameterError, SchemaError
 from ..schema import Schema
 from ..table import Bins, Column, Table, bins_between, bins_of
 from ..table.dates import DAY, instants
+from ..trees.grow import Elsewhere
 from ..trees.responses import Responses
 from ..trees.rows import Allocate, Predictors, Rows
 
@@ -34,6 +35,8 @@ class Quasi:
     """Room for what grows with the rows."""
     put_aside: Callable[[], None] = _nothing
     """Called while codes are read, which may be in files."""
+    elsewhere: Callable[..., Elsewhere] | None = None
+    """What stands for the records where the table's rows are not here."""
 
     @classmethod
     def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -52,7 +55,7 @@ class Quasi:
             bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
             for c, g in zip(columns, grids, strict=True)
         )
-        return cls(columns, cuts, table.allocate, table.put_aside)
+        return cls(columns, cuts, table.allocate, table.put_aside, table.elsewhere)
 
     def without(self, names: Sequence[str]) -> Quasi:
         """The others."""
@@ -74,8 +77,11 @@ class Quasi:
         responses: Responses,
         sensitive: Sequence[Column] = (),
         persons: Persons | None = None,
-    ) -> Rows:
+    ) -> Rows | Elsewhere:
         """The records of the table, as the grower moves them."""
+        if self.elsewhere is not None:
+            lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
+            return self.elsewhere(self.predictors, self.columns, lookups, sensitive)
         return Rows.of(
             self.predictors,
             [c.codes for c in self.columns],

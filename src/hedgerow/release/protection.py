@@ -121,10 +121,11 @@ def protect(
     step, secret = telling(progress), Secret.of(pseudonym_key)
     step("reading")
     table = opened(
-        people, method.engines, type(method).__name__, name=engine, memory=memory, schema=schema
+        people, method.runs_on, type(method).__name__, name=engine, memory=memory, schema=schema
     )
     schema.check(table.names)
     schema.check_quasi()
+    _check_capable(table.engine, schema, secret)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     repeated = refuse_repeated(table, schema)
@@ -187,3 +188,17 @@ def protect(
     for text in release.cautions:
         caution(text)
     return release
+
+
+def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
+    """Raise UnsupportedError where an engine cannot do what is asked, before any work."""
+    can = computing(engine).capabilities
+    for what, asked, able in (
+        ("who is a person is told by a column (unit)", schema.person is not None, can.units),
+        ("identifiers are replaced by pseudonyms", secret is not None, can.pseudonyms),
+    ):
+        if asked and not able:
+            raise UnsupportedError(
+                f"{what}, which the engine {engine!r} cannot do",
+                hint='use engine="memory" or "duckdb" (--engine)',
+            )

@@ -191,6 +191,12 @@ class Release:
         self._verified = self.table
         return self.checks
 
+    def _check_again(self) -> None:
+        """Hold what the frame says now against what was verified: it can be changed in place."""
+        if not isinstance(self.table, (pa.Table, Table)):
+            self.released = read(self.table)
+            require(self._own_checks())
+
     def _look_again(self) -> None:
         """Take the released table as it stands now."""
         self.released = read(self.table)
@@ -378,10 +384,8 @@ class Release:
         step = telling(progress)
         if self.table is not self._verified:
             self.verify(progress)
-        elif not isinstance(self.table, (pa.Table, Table)):
-            # A frame can be changed in place: what is written now must be what was verified.
-            self.released = read(self.table)
-            require(self._own_checks())
+        else:
+            self._check_again()
         handed, inputs = None if public is None else Path(public), (self.original.path,)
         check_target(Path(folder), force, inputs=inputs)
         if handed is not None:

@@ -258,12 +258,22 @@ class Expected:
             told = ", ".join(f"{count:,} in {name}" for name, count in self.uncovered.items())
             words = f"cells that do not cover their original: {told}"
             checks.append(Check.none("covered", sum(self.uncovered.values()), words))
-        if isinstance(self.main, PartitionRecipe) and self.main.centred:
-            untrue = self.main.untrue()
-            told = ", ".join(f"{count:,} in {name}" for name, count in untrue.items())
-            words = f"cells that are not the mean, median or shares of their group: {told}"
-            checks.append(Check.none("means and shares", sum(untrue.values()), words))
+        if (untrue := self.untrue()) is not None:
+            checks.append(means_and_shares(untrue))
         return checks
+
+    def untrue(self) -> Mapping[str, int] | None:
+        """By column the cells that do not tell what their group holds; None where none tells it."""
+        if isinstance(self.main, PartitionRecipe) and self.main.centred:
+            return self.main.untrue()
+        return None
+
+
+def means_and_shares(untrue: Mapping[str, int]) -> Check:
+    """That cells tell true means, medians and shares; `untrue` by column."""
+    told = ", ".join(f"{count:,} in {name}" for name, count in untrue.items())
+    words = f"cells that are not the mean, median or shares of their group: {told}"
+    return Check.none("means and shares", sum(untrue.values()), words)
 
 
 def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:

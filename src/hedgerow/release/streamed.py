@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..engines.spark.table import SparkTable
 from ..errors import UnsupportedError
 from ..files import private_file
 from ..table import Table
@@ -18,6 +19,7 @@ from ..table.scanned import Scanned
 from ..table.sources import SUFFIXES
 from ..table.write import layout_like, write_csv
 from .release import Release
+from .spark import SparkRelease
 
 _LINES = 1 << 16
 
@@ -83,4 +85,6 @@ def write_streamed(table: Scanned, file: Path, like: Table, escape: bool) -> Non
 
 def kind(table: Table) -> type[Release]:
     """The kind of release that a table gives."""
+    if isinstance(table, SparkTable):
+        return SparkRelease
     return StreamedRelease if isinstance(table, Scanned) else Release

@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import Classes, Persons, group
-from ..errors import PromiseError, SchemaError
+from ..engines import engine
+from ..engines.spark.table import SparkTable
+from ..errors import PromiseError
 from ..guarantees import Check, from_promise
 from ..key import Secret
-from ..plan import Plan, PlanColumn
+from ..plan import Plan
 from ..plan.records import LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell, telling
-from ..table import Column, Table
+from ..table import Table
 from ..table.memory import give_back
 from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
 from ..table.write import layout_like
+from . import on_cluster
+from .on_cluster import sensitive_column
 from .plain.keyed import PseudonymRecipe
 from .rows import ExpectedRows, compare, derive, summed
 
@@ -76,7 +80,8 @@ def verify(
     gone = set(plan.left_out) - replaced
     kept = [name for name in original.names if name not in gone]
     words = "as many records as came in, each once"
-    once = rows is None or _each_once(rows, original.n_rows)
+    numbered = engine(original.engine).capabilities.numbered
+    once = rows is None or not numbered or _each_once(rows, original.n_rows)
     checks = [
         _equal("rows", original.n_rows, released.n_rows if once else "some rows twice", words),
         _columns(kept, released.names),
@@ -97,7 +102,10 @@ def verify(
     checks.append(_types(same, after))
     tell = tell or telling(None)
     by_chance = {RANDOM, LEFT_OUT} & set(relations.values())
-    if original.engine == "memory" or by_chance:
+    if isinstance(original, SparkTable) and isinstance(released, SparkTable):
+        expected, own = on_cluster.derive(plan.recoding, original, released.types, relations)
+        found = expected.checks(on_cluster.summed(expected, released), own)
+    elif original.engine == "memory" or by_chance:
         expected, found = compare(plan.recoding, original, released, relations, rows, tell, keyed)
     else:
         expected, own = derive(plan.recoding, original, released.types, relations, tell, keyed)
@@ -190,21 +198,15 @@ def classes(
 
     `persons` are those of the original, `rows` the original row behind each released one.
     """
+    if isinstance(released, SparkTable):
+        return on_cluster.classes(plan, released)
     found = group([released.alike(n) for n in plan.names("quasi")], released.n_rows)
     released.put_aside()
     return Classes.of(
         found,
-        [_sensitive(c, released) for c in plan.columns if c.role == "sensitive"],
+        [sensitive_column(c, released) for c in plan.columns if c.role == "sensitive"],
         None if persons is None else persons.taken(rows),
     )
-
-
-def _sensitive(column: PlanColumn, released: Table) -> Column:
-    """A released sensitive column under its kind, or as categories when it was recoded to text."""
-    try:
-        return released.like(column)
-    except SchemaError:
-        return released.column(column.name, kind="categorical")
 
 
 def _short(*values: Any) -> list[str]:

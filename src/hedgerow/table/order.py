@@ -54,7 +54,7 @@ def content_order(table: pa.Table) -> Ints:
             made.by_ranks(*_ranks(cells))
         else:
             made.settle()
-            made.by_text(_text(made.tied(column)))
+            made.by_text(cell_texts(made.tied(column)))
     made.settle()
     return made.order
 
@@ -93,7 +93,7 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
     >>> ranks_of(pa.array([9, 10, None]))[0].tolist()
     [2, 1, 0]
     """
-    text = _text(pa.chunked_array([entries]))
+    text = cell_texts(pa.chunked_array([entries]))
     by_text = pc.rank(text, "ascending", tiebreaker="dense")
     known = np.asarray(text.is_valid())
     ranks = np.where(known, by_text.to_numpy(), 0).astype(np.uint64)
@@ -187,7 +187,7 @@ def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:
     return np.append(ranks, np.uint64(0))[index], n
 
 
-def _text(cells: pa.ChunkedArray) -> pa.Array:
+def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
     """Cells as they are written; numbers that are none stand apart from missing ones."""
     array = one_piece(cells)
     text = written(array)

@@ -80,6 +80,8 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     """The engine that holds it (`hedgerow.engines`)."""
+    elsewhere: Any = None
+    """What makes records to grow over where the rows are not here; None where they are."""
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Room for an array with an element a row."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +81,8 @@ class Grown:
     stats: Ints
     subset_at: Ints
     subset_codes: Ints
-    rows: npt.NDArray[np.unsignedinteger]
+    rows: Any
+    """The rows, leaf by leaf; or what stands for them where they are elsewhere (`Elsewhere`)."""
     products: Products
     listed: npt.NDArray[np.uint16]
     """The listed classes of `rows`, one column each."""
@@ -96,7 +98,26 @@ class Grown:
         return self.subset_codes[at : at + self.last_left[node]]
 
 
-class _Nodes(NamedTuple):
+class Elsewhere(Protocol):
+    """Rows that are not here (on a cluster): they are counted where they are."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        ...
+
+    def grow(
+        self,
+        responses: Responses,
+        layout: StatisticsLayout,
+        rules: Rules,
+        max_depth: int | None = None,
+    ) -> Grown:
+        """The tree that `grow` would grow over them."""
+        ...
+
+
+class Nodes(NamedTuple):
     """What was grown: nodes in order of creation, their statistics, codes of subsets."""
 
     nodes: Ints
@@ -117,6 +138,22 @@ class _Grower:
     max_depth: int
     stop: threading.Event
 
+    @classmethod
+    def of(
+        cls, rows: Rows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
+    ) -> _Grower:
+        """What grows a tree of n rows, all of which or some are here."""
+        return cls(
+            rows,
+            layout,
+            rules,
+            Terms.of(rules, layout, n),
+            Fields.of(rows.format, layout),
+            Histograms.of(rows.predictors, layout),
+            n if max_depth is None else max_depth,
+            threading.Event(),
+        )
+
     @property
     def big(self) -> int:
         """Nodes of so many rows keep histograms: subtracting them must be cheaper than counting."""
@@ -131,7 +168,7 @@ class _Grower:
         widest = int(self.rows.predictors.n_codes.max(initial=0)) + 1
         return Listed.of(self.rows, n, widest, self.layout, self.rules)
 
-    def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> _Nodes:
+    def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
         """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
         big = self.big
         space = Space.of(self.places, self.layout, self._listed(end - start))
@@ -159,11 +196,38 @@ class _Grower:
                 done(float(grown.state[SETTLED]) / self.rows.n)
             grown = grown.wider(len(space.subset))
         n, codes = int(grown.state[NODES]), int(grown.state[CODES])
-        return _Nodes(grown.nodes[:n], grown.stats[:n], grown.codes[:codes])
+        return Nodes(grown.nodes[:n], grown.stats[:n], grown.codes[:codes])
+
+
+def grow_below(
+    rows: Rows,
+    layout: StatisticsLayout,
+    rules: Rules,
+    n: int,
+    depth: int,
+    stats: Ints,
+    max_depth: int | None = None,
+) -> Nodes:
+    """The branch below one node of a tree over n rows, from the rows of that node alone.
+
+    Parameters
+    ----------
+    rows : Rows
+        They are moved in place.
+    layout, rules, max_depth
+        Those of the whole tree.
+    n : int
+        Rows of the whole tree.
+    depth : int
+        Of the node.
+    stats : int64 array of shape (layout.size,)
+        Its statistics.
+    """
+    return _Grower.of(rows, layout, rules, n, max_depth).branch(0, rows.n, depth, stats, 0)
 
 
 def grow(
-    rows: Rows,
+    rows: Rows | Elsewhere,
     responses: Responses,
     layout: StatisticsLayout,
     rules: Rules,
@@ -175,7 +239,7 @@ def grow(
     Parameters
     ----------
     rows : Rows
-        They are moved in place, each to its leaf.
+        They are moved in place, each to its leaf; or rows that are elsewhere, which stay there.
     responses : Responses
     layout : StatisticsLayout
     rules : Rules
@@ -184,20 +248,13 @@ def grow(
     threads : int, optional
         Threads for large tables, all processors by default; the tree does not depend on it.
     """
+    if not isinstance(rows, Rows):
+        return rows.grow(responses, layout, rules, max_depth)
     n = rows.n
     root = root_statistics(responses, layout)
     if layout.persons:
         root[layout.persons] = rows.persons()
-    grower = _Grower(
-        rows,
-        layout,
-        rules,
-        Terms.of(rules, layout, n),
-        Fields.of(rows.format, layout),
-        Histograms.of(rows.predictors, layout),
-        n if max_depth is None else max_depth,
-        threading.Event(),
-    )
+    grower = _Grower.of(rows, layout, rules, n, max_depth)
     multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
@@ -228,11 +285,11 @@ def grow(
             grower.stop.set()  # an interrupt leaves no thread growing
             pool.shutdown(cancel_futures=True)
     branches = [each.result() for each in grown]
-    joined = _joined(top, dict(zip(by_size.tolist(), branches, strict=True)))
+    joined = joined_nodes(top, dict(zip(by_size.tolist(), branches, strict=True)))
     return in_preorder(*joined, rows, multiplied, layout.n_listed)
 
 
-def _joined(top: _Nodes, branches: dict[int, _Nodes]) -> _Nodes:
+def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
     """One branch, the open nodes of `top` replaced by what was grown from them."""
     nodes, stats, codes = [top.nodes], [top.stats], [top.codes]
     placed, n_codes = len(top.nodes), len(top.codes)
@@ -249,7 +306,7 @@ def _joined(top: _Nodes, branches: dict[int, _Nodes]) -> _Nodes:
         codes.append(branch.codes)
         placed += len(branch.nodes) - 1
         n_codes += len(branch.codes)
-    return _Nodes(np.concatenate(nodes), np.concatenate(stats), np.concatenate(codes))
+    return Nodes(np.concatenate(nodes), np.concatenate(stats), np.concatenate(codes))
 
 
 def in_preorder(
@@ -268,31 +325,39 @@ def in_preorder(
     n_listed : int
         Class columns that are listed.
     """
+    made, _ = renumbered(nodes, stats, codes)
+    leaf = made["column"] == LEAF
+    return Grown(
+        **made,
+        rows=rows.numbers(),
+        products=products(rows, r, made["start"][leaf], made["end"][leaf]),
+        listed=rows.views.shorts[:, rows.format.classes[:n_listed]],
+    )
+
+
+def renumbered(nodes: Ints, stats: Ints, codes: Ints) -> tuple[dict[str, Any], Ints]:
+    """The nodes of a tree in pre-order, as fields of `Grown`, and the old number of each."""
     nodes = np.asfortranarray(nodes)
     order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
     nodes = np.ascontiguousarray(nodes[order].T)
     column, parent = nodes[COLUMN], nodes[PARENT]
-    leaf = column == LEAF
-    start, end = nodes[START], nodes[END]
-    return Grown(
-        start,
-        end,
-        np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
-        np.where(column >= 0, new[nodes[RIGHT]], 0),
-        column,
-        nodes[LAST_LEFT],
-        nodes[FIRST_RIGHT],
-        nodes[MISSING_LEFT].astype(bool),
-        nodes[DEPTH],
-        stats[order],
-        nodes[SUBSET_AT],
-        codes,
-        rows.numbers(),
-        products(rows, r, start[leaf], end[leaf]),
-        rows.views.shorts[:, rows.format.classes[:n_listed]],
-    )
+    fields = {
+        "start": nodes[START],
+        "end": nodes[END],
+        "parent": np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
+        "right": np.where(column >= 0, new[nodes[RIGHT]], 0),
+        "column": column,
+        "last_left": nodes[LAST_LEFT],
+        "first_right": nodes[FIRST_RIGHT],
+        "missing_left": nodes[MISSING_LEFT].astype(bool),
+        "depth": nodes[DEPTH],
+        "stats": stats[order],
+        "subset_at": nodes[SUBSET_AT],
+        "subset_codes": codes,
+    }
+    return fields, order
 
 
 @kernel

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..kernels.exact import scale
 from ..table import ValueCounts
-from .grow import Grown, grow
+from .grow import Elsewhere, Grown, grow
 from .responses import ClassColumn, Quantity, Responses, check_rows
 from .rows import Rows
 from .split import LEAF
@@ -139,7 +139,7 @@ class Likeness:
         told = np.where(foreign, 0.0, share / spread)
         return cls(responses, layout, by_entry(joining), by_entry(told))
 
-    def cells(self, rows: Rows, k: int) -> Grown:
+    def cells(self, rows: Rows | Elsewhere, k: int) -> Grown:
         """The tree under k alone.
 
         Parameters
@@ -153,7 +153,7 @@ class Likeness:
         caps = np.ones(self.layout.r + q)
         return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
 
-    def telling_cells(self, rows: Rows, k: int, people: int) -> tuple[Grown, int]:
+    def telling_cells(self, rows: Rows | Elsewhere, k: int, people: int) -> tuple[Grown, int]:
         """The tree of the cells of k, 2k, 4k or 8k people that tell most beyond chance; which k.
 
         With E the share of the sensitive columns that L cells explain, and e the share that a

@@ -19,7 +19,7 @@ in `admissible` or `keeps_silent`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -156,6 +156,24 @@ class StatisticsLayout:
     def n_listed(self) -> int:
         """How many class columns are listed."""
         return 0 if self.listed is None else len(self.listed.weight)
+
+    @property
+    def all_counted(self) -> StatisticsLayout:
+        """The same with every class in the vector, for whoever cannot list any."""
+        if self.listed is None:
+            return self
+        first, listed, r = int(self.starts[0]), self.listed, self.r
+        more = int(listed.starts[-1])
+        return replace(
+            self,
+            q=self.q + self.n_listed,
+            starts=np.concatenate([first + listed.starts[:-1], more + self.starts]),
+            missing_at=np.where(self.missing_at > 0, self.missing_at + more, 0),
+            weight=np.concatenate([self.weight[:r], listed.weight, self.weight[r:]]),
+            public=np.concatenate([self.public[:first], listed.public, self.public[first:]]),
+            loss=np.concatenate([self.loss[:first], listed.loss, self.loss[first:]]),
+            listed=None,
+        )
 
     @property
     def size(self) -> int:

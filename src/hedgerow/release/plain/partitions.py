@@ -31,7 +31,7 @@ class PartitionRecipe:
         self._group = np.asarray(tree.groups, np.int64)
         if not len(self._group):
             self._group = np.arange(tree.n_leaves)
-        self._leaf = np.full(original.n_rows if self.centred else 0, -1, np.int32)
+        self._leaf = np.zeros(original.n_rows if self.centred else 0, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
     def _arrays(self, tree: Partition) -> tuple[Any, ...]:

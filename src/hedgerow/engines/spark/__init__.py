@@ -1,0 +1,105 @@
+"""The engine for tables on a cluster: Spark counts, groups and writes; rows do not come here.
+
+Executors run this package on the rows that they have. Here are dictionaries, histograms of open
+nodes, and what each group holds (`engines/base` tells the costs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ParameterError, UnsupportedError
+from ...key import Key
+from ...plan import Partition
+from ...schema import Schema
+from ...table import Column, Table, ValueCounts
+from ..base import Capabilities, Executors, Released, Transformed
+from ..choice import is_frame
+from .growing import SparkRows
+from .table import SparkTable
+from .writing import released as _released
+from .writing import transformed
+
+_executors = Executors()
+execute = _executors.execute
+
+
+def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> SparkTable:
+    """A table whose rows stay on the cluster.
+
+    Parameters
+    ----------
+    source : Spark DataFrame, or SparkTable
+    schema : Schema, optional
+    memory : None
+        Spark's own settings say how much its executors take.
+    """
+    if memory is not None:
+        raise ParameterError(
+            "what memory Spark takes is said where it is started, not here",
+            hint="set spark.executor.memory and spark.driver.memory, and leave memory out",
+        )
+    if isinstance(source, SparkTable):
+        return source
+    if not is_frame(source):
+        raise UnsupportedError(
+            f"the engine 'spark' takes a Spark DataFrame, and this is a {type(source).__name__}",
+            hint="read it with Spark first: spark.read.parquet(...)",
+        )
+    table = SparkTable(source)
+    table.elsewhere = partial(SparkRows.of, table)
+    return table
+
+
+def value_counts(table: Table, name: str) -> ValueCounts:
+    """The distinct values of a column, and how often each occurs."""
+    return table.column(name).value_counts
+
+
+def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
+    """Some columns by their dictionaries; the codes of their rows are kept on the cluster."""
+    names = list(names)
+    assert isinstance(table, SparkTable)
+    table.encode(names)
+    return {name: table.column(name) for name in names}
+
+
+@_executors.register("partition")
+def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Transformed:
+    assert isinstance(table, SparkTable)
+    return transformed(recoding, table)
+
+
+capabilities = Capabilities(
+    sources="Spark DataFrames",
+    recodings=_executors.kinds,
+    streams=True,
+    nested=False,
+    units=False,
+    pseudonyms=False,
+    numbered=False,
+)
+
+
+def release(
+    table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+) -> tuple[SparkTable, NDArray[Any] | None]:
+    """The release as a table on the cluster, in the order of its content.
+
+    Which row of the input stands behind a released one is not told: rows of a cluster have no
+    numbers.
+    """
+    assert isinstance(table, SparkTable)
+    made = _released(table, columns, list(drop), keep_order)
+    return made, None if keep_order else np.zeros(0, np.int64)
+
+
+def read_back(released: Any) -> Table:
+    """What was released, as a table."""
+    assert isinstance(released, SparkTable)
+    return released

@@ -1,0 +1,151 @@
+"""Work that is done where the rows are: functions of tables, run by the executors of a cluster.
+
+Executors run this very package; nothing but small results comes back. Whatever is sent to them is
+a function and plain data, never a key of the steward.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from ... import errors
+from ...errors import HedgerowError, InputError, UnsupportedError
+
+AT_ONCE = 1 << 20
+"""Rows that are put together before they are worked on."""
+_RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)$", re.MULTILINE)
+_JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
+
+T = TypeVar("T")
+Work = Callable[[pa.Table], Iterable[pa.RecordBatch]]
+
+
+def session() -> Any:
+    """The Spark session that runs; without one, a new one on this machine alone.
+
+    Raises
+    ------
+    UnsupportedError
+        Spark or Java is missing, or Spark does not start.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise UnsupportedError(
+            "the engine 'spark' needs the package pyspark, which is not installed",
+            hint="pip install 'hedgerow[spark]'",
+        ) from None
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
+        raise UnsupportedError(
+            "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME",
+            hint=_JAVA,
+        )
+    settings = {
+        # a task is tried four times: without that, local Spark gives up at the first failure
+        "spark.master": f"local[{os.cpu_count() or 1},4]",
+        "spark.app.name": "hedgerow",
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else another Python may be found
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        made = builder.getOrCreate()
+    except Exception as error:
+        raise UnsupportedError(
+            f"Spark does not start: {type(error).__name__}", hint=_JAVA
+        ) from None
+    made.sparkContext.setLogLevel("ERROR")
+    return made
+
+
+def run(job: Callable[[], T]) -> T:
+    """Run a job; what fails on the cluster is told without the rows that Spark may quote.
+
+    Raises
+    ------
+    HedgerowError
+        An executor raised it, or the job failed for another reason.
+    """
+    try:
+        return job()
+    except HedgerowError:
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.", "grpc.")):
+            raise
+        raised = _RAISED.findall(str(error))
+        kind = getattr(errors, raised[-1][0], None) if raised else None
+        if isinstance(kind, type) and issubclass(kind, HedgerowError):
+            raise kind(raised[-1][1]) from None
+        if "No module named 'hedgerow'" in str(error):
+            raise UnsupportedError(
+                "the executors of the cluster do not have Hedgerow",
+                hint="install the same version there as here",
+            ) from None
+        raise InputError(
+            f"the job on the cluster failed: {type(error).__name__}",
+            hint="Spark's own log says why",
+        ) from None
+
+
+def collected(frame: Any) -> pa.Table:
+    """A small result as a table here."""
+    found: pa.Table = run(frame.toArrow)
+    return found
+
+
+def over_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
+    """What becomes of the rows of a frame where they are, some of them at a time.
+
+    Parameters
+    ----------
+    frame : Spark DataFrame
+    work : callable
+        Given a table of at least one row, gives batches.
+    schema : str or StructType
+        Of the batches.
+    whole : bool
+        Give it all rows of a partition at once.
+    """
+
+    def parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in _together(batches, whole):
+            yield from work(table)
+
+    return frame.mapInArrow(parts, schema)
+
+
+def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    n = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            n += batch.num_rows
+        if n >= AT_ONCE and not whole:
+            yield pa.Table.from_batches(held)
+            held, n = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def binaries(pieces: Sequence[bytes]) -> pa.Array:
+    """Pieces of memory as cells."""
+    return pa.array(pieces, pa.binary())

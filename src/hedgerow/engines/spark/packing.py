@@ -1,0 +1,66 @@
+"""Several small codes in one 64-bit number: what is kept of a row while it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...table.encode import smallest
+
+_BITS = 63
+"""Words stay positive, for Spark's numbers have a sign."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the codes of some columns stand.
+
+    Parameters
+    ----------
+    places : mapping of str to (int, int, int)
+        By column: its word, the shift and the number of bits.
+    n_words : int
+
+    Examples
+    --------
+    >>> packing = Packing.of({"age": 90, "job": 12})
+    >>> words = packing.packed({"age": np.array([89, 3]), "job": np.array([0, 11])})
+    >>> packing.codes(words, "age").tolist(), packing.codes(words, "job").tolist(), len(words)
+    ([89, 3], [0, 11], 1)
+    """
+
+    places: Mapping[str, tuple[int, int, int]]
+    n_words: int
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int]) -> Packing:
+        """For columns of so many codes each."""
+        places, word, used = {}, 0, 0
+        for name, size in sizes.items():
+            bits = max(int(size - 1).bit_length(), 1)
+            if used + bits > _BITS:
+                word, used = word + 1, 0
+            places[name] = (word, used, bits)
+            used += bits
+        return cls(places, word + 1)
+
+    def names(self) -> list[str]:
+        """The names of the words, as columns."""
+        return [f"w{i}" for i in range(self.n_words)]
+
+    def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.int64]]:
+        """The words of some rows."""
+        n = len(next(iter(codes.values())))
+        words = [np.zeros(n, np.int64) for _ in range(self.n_words)]
+        for name, (word, shift, _) in self.places.items():
+            words[word] |= codes[name].astype(np.int64) << shift
+        return words
+
+    def codes(self, words: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.unsignedinteger]:
+        """The codes of a column."""
+        word, shift, bits = self.places[name]
+        found = (words[word] >> shift) & ((1 << bits) - 1)
+        return found.astype(smallest(1 << bits))

@@ -1,0 +1,331 @@
+"""A table on a cluster: its columns are known by their values and counts, its rows stay there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...errors import InputError, SchemaError, UnsupportedError
+from ...table import Column, Table, ValueCounts
+from ...table.dialect import FileFormat
+from ...table.exact import beyond_doubles
+from ...table.numbers import one_zero
+from ...table.table import Window, check_names
+from .cluster import collected, over_parts, run
+from .packing import Packing
+
+MOST = 1 << 24
+"""Distinct values of a column that is coded: they are held here, and by every executor."""
+
+
+class Elsewhere:
+    """In place of the codes of rows, which are on the cluster: whoever asks for one is refused."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(
+            "this needs the rows of the table one by one, and they are on a cluster",
+            hint='use engine="memory" or "duckdb" (--engine), or a part of the table',
+        )
+
+    __getitem__ = __len__ = __iter__ = __array__ = __getattr__ = _refuse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedColumn(Column):
+    """A column whose rows are on a cluster.
+
+    Parameters
+    ----------
+    lookup : unsigned integer array
+        The code of each distinct value, in the order in which the table lists them.
+    rows : int64 array
+        How many rows have each.
+    """
+
+    lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @classmethod
+    def of(cls, column: Column, rows: NDArray[np.int64]) -> CountedColumn:
+        """A column of distinct values, each of which stands for some rows."""
+        given = {f.name: getattr(column, f.name) for f in fields(Column)}
+        return cls(**{**given, "codes": Elsewhere()}, lookup=column.codes, rows=rows)
+
+    def __repr__(self) -> str:  # no person's value
+        return f"CountedColumn({self.name!r}, {self.kind!r}, {self.n_values} values)"
+
+    @cached_property
+    def value_counts(self) -> ValueCounts:
+        """The values and how often each occurs."""
+        counts = np.zeros(self.n_values + 1, np.int64)
+        np.add.at(counts, self.lookup.astype(np.int64), self.rows)
+        return ValueCounts(
+            self.name,
+            self.kind,
+            self.unit,
+            self.values,
+            counts[:-1],
+            int(counts[-1]),
+            self.exact,
+            self.events,
+        )
+
+    def with_rows(self, codes: NDArray[Any]) -> Column:
+        """The same column with some codes of rows."""
+        given = {f.name: getattr(self, f.name) for f in fields(Column)}
+        return Column(**{**given, "codes": codes})
+
+
+class SparkTable(Table):
+    """A Spark DataFrame as a table.
+
+    Parameters
+    ----------
+    frame : Spark DataFrame
+    layout : FileFormat, optional
+        The kind of file that came in.
+    path : Path, optional
+        The file, folder or pattern that came in.
+    """
+
+    engine: ClassVar[str] = "spark"
+
+    def __init__(
+        self, frame: Any, layout: FileFormat | None = None, path: Path | None = None
+    ) -> None:
+        self.given = frame
+        self.layout, self.path = layout or FileFormat(), path
+        check_names(list(frame.columns), "the table" if path is None else path.name)
+        self._types = collected(frame.limit(0)).schema.remove_metadata()
+        # names may hold dots and quotes, which Spark takes for paths
+        self.frame = frame.toDF(*(self.place(n) for n in frame.columns))
+        self._columns = {}
+        self.spelled = {}
+        self._values: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+        self._alone: dict[str, Table] = {}
+        self._packed: tuple[Packing, Any] | None = None
+        self._n_rows = int(run(self.frame.count))
+        if not self._n_rows:
+            raise InputError("the table has no rows", hint="give a table with at least one record")
+
+    def place(self, name: str) -> str:
+        """The name of a column inside `frame`."""
+        return f"c{self._types.names.index(name)}"
+
+    @property
+    def arrow(self) -> NoReturn:
+        """Refused: the rows are on a cluster."""
+        raise UnsupportedError(
+            "this needs the whole table in memory, and its rows are on a cluster",
+            hint='use engine="memory" (--engine memory), or a part of the table',
+        )
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self._types
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._n_rows
+
+    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def share(self, other: Table) -> None:
+        """Nothing: no memory is shared with executors."""
+
+    def give_back(self) -> None:
+        """Nothing: the rows are not here."""
+
+    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """The distinct values of a column in their natural order, and how many rows have each.
+
+        Raises
+        ------
+        UnsupportedError
+            It is nested, or its values are too many to be held.
+        """
+        if name not in self._values:
+            kind = self._field(name).type
+            if pa.types.is_nested(kind):
+                raise UnsupportedError(
+                    f"column {name!r} holds nested values",
+                    hint="leave it out, or flatten it",
+                )
+            place = self.place(name)
+            found = collected(self.frame.groupBy(place).count().limit(MOST + 1))
+            if found.num_rows > MOST:
+                raise UnsupportedError(
+                    f"column {name!r} has more than {MOST:,} distinct values, which are held in "
+                    "memory",
+                    hint="leave it out, or coarsen it",
+                )
+            entries = found.column(0).combine_chunks().cast(kind)
+            counts = found.column(1).to_numpy().astype(np.int64)
+            if counts.sum() != self.n_rows:
+                raise self.changed()
+            order = _in_order(name, entries)
+            self._values[name] = entries.take(pa.array(order)), counts[order]
+        return self._values[name]
+
+    def known(self, name: str) -> pa.Array | None:
+        """The distinct values of a column where they were asked for already."""
+        return self._values[name][0] if name in self._values else None
+
+    def column(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        categories: Sequence[str] | None = None,
+        unit: str | None = None,
+    ) -> Column:
+        """A column by its values and counts; the codes of its rows are refused."""
+        key = (name, kind, tuple(categories or ()), unit)
+        if key not in self._columns:
+            made = self._listed(name).column(name, kind=kind, categories=categories, unit=unit)
+            self._columns[key] = CountedColumn.of(made, self.values(name)[1])
+        return self._columns[key]
+
+    def _listed(self, name: str) -> Table:
+        """The table of the distinct values of a column: everything but counts is found on it."""
+        self._field(name)
+        if name not in self._alone:
+            self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
+        return self._alone[name]
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares: Spark knows none."""
+        self._field(name)
+        return ()
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return self.values(name)[0]
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return beyond_doubles(self.entries(name))
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there; nan where none is, or they cannot be compared."""
+        if pa.types.is_nested(self._field(name).type):
+            return math.nan
+        from pyspark.sql import functions as f
+
+        place = self.place(name)
+        found = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
+        distinct, there = found.column(0)[0].as_py(), found.column(1)[0].as_py()
+        return distinct / there if there else math.nan
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        entries, counts = self.values(name)
+        return entries.to_pylist(), counts
+
+    def encode(self, names: Iterable[str]) -> None:
+        """Keep codes of some columns on the cluster, packed; made when they are first counted."""
+        names = list(dict.fromkeys(names))
+        self.forget()
+        entries = {n: self.values(n)[0] for n in names}
+        packing = Packing.of({n: len(e) for n, e in entries.items()})
+        places = {self.place(n): n for n in names}
+
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            codes = {n: codes_of(part.column(c), entries[n], n) for c, n in places.items()}
+            words = packing.packed(codes)
+            yield pa.RecordBatch.from_arrays([pa.array(w) for w in words], packing.names())
+
+        schema = ", ".join(f"{w} long" for w in packing.names())
+        # without this every pass would read and code the table again
+        made = over_parts(self.frame.select(*places), work, schema).persist()
+        self._packed = packing, made
+
+    @property
+    def packed(self) -> tuple[Packing, Any]:
+        """The codes of the columns that were encoded, and how they are packed."""
+        if self._packed is None:
+            raise SchemaError("no column of this table was encoded")
+        return self._packed
+
+    def forget(self) -> None:
+        """Let the cluster forget the codes."""
+        if self._packed is not None:
+            self._packed[1].unpersist()
+            self._packed = None
+
+    def changed(self) -> InputError:
+        """What is said where two passes saw different rows."""
+        where = "the table" if self.path is None else self.path.name
+        return InputError(
+            f"{where} gives other rows each time it is computed",
+            hint="persist it, or write it down first",
+        )
+
+
+def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """What gives rows of `SparkTable.frame` the table's own names and types."""
+    places = [(f"c{types.names.index(n)}", types.field(n)) for n in names]
+
+    def read(part: pa.Table) -> pa.Table:
+        columns = [part.column(place).cast(entry.type) for place, entry in places]
+        return pa.Table.from_arrays(columns, schema=pa.schema([entry for _, entry in places]))
+
+    return read
+
+
+def table_of(column: Column) -> NDArray[Any]:
+    """The code of each distinct value of a column."""
+    assert isinstance(column, CountedColumn)
+    return column.lookup
+
+
+def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str) -> NDArray[np.int64]:
+    """The place of each cell among the distinct values of its column."""
+    given = cells.combine_chunks()
+    given = given.cast(entries.type)
+    found = pc.index_in(one_zero(given), value_set=one_zero(entries))
+    if found.null_count:
+        raise InputError(
+            f"column {name!r} gives other values each time it is computed",
+            hint="persist the table, or write it down first",
+        )
+    return found.to_numpy().astype(np.int64)
+
+
+def _in_order(name: str, values: pa.Array) -> NDArray[np.int64]:
+    """The natural order of distinct values; by their text where they have none."""
+    try:
+        codes = Table(pa.table({name: values})).column(name).codes
+    except SchemaError:
+        texts = [repr(v) for v in values.to_pylist()]
+        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+    return np.argsort(codes, kind="stable").astype(np.int64)

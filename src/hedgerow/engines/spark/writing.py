@@ -1,0 +1,221 @@
+"""The release of a table on a cluster: recoded where the rows are, and put into their order there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...errors import UnsupportedError
+from ...plan import Partition, Recoding
+from ...table import Table
+from ...table.numbers import one_zero
+from ...table.order import cell_texts, ranks_of
+from .. import partitions
+from ..base import Transformed
+from .cluster import AT_ONCE, over_parts, run
+from .table import SparkTable, reading
+
+_WIDEST = 1 << 62
+"""Ranks of neighbouring columns are put into one number below it."""
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """A column that is made on the cluster.
+
+    Parameters
+    ----------
+    recoding : Recoding
+    name : str
+    entries : pyarrow.Array
+        The values that it may hold.
+    hidden : bool
+        Whether cells that do not cover their original tell nothing.
+    """
+
+    recoding: Recoding
+    name: str
+    entries: pa.Array
+    hidden: bool = False
+
+
+def transformed(recoding: Partition, table: SparkTable) -> Transformed:
+    """The columns of a partition, which are made when the release is."""
+
+    def columns(hidden: bool) -> dict[str, Recoded]:
+        made = {}
+        for column in recoding.columns:
+            entries = partitions.labels_of(column)[0]
+            entries = partitions.with_star(entries)[0] if hidden else entries
+            made[column.name] = Recoded(recoding, column.name, entries, hidden)
+        return made
+
+    return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
+
+
+def _made(recoding: Recoding, part: Table) -> Transformed:
+    """The released columns of some rows, as the engine in memory makes them."""
+    assert isinstance(recoding, Partition)
+    return partitions.partition(recoding, part)
+
+
+def _outside(recoding: Recoding, table: SparkTable) -> int:
+    """Cells whose original value is not covered by the released cell."""
+    names = [column.name for column in recoding.recoded()]
+    read = reading(table.types, names)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        count = _made(recoding, Table(read(part))).outside
+        yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], ["n"])
+
+    from pyspark.sql import functions as f
+
+    asked = table.frame.select(*(table.place(n) for n in names))
+    found = over_parts(asked, work, "n long").agg(f.sum("n").alias("n"))
+    return int(run(found.toArrow).column(0)[0].as_py() or 0)
+
+
+def by_group(recoding: Partition, table: SparkTable) -> Any:
+    """The rows of a table with those of a group of a partition side by side, in one part each."""
+    from pyspark.sql import types as t
+
+    read = reading(table.types, [c.name for c in recoding.columns])
+    groups, names = np.asarray(recoding.groups, np.int64), table.frame.columns
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        here = Table(read(part))
+        leaf = partitions.route(recoding, [here.like(c) for c in recoding.columns])
+        at = groups[leaf] if len(groups) else leaf.astype(np.int64)
+        yield from part.append_column("group", pa.array(at)).to_batches(1 << 16)
+
+    schema = t.StructType([*table.frame.schema.fields, t.StructField("group", t.LongType())])
+    parts = max(-(-table.n_rows // AT_ONCE), 1)
+    return over_parts(table.frame, work, schema).repartition(parts, "group").select(*names)
+
+
+def released(
+    table: SparkTable,
+    columns: Mapping[str, Any],
+    drop: Sequence[str] = (),
+    keep_order: bool = False,
+) -> SparkTable:
+    """The released table, kept on the cluster as it was made."""
+    from pyspark.sql import types as t
+
+    if odd := [name for name, column in columns.items() if not isinstance(column, Recoded)]:
+        raise UnsupportedError(
+            f"these columns cannot be replaced on a cluster: {', '.join(map(repr, odd))}",
+            hint='use engine="memory" (--engine memory)',
+        )
+    kept = [name for name in table.names if name not in set(drop)]
+    read, names = reading(table.types, list(columns)), [f"r{i}" for i in range(len(kept))]
+    stays = {n: table.place(n) for n in kept if n not in columns}
+    recodings = {id(c.recoding): c for c in columns.values()}
+    order = None if keep_order else Order.of(table, columns, kept)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        made: dict[str, pa.Array] = {}
+        for one in recodings.values():
+            found = _made(one.recoding, Table(read(part)))
+            made |= found.without_outside() if one.hidden else found.columns
+        cells = [
+            part.column(stays[n]) if n in stays else pa.chunked_array([_plain(made[n])])
+            for n in kept
+        ]
+        keys = {} if order is None else order.keys(cells)
+        whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
+        yield from whole.to_batches(1 << 16)
+
+    fields = []
+    for name, place in zip(kept, names, strict=True):
+        if name in stays:
+            kind = table.frame.schema[stays[name]].dataType
+        else:
+            text = pa.types.is_string(columns[name].entries.type)
+            kind = t.StringType() if text else t.DoubleType()
+        fields.append(t.StructField(place, kind, True))
+    if order is not None:
+        kinds = {"long": t.LongType(), "string": t.StringType()}
+        fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
+    asked = table.frame.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in columns)]))
+    frame = over_parts(asked, work, t.StructType(fields))
+    if order is not None:
+        frame = frame.orderBy(*order.kinds).select(*names)
+    # what is verified is what is handed out, and not what another run would make
+    return SparkTable(frame.toDF(*kept).persist())
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+@dataclass(frozen=True)
+class Order:
+    """What decides the order of a release by its content (`table/order`), as columns to sort by.
+
+    Parameters
+    ----------
+    kinds : mapping of str to {"long", "string"}
+        The columns to sort by.
+    runs : sequence of (list of (int, entries, ranks, int))
+        For each the released columns that it stands for: their place, and where their values are
+        known, the rank of each and how many there are.
+    """
+
+    kinds: Mapping[str, str]
+    runs: Sequence[Sequence[tuple[int, pa.Array | None, NDArray[np.uint64], int]]]
+
+    @classmethod
+    def of(cls, table: SparkTable, made: Mapping[str, Recoded], kept: Sequence[str]) -> Order:
+        """Ranks where the values of a column are known, else their text."""
+        runs: list[list[tuple[int, pa.Array | None, NDArray[np.uint64], int]]] = []
+        width = _WIDEST
+        for at, name in enumerate(kept):
+            entries = made[name].entries if name in made else table.known(name)
+            if entries is None or _has_zeros(entries):
+                runs.append([(at, None, np.zeros(0, np.uint64), 0)])
+                width = _WIDEST
+                continue
+            ranks, n = ranks_of(entries)
+            if width * n >= _WIDEST:
+                runs.append([])
+                width = 1
+            runs[-1].append((at, entries, ranks, n))
+            width *= n
+        kinds = ["string" if columns[0][1] is None else "long" for columns in runs]
+        return cls({f"k{i}": kind for i, kind in enumerate(kinds)}, runs)
+
+    def keys(self, cells: Sequence[pa.ChunkedArray]) -> dict[str, pa.Array]:
+        """What to sort some rows by."""
+        made = {}
+        for name, columns in zip(self.kinds, self.runs, strict=True):
+            key = np.zeros(len(cells[0]), np.uint64)
+            for at, entries, ranks, n in columns:
+                held = _as_array(cells[at])
+                if entries is None:
+                    made[name] = cell_texts(held).cast(pa.string())
+                    break
+                place = pc.index_in(held.cast(entries.type), value_set=entries)
+                key = key * np.uint64(n) + ranks[place.to_numpy()]
+            else:
+                made[name] = pa.array(key.astype(np.int64))
+        return made
+
+
+def _as_array(cells: pa.ChunkedArray) -> pa.Array:
+    found = cells.combine_chunks()
+    return found if isinstance(found, pa.Array) else found.chunk(0)
+
+
+def _has_zeros(entries: pa.Array) -> bool:
+    """Whether a zero is among them, whose sign two rows may differ in: it has two texts."""
+    if not pa.types.is_floating(entries.type):
+        return False
+    return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
+

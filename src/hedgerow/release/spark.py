@@ -1,0 +1,124 @@
+"""A release on a cluster: its rows stay there, verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..engines.spark.cluster import run
+from ..engines.spark.table import SparkTable
+from ..errors import OutputError, UnsupportedError
+from ..files import PART, private_file, private_folder
+from ..guarantees import Check
+from ..table import Table
+from ..table.sources import SUFFIXES
+from ..table.write import ROW_GROUP, parquet_writer
+from . import on_cluster
+from .release import Release
+from .verify import require
+
+
+class SparkRelease(Release):
+    """A `Release` whose `table` is a Spark DataFrame, in the order of its content.
+
+    Rows have no numbers on a cluster, so nothing tells the row of the input behind each of them.
+    """
+
+    original: SparkTable
+    released: SparkTable
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.table = self.released.given
+
+    @property
+    def rows(self) -> NoReturn:
+        """Refused: rows of a cluster have no numbers."""
+        raise UnsupportedError(
+            "rows of a cluster have no numbers, so which row came from whom is not told",
+            hint="let a column that stays tell it (other=, --other), on a copy that is not released",
+        )
+
+    def verify_written(self, frame: Any) -> list[Check]:
+        """Hold a table that was written from `table`, read again by Spark, against this release.
+
+        Parameters
+        ----------
+        frame : Spark DataFrame
+            Such as ``spark.read.parquet(...)`` of what ``release.table.write`` made.
+
+        Returns
+        -------
+        list of Check
+
+        Raises
+        ------
+        PromiseError
+            It does not hold the rows that were verified.
+        """
+        expected = self._found.expected
+        assert expected is not None
+        names, wanted = list(frame.columns), list(expected.classes)
+        if names != wanted:
+            checks = [Check("columns", len(wanted), len(names), False, "other names or order")]
+            return require(checks, "the written table")
+        sums = on_cluster.summed(expected, SparkTable(frame))
+        n = expected.sums.n_rows
+        checks = [Check("rows", n, sums.n_rows, n == sums.n_rows), *expected.checks(sums)]
+        return require(checks, "the written table")
+
+    def _as_made(self) -> None:
+        return None
+
+    def _look_again(self) -> None:
+        self.original.forget()
+
+    def _check_again(self) -> None:
+        """Nothing: frames of Spark are not changed in place."""
+
+    def _paired(self) -> Table:
+        return self.original
+
+    def _write_table(self, file: Path, escape: bool) -> None:
+        if SUFFIXES.get(file.suffix.lower()) != ".parquet":
+            raise UnsupportedError(
+                f"{file.name}: a table on a cluster is written as Parquet",
+                hint="choose the ending .parquet",
+            )
+        with private_folder(file, PART) as folder:
+            parts = folder / "parts"
+            run(lambda: self.table.write.parquet(str(parts)))
+            with private_file(file) as target, parquet_writer(self.released.types, target) as put:
+                written = 0
+                for table in _together(parts, self.released.types):
+                    put(table)
+                    written += table.num_rows
+        if written != self.released.n_rows:
+            raise OutputError(
+                "what the cluster writes does not lie where this process reads: the executors and "
+                "this process share no folder",
+                hint="write release.table with Spark where both can read, and hold it against the "
+                "release: release.verify_written(spark.read.parquet(...))",
+            )
+
+
+def _together(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
+    """The rows of a folder of parts, so many at a time as a file has in a group."""
+    held: list[pa.Table] = []
+    n = 0
+    for path in sorted(folder.glob("part-*.parquet")):
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            for batch in file.iter_batches():
+                table = pa.Table.from_batches([batch]).cast(types)
+                while n + table.num_rows >= ROW_GROUP:
+                    yield pa.concat_tables([*held, table.slice(0, ROW_GROUP - n)])
+                    table, held, n = table.slice(ROW_GROUP - n), [], 0
+                if table.num_rows:
+                    held.append(table)
+                    n += table.num_rows
+    if held:
+        yield pa.concat_tables(held)
