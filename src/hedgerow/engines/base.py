@@ -106,8 +106,6 @@ class Capabilities:
         Whether a column may say who is a person (`Schema.unit`).
     pseudonyms : bool
         Whether identifiers may be replaced by pseudonyms.
-    numbered : bool
-        Whether rows have numbers, so that a release knows the row behind each of its own.
     """
 
     sources: str
@@ -116,7 +114,6 @@ class Capabilities:
     nested: bool
     units: bool = True
     pseudonyms: bool = True
-    numbered: bool = True
 
 
 class Engine(Protocol):
@@ -145,7 +142,8 @@ class Engine(Protocol):
     ) -> tuple[Any, NDArray[Any] | None]:
         """The table with some columns replaced and some dropped, in the order of its content.
 
-        Also the row behind each of its rows; None where the order was kept.
+        Also the row behind each of its rows; None where the order was kept, or where rows have no
+        numbers (on a cluster).
         """
         ...
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..classes import Classes, Persons, group
-from ..engines import engine
 from ..engines.spark.table import SparkTable
 from ..errors import PromiseError
 from ..guarantees import Check, from_promise
@@ -80,8 +79,7 @@ def verify(
     gone = set(plan.left_out) - replaced
     kept = [name for name in original.names if name not in gone]
     words = "as many records as came in, each once"
-    numbered = engine(original.engine).capabilities.numbered
-    once = rows is None or not numbered or _each_once(rows, original.n_rows)
+    once = rows is None or _each_once(rows, original.n_rows)
     checks = [
         _equal("rows", original.n_rows, released.n_rows if once else "some rows twice", words),
         _columns(kept, released.names),

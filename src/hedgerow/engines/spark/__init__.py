@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, UnsupportedError
@@ -82,7 +81,6 @@ capabilities = Capabilities(
     nested=False,
     units=False,
     pseudonyms=False,
-    numbered=False,
 )
 
 
@@ -95,8 +93,7 @@ def release(
     numbers.
     """
     assert isinstance(table, SparkTable)
-    made = _released(table, columns, list(drop), keep_order)
-    return made, None if keep_order else np.zeros(0, np.int64)
+    return _released(table, columns, list(drop), keep_order), None
 
 
 def read_back(released: Any) -> Table:
