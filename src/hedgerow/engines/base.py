@@ -103,7 +103,7 @@ class Capabilities:
     nested : bool
         Whether columns of lists and structs may stay in a release as they are.
     units : bool
-        Whether a column may say who is a person (`Schema.unit`).
+        Whether columns may say who is a person, of which household, and of which weight.
     pseudonyms : bool
         Whether identifiers may be replaced by pseudonyms.
     """

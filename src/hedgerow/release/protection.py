@@ -193,8 +193,10 @@ def protect(
 def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
     """Raise UnsupportedError where an engine cannot do what is asked, before any work."""
     can = computing(engine).capabilities
+    survey = any(each is not None for each in (schema.household, schema.weight))
     for what, asked, able in (
         ("who is a person is told by a column (unit)", schema.person is not None, can.units),
+        ("households or weights are told by a column", survey, can.units),
         ("identifiers are replaced by pseudonyms", secret is not None, can.pseudonyms),
     ):
         if asked and not able:
