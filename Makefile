@@ -1,5 +1,6 @@
 # make demo   a first release with its report, from nothing but Python and pip
 # make test   all tests;  make check: tests, style, types, borders
+# make docs   the site, in build/html; every link in it is followed
 # make dist   sdist and wheel, and the wheel tried in an environment of its own
 # make lowest a short suite under the lowest versions that pyproject.toml declares
 SHELL := /bin/bash
@@ -15,7 +16,7 @@ endif
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
 
-.PHONY: demo test lowest dist lint types borders check kernels clean
+.PHONY: demo test lowest docs dist lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -31,6 +32,15 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# built from a copy, so that what is generated lies in build/ alone
+docs: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	rm -rf build/site build/html
+	mkdir -p build/site
+	cp -R docs examples *.md build/site/
+	$(BIN)/python -m sphinx -W --keep-going -q build/site/docs build/html
+	$(BIN)/python scripts/check_site.py build/html
 
 $(LOWEST)/installed: pyproject.toml scripts/lowest_versions.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)

@@ -31,7 +31,10 @@ from .generalization import check_finite
 
 @dataclass(eq=False, repr=False)
 class Anatomy(Method):
-    """Put records into groups whose sensitive values differ, and release values per group.
+    """Release who is in a group, and which sensitive values the group has, in two tables.
+
+    Quasi-identifiers stay as they are. Somebody who finds a person's group learns its sensitive
+    values and not which of them is the person's: each has at most the share 1/l of the group.
 
     Parameters
     ----------

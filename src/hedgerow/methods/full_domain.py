@@ -117,7 +117,10 @@ class _FullDomain(Method):
 
 @dataclass(eq=False, repr=False)
 class Datafly(_FullDomain):
-    """Datafly: generalise the column with the most values until few enough rows are left over.
+    """Coarsen the column with the most values, again and again, until few rows are too rare.
+
+    All values of a column are raised to the same level of its hierarchy. The rows whose
+    combination fewer than k share at the end are released as ``*``.
 
     Parameters
     ----------
@@ -179,7 +182,10 @@ class Datafly(_FullDomain):
 @renamed(loss="objective")
 @dataclass(eq=False, repr=False)
 class Incognito(_FullDomain):
-    """Complete search of the full-domain generalisations, with several criteria together.
+    """Find the levels of the hierarchies that keep every promise and lose the least.
+
+    All values of a column are raised to the same level of its hierarchy. The search looks at every
+    combination of levels, and passes over only those that cannot be best.
 
     Parameters
     ----------

@@ -33,19 +33,22 @@ _CELL = 10_000
 
 @dataclass(eq=False, repr=False)
 class Hedge(PartitionMethod):
-    """Groups of people who are alike in the quasi-identifiers, released as means and shares.
+    """Put like people into groups, and release the groups' means and shares.
 
-    A tree gathers people who are alike, by the gain in what groups explain of the sensitive
-    columns and, a hundred times as much, of the quasi-identifiers; its cells have k, 2k, 4k or 8k
-    people, whichever tell most of the sensitive columns beyond chance. While a
-    group breaks a promise, the worst one is joined to the group that repairs it at the
-    least loss (of more than 8,192 groups, among its neighbours). Numbers are released as the
-    group's mean, rounded to a public step; categories as the group's shares. Learners hardly
-    notice: a true value scatters around its released mean, which keeps slopes as they are;
-    joins under a tight cap flatten them.
+    Nobody shares the released quasi-identifiers with fewer than k - 1 others, and no group gives
+    away more than `max_disclosure` of a sensitive column. Models learn from the release nearly as
+    they do from the original, because true values scatter around their group's mean; a tight cap
+    flattens slopes all the same.
 
-    A mean is that of ten people's ages, say, and not this person's: cells are not true row
-    by row, as the ranges of `MART` are.
+    A tree first gathers people who are alike in the quasi-identifiers (their gain counts a hundred
+    times as much as the gain in the sensitive columns). Its cells hold k, 2k, 4k or 8k people,
+    whichever explain most of the sensitive columns beyond chance. While a group breaks a promise,
+    the worst one is joined to the group that repairs it at the least loss (of more than 8,192
+    groups, among its neighbours). Numbers are then released as the group's mean, rounded to a
+    public step, and categories as the group's shares.
+
+    A released mean is the group's and not this person's. Where every cell must be true of its row,
+    take `MART`, which releases ranges.
 
     Parameters
     ----------
@@ -83,8 +86,8 @@ class Hedge(PartitionMethod):
         The quasi-identifiers that are released as ``*``.
     cell_size_ : int
         Fewest people of a cell: k, 2k, 4k or 8k.
-    group_of_cell_ : int array of shape (tree_.n_leaves,)
-        The group that each cell has come to.
+    group_of_cell_ : int array, one number a cell
+        The group that each cell was joined into.
 
     Examples
     --------

@@ -22,13 +22,15 @@ from .quasi import Quasi
 
 @dataclass(eq=False, repr=False)
 class MART(PartitionMethod):
-    """Groups of a regression tree that predict the sensitive columns, but not too well.
+    """Grow the tree that an intruder would grow, and stop it before it gives people away.
 
-    The tree is grown on the quasi-identifiers with the sensitive columns as
-    responses. By default a split is admitted only while both sides keep at
-    least k records and tell, of every response, no more than `max_disclosure`
-    by any proper score (`Disclosure`). With `alpha` the grown tree is pruned by
-    the papers' error-digression rule.
+    Each leaf is a group whose members share the released ranges and categories. Every group has at
+    least k records and gives away at most `max_disclosure` of every sensitive column, by any proper
+    score (`Disclosure`). Every released cell is true of its row.
+
+    The tree predicts the sensitive columns from the quasi-identifiers. A split is made only when
+    both sides keep these promises. With `alpha` the grown tree is pruned instead, by the papers'
+    error-digression rule.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ DISTANCES = ("auto", "euclidean", "gower")
 
 @dataclass(eq=False, repr=False)
 class Microaggregation(Masking):
-    """Replace records by the average of a group of at least k.
+    """Replace each record by the average of at least k records that are near it.
 
     Parameters
     ----------

@@ -30,7 +30,10 @@ OBJECTIVES = ("median", "regression", "information_gain", "loss")
 
 @dataclass(eq=False, repr=False)
 class Mondrian(PartitionMethod):
-    """k-anonymity by recursive cuts, with one of four objectives.
+    """Cut people into groups of at least k, along one column after the other.
+
+    Each group is cut where `objective` says, until no cut leaves k records on both sides. A cap on
+    what a group gives away holds only if you ask for it (`max_disclosure`).
 
     Parameters
     ----------

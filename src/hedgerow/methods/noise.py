@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(eq=False, repr=False)
 class NoiseAddition(Masking):
-    """Add Gaussian noise to numbers.
+    """Add Gaussian noise to numbers: a little to every value, drawn from a secret key.
 
     Parameters
     ----------

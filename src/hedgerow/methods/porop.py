@@ -38,11 +38,11 @@ UNCHANGED = 0.05
 @renamed(k="block_size")
 @dataclass(eq=False, repr=False)
 class PoROP(Masking):
-    """Polynomial regression on ordered partitions, PoROP-k.
+    """Replace numbers by noisy points of curves through their sorted values (PoROP-k).
 
-    All values are sorted as one vector, cut into blocks of k and normalised block
-    by block, sorted and cut again; in every block a least-squares polynomial
-    replaces the values, with Gaussian noise. Missing cells stay missing.
+    All values of all columns are sorted as one vector, cut into blocks of `block_size` values and
+    normalised block by block, then sorted and cut again. In every block a least-squares
+    polynomial with Gaussian noise replaces the values. Missing cells stay missing.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class PoROP(Masking):
 @renamed(k="block_size")
 @dataclass(eq=False, repr=False)
 class LiROP(PoROP):
-    """Linear regression on ordered partitions, LiROP-k: `PoROP` of degree 1.
+    """Replace numbers by noisy points of straight lines: `PoROP` of degree 1 (LiROP-k).
 
     Parameters
     ----------

@@ -28,7 +28,10 @@ MOST = 2_000
 
 @dataclass(eq=False, repr=False)
 class PRAM(Masking):
-    """Move categories at random, by a given matrix or one that keeps the counts in expectation.
+    """Move categories by chance, with chances that are given or keep the counts on average.
+
+    Single cells need not be true afterwards. The chances may be published with the table, so that
+    its reader can correct counts.
 
     Parameters
     ----------

@@ -40,12 +40,15 @@ _RECORD = 32
 
 @dataclass(eq=False, repr=False)
 class RandomizedResponse(Method):
-    """Keep each value with a probability, else replace it; the probabilities lose the least.
+    """Keep each value by chance, else replace it, with chances that readers can correct for.
+
+    No single record is to be believed. Readers estimate counts from the published chances
+    (`hedgerow.reconstruct`). Whoever finds somebody's own record infers the sensitive value with a
+    probability of at most 1/l.
 
     Every quasi-identifier (and, on request, the sensitive attribute) keeps its value with
-    probability p and moves to each other value alike. The p minimise the expected squared
-    error of the reconstructed table subject to Pr(S = u | QI = alpha) <= 1/l in every
-    group. The p are public: readers need them (see `hedgerow.reconstruct`).
+    probability p and moves to every other value with equal chances. The p minimise the expected
+    squared error of the reconstructed table subject to Pr(S = u | QI = alpha) <= 1/l in every group.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ from .masking import Masked, Masking, mask_numbers, numbers
 
 @dataclass(eq=False, repr=False)
 class RankSwapping(Masking):
-    """Swap the values of every column with others of near rank.
+    """Exchange each value for another one of near rank, column by column.
 
-    The values of a column stay the same as a set; only whose they are changes.
+    A column keeps exactly its values, so its mean and its quantiles stay; whose they are changes.
 
     Parameters
     ----------

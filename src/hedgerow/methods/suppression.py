@@ -32,7 +32,7 @@ ALL_SUBSETS = 12
 
 @dataclass(eq=False, repr=False)
 class LocalSuppression(Masking):
-    """Suppress few cells until every record is like at least k - 1 others.
+    """Remove few cells, until every record is like at least k - 1 others.
 
     Missing counts strictly: a missing cell equals a missing cell and nothing else, in
     the original as in the release. Records that are too rare lose the cheapest set

@@ -28,7 +28,7 @@ FEWEST = 3
 
 @dataclass(eq=False, repr=False)
 class TopBottomCoding(Masking):
-    """Replace the largest and smallest values of numeric columns.
+    """Pull the largest and the smallest values of numeric columns in to a bound.
 
     `transform` of another table pulls its values in to the bounds that were fitted.
 

@@ -40,10 +40,11 @@ _RECORD = 180
 
 @dataclass(eq=False, repr=False)
 class TreePatternPreserving(Method):
-    """Sanitize predictors so that the published trees are rebuilt from them.
+    """Coarsen a table so far that published trees, and little else, can be rebuilt from it.
 
-    Splits, leaves and counts are kept to the bit, means of leaves to 1e-12: their sums depend
-    on the order of the records.
+    Whoever grows the trees again from the release gets the same splits, leaves and counts, to the
+    last bit, and the same means of leaves to 1e-12 (sums depend on the order of the records). At
+    least k records share all released predictor values.
 
     Parameters
     ----------
