@@ -64,6 +64,17 @@ def test_flags_config_and_python_make_the_same_release(
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_whole_households_from_the_command_line(survey: pd.DataFrame) -> None:
+    rest = "--together --method mondrian -k 5 --no-report --out whole"
+    assert run(shlex.split(f"protect survey.csv {FLAGS} {rest}")) == 0
+    assert "all members of a household have the same" in Path("whole/RECIPIENT.md").read_text()
+    schema = hr.Schema(quasi=["age", "region"], household="hid", together=True)
+    session = hr.Session("survey.csv")
+    session.choose(schema, hr.Mondrian(5))
+    assert "--together --household hid" in session.command_line()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_an_audit_takes_the_weight_of_the_schema(
     survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:

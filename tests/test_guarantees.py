@@ -21,6 +21,7 @@ from hedgerow.guarantees import (
     KAnonymity,
     LDiversity,
     TCloseness,
+    Together,
     from_promise,
 )
 from hedgerow.table import read
@@ -209,6 +210,8 @@ def test_groups_are_those_of_the_released_text() -> None:
     ("criterion", "words"),
     [
         (KAnonymity(1000), "at least 1,000 records"),
+        (KAnonymity(5, None, "home"), "at least 5 people of 5 households (told apart by home)"),
+        (Together("home"), "all members of a household have the same"),
         (Disclosure(0.4), "more than 0.4 of any sensitive column"),
         (Disclosure(0.4), "no larger part off the loss"),
         (LDiversity(2.5, columns=("y",)), "2.5-diverse (entropy) in y"),
@@ -221,6 +224,6 @@ def test_guarantees_in_words(criterion: Any, words: str) -> None:
 
 
 def test_every_kind_is_known_by_its_name_and_has_words() -> None:
-    examples = [KAnonymity(2), Disclosure(0.5), LDiversity(2), TCloseness(0.1)]
+    examples = [KAnonymity(2), Disclosure(0.5), LDiversity(2), TCloseness(0.1), Together("home")]
     here = {kind: g for kind, g in KINDS.items() if g.__module__ == KAnonymity.__module__}
     assert {e.kind: type(e) for e in examples} == here  # the papers add one of their own

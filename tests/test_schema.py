@@ -234,7 +234,7 @@ def test_a_grid_of_too_many_points_is_refused_before_it_is_written_out():
 
 
 def test_a_household_is_left_out_and_a_weight_is_kept() -> None:
-    schema = Schema(quasi=["age"], household="home", weight="w")
+    schema = Schema(quasi=["age"], household="home", weight="w", together=True)
     assert [schema.role(n) for n in ("home", "w", "age")] == ["identifier", "other", "quasi"]
     assert schema.undeclared(["home", "w", "age", "x"]) == ["x"]
     assert Schema(quasi=["age", "w"], weight="w").role("w") == "quasi"

@@ -177,6 +177,46 @@ class KAnonymity(Guarantee):
         return f"{told} people (told apart by {self.unit}){homes}{half}"
 
 
+@known
+@dataclass(frozen=True)
+class Together(Guarantee):
+    """All members of a household are in one group.
+
+    Parameters
+    ----------
+    household : str
+        The column that tells who lives together.
+    """
+
+    kind: ClassVar[str] = "together"
+    name: ClassVar[str] = "households together"
+    """The name of its check."""
+    household: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.household, str):
+            raise ParameterError("the household is not the name of a column")
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Every class: which households are split no class tells by itself."""
+        return np.ones(classes.n_groups, np.bool_)
+
+    def check(self, classes: Classes) -> Check:
+        """How often a household is in a further group."""
+        if classes.households is None:
+            told = f"nothing tells the people of {self.household!r}"
+            return Check(self.name, 0, "not measured", False, told)
+        further = int(classes.households.sum()) - classes.n_homes
+        return Check.none(self.name, further, "households in a further group")
+
+    def words(self) -> str:
+        """What it promises."""
+        return (
+            "all members of a household have the same released quasi-identifiers "
+            f"(households told apart by {self.household})"
+        )
+
+
 @dataclass(frozen=True)
 class ColumnGuarantee(Guarantee):
     """Base of the promises about each sensitive column in each group.

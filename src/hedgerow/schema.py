@@ -96,6 +96,9 @@ class Schema:
         The column that tells who lives together (or otherwise knows each other well): a group then
         needs people of k distinct households. It is left out of every release, for a household's
         size and who belongs to it single people out.
+    together : bool, default False
+        Recode whole households to one cell: all members get the same released quasi-identifiers, so
+        groups are cut by what every household shares alone, such as its region.
     weight : str, optional
         The column of sampling weights: how many people of the population a record stands for.
         Released as it is, unless it has another role; risks and estimates are told by it.
@@ -142,6 +145,7 @@ class Schema:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     unit: str | _Unsaid | None = UNSAID
     household: str | None = None
+    together: bool = False
     weight: str | None = None
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -215,6 +219,10 @@ class Schema:
             for part in ("household", "weight")
             if not isinstance(getattr(self, part), (str, type(None)))
         ]
+        if not isinstance(self.together, bool):
+            faults.append("together is neither true nor false")
+        elif self.together and self.household is None:
+            faults.append("together keeps households in one cell, and no household is named")
         role = roles.get(str(self.household), "identifier")
         if self.household is not None and role != "identifier":
             faults.append(
@@ -256,6 +264,8 @@ class Schema:
             people = f"A person is one value of {self.person}: k counts people."
         if self.household is not None:
             people += f" A household is one value of {self.household}: k counts these as well."
+        if self.together:
+            people += " Its members stay together in one cell."
         if self.weight is not None:
             people += f" Records are weighted by {self.weight}."
         rest = {"drop": "left out", "release": "released as they are"}[self.rest]
@@ -366,7 +376,8 @@ class Schema:
         ]
         if not isinstance(self.unit, _Unsaid):
             lines.append(f"unit = {_toml(self.unit or EVERY_ROW)}")
-        lines += [f"{key} = {_toml(getattr(self, key))}" for key in SURVEY if getattr(self, key)]
+        single = (*SURVEY, "together")
+        lines += [f"{key} = {_toml(getattr(self, key))}" for key in single if getattr(self, key)]
         if self.rest != "drop":
             lines.append(f"rest = {_toml(self.rest)}")
         if self.missing:
@@ -389,7 +400,7 @@ class Schema:
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
-        single = ("hierarchies", "unit", *SURVEY, "rest", "missing", "decimal")
+        single = ("hierarchies", "unit", *SURVEY, "together", "rest", "missing", "decimal")
         known = {*_ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in known]
         if unknown:

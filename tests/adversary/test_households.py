@@ -62,7 +62,7 @@ QUASI = ["place", "members", "age"]
 
 
 def schema_for(name: str, **more: Any) -> hr.Schema:
-    return hr.Schema(quasi=QUASI, sensitive=["pay"], **{"household": "home", **more})
+    return hr.Schema(**{"quasi": QUASI, "sensitive": ["pay"], "household": "home", **more})
 
 
 def counted(people: pd.DataFrame, release: Any) -> tuple[int, int]:
@@ -152,6 +152,55 @@ def test_the_size_of_a_household_is_recoded_with_its_members(tmp_path: Path) -> 
     assert "home" not in (tmp_path / "out" / "release.csv").read_text().splitlines()[0].split(",")
     recipient = (tmp_path / "out" / "RECIPIENT.md").read_text()
     assert f"at least {K} people of {K} households (told apart by home)" in recipient
+
+
+TREES: dict[str, Any] = {
+    name: METHODS[name] for name in ("MART", "Mondrian by median", "Mondrian by loss")
+} | {"Hedge": hr.Hedge(K, numeric="range")}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TREES)
+def test_members_stay_together_in_one_cell(name: str) -> None:
+    people = families(120)
+    people.loc[::7, "age"] = np.nan
+    release = hr.protect(people, schema_for(name, together=True), TREES[name])
+    told = release.table.assign(home=people["home"].to_numpy()[release.rows])
+    cells = told.groupby("home")[QUASI].nunique(dropna=False)
+    assert (cells == 1).all().all()
+    assert counted(people, release)[1] >= K
+    assert told.groupby(QUASI, sort=False).ngroups > 1, "the groups are not one"
+    check = next(c for c in release.checks if c.name == "households together")
+    assert (check.required, check.reached) == (0, 0)
+    apart = hr.protect(people, schema_for(name), TREES[name])
+    split = apart.table.assign(home=people["home"].to_numpy()[apart.rows])
+    if name != "Hedge":
+        assert (split.groupby("home")[QUASI].nunique(dropna=False) > 1).any().any()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_household_that_was_split_is_seen() -> None:
+    people = families(120)
+    release = hr.protect(people, schema_for("", together=True), hr.MART(K))
+    other = people.assign(home=np.random.default_rng(0).permutation(people["home"]))
+    release.original = hr.protect(other, schema_for("", household=None), hr.MART(K)).original
+    with pytest.raises(PromiseError, match="households together: required 0, reached"):
+        release.verify()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_cannot_stay_together_is_refused() -> None:
+    people = families()
+    with pytest.raises(InfeasibleError, match="no quasi-identifier is the same for all members"):
+        hr.protect(people, schema_for("", together=True, quasi=["age"]), hr.MART(K))
+    grid = {"age": [18, 65]}
+    with pytest.raises(UnsupportedError, match="'age' differs inside households"):
+        hr.protect(people, schema_for("", together=True, grid=grid), hr.MART(K))
+    for method in (hr.Datafly(K), hr.LocalSuppression(K)):
+        with pytest.raises(UnsupportedError, match="does not heed together"):
+            hr.protect(people, schema_for("", together=True), method)
+    with pytest.raises(SchemaError, match="no household is named"):
+        hr.Schema(quasi=["age"], together=True)
 
 
 def test_who_lives_together_is_never_released() -> None:

@@ -102,12 +102,15 @@ class Classes:
         `Held.persons` of each class, where a person may have several records.
     households : int64 array, shape (n_groups,), optional
         Different households of each class, where a column tells them.
+    n_homes : int
+        Different households of all classes.
     """
 
     sizes: IntArray
     sensitive: Mapping[str, SensitiveCounts]
     persons: IntArray | None = None
     households: IntArray | None = None
+    n_homes: int = 0
 
     def __repr__(self) -> str:  # no person's value
         return f"Classes({self.n_groups:,} classes, {self.n_records:,} records)"
@@ -132,7 +135,8 @@ class Classes:
         if persons is None:
             return cls(sizes, by_name)
         held = persons.held(groups)
-        return cls(sizes, by_name, held.persons, held.households)
+        homes = 0 if persons.homes is None else len(np.unique(persons.homes[persons.codes]))
+        return cls(sizes, by_name, held.persons, held.households, homes)
 
     @classmethod
     def of_rows(

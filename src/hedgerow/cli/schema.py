@@ -53,6 +53,11 @@ SCHEMA = under(
         str,
         "Column that tells who lives together: k counts households as well; left out.",
     ),
+    Option(
+        "together",
+        bool,
+        "Recode whole households to one cell, cut by what every household shares alone.",
+    ),
     Option("weight", str, "Column of sampling weights, released as it is: risks and estimates."),
     Option(
         "rest",
@@ -88,7 +93,7 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     fields: dict[str, Any] = {
         name: options[name]
-        for name in ("quasi", "sensitive", "identifiers", "other", *SURVEY, "rest", "missing", "decimal")
+        for name in ("quasi", "sensitive", "identifiers", "other", *SURVEY, "together", "rest", "missing", "decimal")
         if name in options
     }
     if "unit" in options:

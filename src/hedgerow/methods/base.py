@@ -89,7 +89,7 @@ class Method(Estimator):
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
     heeds: ClassVar[tuple[str, ...]] = ()
-    """What it heeds of `unit`, `household`, `grid` and `events` of a schema; it refuses the others."""
+    """What it heeds of `unit`, `household`, `together`, `grid` and `events` of a schema; it refuses the others."""
     not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
     """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
 
@@ -228,6 +228,7 @@ class Method(Estimator):
         asked = ["grid"] if schema.grid else []
         asked += ["unit"] if schema.person is not None else []
         asked += ["household"] if schema.household is not None else []
+        asked += ["together"] if schema.together else []
         if ignored := [name for name in asked if name not in self.heeds]:
             raise UnsupportedError(
                 f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",

@@ -12,7 +12,15 @@ import numpy.typing as npt
 from ..arguments import LIST, Kind, check_one_of, is_number
 from ..classes import Persons
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
-from ..guarantees import SLACK, ColumnGuarantee, Disclosure, Guarantee, KAnonymity, LDiversity
+from ..guarantees import (
+    SLACK,
+    ColumnGuarantee,
+    Disclosure,
+    Guarantee,
+    KAnonymity,
+    LDiversity,
+    Together,
+)
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
 from ..notation import Cell
@@ -44,7 +52,7 @@ class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
-    heeds = ("unit", "household", "grid")
+    heeds = ("unit", "household", "together", "grid")
     engines: ClassVar[tuple[str, ...]] = ("memory", "duckdb")
 
     k: int
@@ -247,7 +255,8 @@ class PartitionMethod(Method):
             tuple(leaf_cells),
             Vector("i", () if group_of_leaf is None else group_of_leaf.astype(np.int32)),
         )
-        return self._planned(table, schema, recoding, promises)
+        asked = [Together(schema.household)] if schema.together and schema.household else []
+        return self._planned(table, schema, recoding, [*promises, *asked])
 
 
 def check_diversity(criterion: LDiversity, responses: Responses) -> None:

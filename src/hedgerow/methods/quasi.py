@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..classes import Persons
-from ..errors import ParameterError, SchemaError
+from ..classes import Persons, group
+from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..schema import Schema
 from ..table import Bins, Column, Table, bins_between, bins_of
 from ..table.dates import DAY, instants
@@ -46,6 +46,8 @@ class Quasi:
         ------
         ParameterError
             The table has no rows.
+        InfeasibleError
+            Households shall stay together, and share no column.
         """
         if not table.n_rows:
             raise ParameterError("the table has no rows")
@@ -55,6 +57,8 @@ class Quasi:
             bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
             for c, g in zip(columns, grids, strict=True)
         )
+        if schema.together:
+            cuts = _shared(Persons.of(table, None, schema.household), columns, cuts)
         return cls(columns, cuts, table.allocate, table.put_aside, table.elsewhere)
 
     def without(self, names: Sequence[str]) -> Quasi:
@@ -92,6 +96,33 @@ class Quasi:
             allocate=self.allocate,
             rest=self.put_aside,
         )
+
+
+def _shared(
+    homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]
+) -> tuple[Bins, ...]:
+    """The cuts of the columns that every household shares; the others are one bin, never cut."""
+    assert homes is not None
+    made, shared = [], False
+    for column, cut in zip(columns, cuts, strict=True):
+        if group([homes.codes, column.codes]).n_groups == homes.n:
+            made.append(cut)
+            shared |= cut.n_bins > 1
+        elif cut.public:
+            raise UnsupportedError(
+                f"column {column.name!r} differs inside households that shall stay together, so no "
+                "group is cut at its grid",
+                hint="leave its grid or together out",
+            )
+        else:
+            made.append(cut.whole())
+    if not shared:
+        raise InfeasibleError(
+            "households shall stay together, and no quasi-identifier is the same for all members "
+            "of each and differs between them",
+            hint="name what households share, such as their region, or leave together out",
+        )
+    return tuple(made)
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:

@@ -138,6 +138,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
                 words += [f"--{role}", ",".join(getattr(schema, role))]
         words += ["--rest", schema.rest] if schema.rest != Schema.rest else []
         words += ["--unit", schema.person or "none"] if schema.unit is not UNSAID else []
+        words += ["--together"] if schema.together else []
         for part in SURVEY:
             words += [f"--{part}", getattr(schema, part)] if getattr(schema, part) else []
     words += ["--method", *method_words(chosen.method)] if chosen.method is not None else []
@@ -155,7 +156,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
 
 def sayable(schema: Schema) -> bool:
     """Whether flags say all of a schema: plain names, and nothing but roles."""
-    flags = {name: getattr(schema, name) for name in (*ROLES, *SURVEY, "rest", "unit")}
+    flags = {name: getattr(schema, name) for name in (*ROLES, *SURVEY, "together", "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
     names = [name for role in ROLES for name in getattr(schema, role)]

@@ -40,7 +40,13 @@ class Bins:
     @property
     def changes(self) -> bool:
         """Whether bins differ from the value codes."""
-        return self.n_bins + 1 != len(self.lookup)
+        return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
+
+    def whole(self) -> Bins:
+        """All values in one bin, missing ones too, so that nothing is cut."""
+        one = slice(0, 1 if len(self.lo) else 0)
+        lookup = np.zeros_like(self.lookup)
+        return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])
 
     def codes(self, codes: NDArray[Any]) -> NDArray[Any]:
         """The bin of each row, from the row's value codes; `codes` itself where nothing changes."""
