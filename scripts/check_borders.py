@@ -20,6 +20,7 @@ ORDER = (
     "faces",
     "schema",
     "key",
+    "profiles",
     "plan",
     "table",
     "datasets",
@@ -68,6 +69,7 @@ PLAIN = {
     "declared",
     "faces",
     "schema",
+    "profiles",
     "plan",
 }
 
@@ -85,6 +87,9 @@ LATE = {
     ("audit/points.py", "report.plots"),  # Frontier.plot
     ("audit/compared.py", "report"),  # Comparison.plot, and the text that print shows
     ("release/release.py", "audit.compared"),  # Release.compare
+    ("release/release.py", "audit.against"),  # Release.against
+    ("release/release.py", "audit.judged"),  # what it gives
+    ("audit/judged.py", "report.standards"),  # the text that print shows
     ("release/release.py", "report.plots"),  # Release.plot
     ("audit/points.py", "report.lines"),  # the text that print shows
     ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .methods.tpp import TreePatternPreserving as TreePatternPreserving
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
+    from .profiles import Profile as Profile
     from .reconstruct import reconstruct as reconstruct
     from .release import Release as Release
     from .release import protect as protect
@@ -80,6 +81,7 @@ _HOMES = {
     "PRAM": "methods.pram",
     "Plan": "plan",
     "PoROP": "methods.porop",
+    "Profile": "profiles",
     "RankSwapping": "methods.rank_swapping",
     "Release": "release",
     "Schema": "schema",

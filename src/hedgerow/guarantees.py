@@ -7,7 +7,7 @@ verified by it, and the reader who is told of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -40,6 +40,10 @@ class Check:
     reached: Any
     holds: bool
     detail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return asdict(self) | {"holds": bool(self.holds)}
 
     @classmethod
     def none(cls, name: str, count: int, words: str) -> Check:

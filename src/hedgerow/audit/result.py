@@ -14,6 +14,7 @@ from ..files import write_private
 from ..guarantees import Check
 from ..notation import plain
 from ..plan import Plan
+from .judged import unmet
 from .measures import MEASURES
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Audit:
         What could not be measured of this release, and why; its figures are None.
     promises : sequence of mapping, optional
         What the plan promised, where it was known; `plot` draws the cap.
+    profile : mapping, optional
+        What a standard asks and what was found, where one was named.
     """
 
     table: Mapping[str, Any]
@@ -84,6 +87,7 @@ class Audit:
     shown: Shown | None = None
     missing: Sequence[str] = ()
     promises: Sequence[Mapping[str, Any]] = ()
+    profile: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (`json_schema` describes it)."""
@@ -93,6 +97,7 @@ class Audit:
             "attacks": self.attacks,
             "utility": self.utility,
             "pictures": self.pictures,
+            "profile": self.profile,
             "not_measured": [*self.missing, *self._not_measured()],
             "measures": {name: m.to_dict() for name, m in MEASURES.items()},
             "parameters": self.parameters,
@@ -203,7 +208,7 @@ class Audit:
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
-        """Say, a sentence each, where a release falls short of a k or a cap.
+        """Say, a sentence each, where a release falls short of a k, a cap or the audit's profile.
 
         Parameters
         ----------
@@ -217,6 +222,7 @@ class Audit:
         if k is not None and (people or smallest) < k:
             told = f"{smallest} records" if people is None else f"{people} people"
             lines.append(f"the smallest group has {told}, fewer than {k}")
+        lines += unmet(self.profile) if self.profile else []
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             if max_disclosure is not None and worst > max_disclosure + 1e-9:

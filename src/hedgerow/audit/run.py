@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from ..arguments import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
 from ..errors import ParameterError, UnsupportedError
 from ..plan import Plan
+from ..profiles import Profile
 from ..progress import Progress, telling
 from ..release.cautions import extremes_in_words
 from ..schema import SCHEMA, Schema
@@ -17,6 +20,7 @@ from ..table import Table, read
 from ..table.scanned import Scanned
 from .alone import Alone
 from .figures import CASES, Task, figures_of
+from .judged import judged
 from .outside import check_control
 from .pairing import Pair, pair_up
 from .result import Audit
@@ -70,6 +74,7 @@ def audit(
     allow_outside: bool = False,
     per_person: bool = False,
     date: str | None = None,
+    profile: str | Path | Profile | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Measure what a release gives away and what it is still good for.
@@ -153,6 +158,10 @@ def audit(
     date : str, optional
         The day that the report names, such as ``2026-01-31``. No clock is read: the same call gives
         the same report.
+    profile : str, path or Profile, optional
+        What a standard asks (`Profile.names`, or a TOML file of your own): the audit then says of
+        each criterion whether the release meets it. What a profile needs and is not measured here
+        (attacks, a population) stands there as not measured.
     progress : callable, optional
         Called with a line of text and None before each long step; what it raises
         stops the audit.
@@ -182,6 +191,7 @@ def audit(
     2
     """
     _check(k, threshold, people, learners, suda)
+    asked_by = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
         raise ParameterError("what is told person by person needs rows that are paired")
@@ -255,9 +265,13 @@ def audit(
         "population_size": population_size,
         "suda": suda,
         "allow_outside": allow_outside,
+        "profile": None if asked_by is None else asked_by.name,
     }
     parameters |= {} if date is None else {"date": date}
-    return _audit(task, parameters)
+    made = _audit(task, parameters)
+    if asked_by is None:
+        return made
+    return replace(made, profile=judged(made.to_dict(), sides.released, asked_by))
 
 
 # the function stands in front of its room, `hedgerow.audit`

@@ -12,6 +12,7 @@ from . import (
     demo,
     frontier,
     inspect,
+    profiles,
     protect,
     reconstruct,
     reproduce,
@@ -79,6 +80,7 @@ for command in (
     reconstruct.reconstruct,
     verify_model.verify_model,
     score.score,
+    profiles.profiles,
     reproduce.reproduce,
 ):
     app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)

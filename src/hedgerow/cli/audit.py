@@ -9,7 +9,7 @@ from ..errors import ParameterError
 from ..session.options import Option, under
 from .console import as_json, beside, say
 from .options import ConfigFile, command, merged
-from .outputs import DATE, NUMBERS, REPORT, each_apart, new_file
+from .outputs import DATE, EVIDENCE_FILE, NUMBERS, REPORT, each_apart, new_file
 from .schema import SCHEMA, TABLES, read_as, said, schema_of
 from .working import working
 
@@ -64,6 +64,15 @@ PASSED = (
             "Re-identification risk above which a record counts as at risk. Default: 0.2.",
         ),
     ),
+    *under(
+        "Standards",
+        Option(
+            "profile",
+            str,
+            "Hold the release against a standard, by name (hedgerow profiles) or as your own .toml; "
+            "exit code 1 when a criterion is not met.",
+        ),
+    ),
 )
 """Options that `hedgerow.audit` takes under the same names."""
 OPTIONS = (
@@ -103,6 +112,7 @@ OPTIONS = (
         Option("report", str, "Write the report to this HTML file."),
         Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
         Option("save", str, "Write the numbers to this JSON file."),
+        Option("evidence", str, "Write what an output checker needs of --profile to this JSON file."),
         Option(
             "per_person",
             str,
@@ -153,6 +163,7 @@ def audit(
     written = (
         ("report", REPORT, (".html", ".htm")),
         ("save", NUMBERS, (".json",)),
+        ("evidence", EVIDENCE_FILE, (".json",)),
         ("per_person", None, SUFFIXES),
     )
     targets = [
@@ -194,6 +205,8 @@ def audit(
             )
     if options.get("save"):
         found.save(options["save"])
+    if options.get("evidence"):
+        _evidence(found, options["evidence"], original, released)
     if found.per_person is not None:
         found.per_person.save(options["per_person"])
     if options.get("json"):
@@ -203,6 +216,17 @@ def audit(
         for target in targets:
             say(f"written    {target}")
     return _verdict(found, options.get("k"), limit)
+
+
+def _evidence(found: Audit, target: str, original: str | None, released: str) -> None:
+    from ..files import write_private
+    from ..release.evidence import evidence
+
+    table = Path(released)
+    if table.is_dir():
+        table = next((p for p in sorted(table.iterdir()) if p.stem == "release"), table)
+    before = None if original is None else Path(original)
+    write_private(target, evidence(found.to_dict(), {"released": table, "original": before}))
 
 
 def _tables(

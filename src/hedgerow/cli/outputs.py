@@ -35,6 +35,7 @@ ENGINE = under(
 
 
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
+EVIDENCE_FILE = b'{\n "hedgerow_evidence"'
 POINTS = b",mean_over_groups,mean_over_records,linkage,ncp,"
 """How files of ours begin that are written anew without being asked."""
 _HEAD = 4096

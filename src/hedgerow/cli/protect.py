@@ -9,7 +9,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import DAY, check
-from ..errors import Cancelled, HedgerowError, ParameterError
+from ..errors import Cancelled, HedgerowError, ParameterError, PromiseError
+from ..profiles import Profile
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, note, say, warn
@@ -78,6 +79,15 @@ OUTPUT = (
 METHOD = under(
     "Method", Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart.")
 )
+PROFILE = under(
+    "Report",
+    Option(
+        "profile",
+        str,
+        "Standard to keep, by name (hedgerow profiles) or as your own .toml: raises k where that keeps "
+        "it, writes nothing where a criterion is not met, and writes evidence.json.",
+    ),
+)
 BOUND = under(
     "Method",
     Option(
@@ -87,7 +97,7 @@ BOUND = under(
         "column, in (0, 1); a measured bound.",
     ),
 )
-OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *BOUND, *OUTPUT)
+OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *BOUND, *PROFILE, *OUTPUT)
 
 
 @command(OPTIONS)
@@ -125,6 +135,16 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         check_target(Path(options["public"]), force, PUBLIC_MARKS, (file,))
     each_apart(out=folder, public=options.get("public"))
     method, pseudonym_key = _secrets(options)
+    profile = Profile.load(options["profile"]) if options.get("profile") else None
+    if profile is not None:
+        if streamed or not options.get("report", True):
+            raise ParameterError(
+                "--profile is judged by what the report measures",
+                hint="leave --no-report away, and name a folder as --out",
+            )
+        before, method = method.get_params(), profile.strengthened(method, given="k" in options)
+        if before != method.get_params():
+            note(f"k is {method.k}: {profile.title} takes as much.")
     schema = schema_of(options, config)
     with working("reading"):
         session = Session(
@@ -149,7 +169,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     for text in session.cautions:
         warn(text)
     if options.get("report", True) and not streamed:
-        _measure(session, options)
+        _measure(session, options, profile)
     with ExitStack() as stack:
         if streamed:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
@@ -201,16 +221,25 @@ def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
     return method, key if pseudonyms else None
 
 
-def _measure(session: Session, options: dict[str, Any]) -> None:
-    """Measure for the report; a release that cannot be measured is written without one."""
+def _measure(session: Session, options: dict[str, Any], profile: Profile | None) -> None:
+    """Measure for the report; a release that cannot be measured is written without one.
+
+    One that does not meet its profile is not written.
+    """
+    from ..audit.judged import needs_attacks, unmet
+
     attacks = bool(options.get("attacks"))
     more = {name: options[name] for name in ("inference", "date") if name in options}
+    if profile is not None:
+        attacks = options.get("attacks", needs_attacks(profile))
+        more |= {"profile": options["profile"]}
+        more.setdefault("inference", bool(options.get("attacks")))
     began = monotonic()
     try:
         with working("measuring") as progress:
             session.measure(
                 attacks=attacks,
-                learning=options.get("learning", attacks),
+                learning=options.get("learning", bool(options.get("attacks"))),
                 progress=progress,
                 **more,
             )
@@ -219,10 +248,20 @@ def _measure(session: Session, options: dict[str, Any]) -> None:
     except Cancelled:
         raise
     except HedgerowError as error:
+        if profile is not None:
+            raise
         warn(f"no report.html: {error.message}")
+        return
+    found = session.result("measure")
+    broken = unmet(found.profile) if found.profile else []
+    if broken:
+        raise PromiseError(
+            "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"
+        )
 
 
 def _tell(session: Session, folder: Path, public: str | None, json: bool) -> None:
+    from ..report.standards import verdict
     from ..session.text import outcome
 
     release = session.release
@@ -247,6 +286,8 @@ def _tell(session: Session, folder: Path, public: str | None, json: bool) -> Non
         )
         return
     for line in outcome(release, measured):
+        say(line)
+    for line in verdict(measured.profile) if measured else ():
         say(line)
     if other:
         say(f'Released unchanged as "other": {", ".join(other)}.')

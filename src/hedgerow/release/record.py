@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import hedgerow
 
@@ -14,6 +14,16 @@ from ..plan import Plan
 from ..schema import ROLES
 
 VERSION = 1
+
+
+class Measured(Protocol):
+    """What `Release.write` asks of an `Audit`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+
+    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
+        """Write the report."""
 
 
 def record(

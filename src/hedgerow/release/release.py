@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,11 +29,13 @@ from ..table.escape import escaped
 from ..table.memory import give_back
 from ..table.write import write_table
 from .cautions import extremes, extremes_in_words, of_release
+from .evidence import EVIDENCE, evidence
 from .explain import recoding_in_words
 from .face import release_face
+from .handed import hand_out
 from .mapping import MAPPING, RowMap
 from .recipient import apostrophes, recipient
-from .record import record
+from .record import Measured, record
 from .rows import same_rows
 from .verify import Verified, classes, require, verify, verify_file
 from .write import (
@@ -51,21 +52,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..audit.compared import Comparison
+    from ..audit.judged import Judged
+    from ..profiles import Profile
 
 IntArray = NDArray[np.int64]
 
 
 _AUDIT = Kind("an Audit", lambda value: hasattr(value, "report"), "make one with hr.audit")
-
-
-class Measured(Protocol):
-    """What `Release.write` asks of an `Audit`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
-
-    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
-        """Write the report."""
 
 
 Bound = Callable[["Release"], Check]
@@ -270,7 +263,7 @@ class Release:
                 },
                 "extremes": shown,
                 "cautions": list(dict.fromkeys([*self._warned, *cautions, *rare])),
-                "checks": [check_to_json(check) for check in self.checks],
+                "checks": [check.to_json() for check in self.checks],
             }
         return self._summary
 
@@ -296,6 +289,26 @@ class Release:
         from ..audit.compared import compare
 
         return compare(self, column)
+
+    def against(self, profile: str | Path | Profile, **asked: Any) -> Judged:
+        """Hold the release against what a standard asks: meets, does not meet, not measured.
+
+        Parameters
+        ----------
+        profile : str, path or Profile
+            One of `Profile.names`, or a TOML file of your own.
+        **asked
+            What `hedgerow.audit` takes: ``population``, ``weights``, ``people`` ... Attacks are
+            tried where the profile asks for them.
+
+        Returns
+        -------
+        Judged
+            `.state`, `.criteria`; print shows a table.
+        """
+        from ..audit.against import against
+
+        return against(self, profile, asked)
 
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -401,29 +414,15 @@ class Release:
             if handed is not None:
                 write_folder(
                     handed,
-                    lambda out: self._hand_out(inside, out, published, measured),
+                    lambda out: hand_out(
+                        inside, out, published, measured, plan=self.plan, checks=self.checks,
+                        name=f"release{self.original.suffix}",
+                    ),
                     force=force,
                     marks=PUBLIC_MARKS,
                 )
 
         return write_folder(Path(folder), fill, force=force)
-
-    def _hand_out(
-        self, inside: Path, out: Path, published: Sequence[str], measured: Measured | None
-    ) -> None:
-        """Copy what may leave the steward; the recipient's report is written anew."""
-        for name in published:
-            shutil.copy(inside / name, out / name)
-        if measured is not None:
-            drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
-            measured.report(
-                out / REPORT,
-                audience="recipient",
-                plan=self.plan,
-                checks=self.checks,
-                name=f"release{self.original.suffix}",
-                drawings=drawings,
-            )
 
     def _fill(
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
@@ -469,6 +468,8 @@ class Release:
                 self._has_empty(), self.original.layout,
             ),
         }
+        if told is not None and told.get("profile"):
+            texts[EVIDENCE] = evidence(told, {"released": file, "original": self.original.path})
         if mapping:
             texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
         texts |= extra
@@ -498,8 +499,3 @@ class Release:
         file = folder / self._second_name
         write_table(made, file, like=self.original, escape=escape)
         return read(file, unescape_formulas=escape, schema=self.schema)
-
-
-def check_to_json(check: Check) -> dict[str, Any]:
-    """A check as plain data."""
-    return asdict(check) | {"holds": bool(check.holds)}

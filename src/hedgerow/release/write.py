@@ -12,6 +12,7 @@ from ..arguments import PATH, check
 from ..errors import OutputError
 from ..files import OLD, PART, abandoned, private_folder, same_file, sweep, synced, unwritable
 from ..table.sources import SUFFIXES
+from .evidence import EVIDENCE
 from .mapping import MAPPING
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
@@ -20,7 +21,7 @@ PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "rep
 MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
 """The files by which a release folder, and one that was handed out, are known again."""
 OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
-OURS |= {"trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
+OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
 """Every name that a release folder may hold: a folder with others is its owner's."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..plan import Plan
 from .drawings import bars, shares_by_disclosure, two
 from .figures import at, percent
+from .standards import verdict
 from .text import others
 
 FEW = 0.01
@@ -32,7 +33,7 @@ class Card:
     title : str
         The question.
     tone : {"good", "open", "bad"}
-        Bad where a promise does not hold; open where risk is told, which is never called safe.
+        Bad where a promise does not hold or a standard is not met; open where risk is told, which is never called safe.
     say : sequence of (str, bool)
         The answer in pieces; True for those that stand out.
     drawing : str
@@ -76,8 +77,11 @@ def cards(
         intruder = _grouped(risk, table, plan, audit["attacks"], most)
     else:
         intruder = _apart(risk, audit["attacks"], most)
+    profile = audit.get("profile")
+    broken = broken or (profile is not None and profile["state"] == "does not meet")
     tone, question = "bad" if broken else "open", "What can an intruder do?"
-    return [Card(question, tone, *intruder), _use(audit)]
+    say, drawing, notes, facts = intruder
+    return [Card(question, tone, say, drawing, [*verdict(profile), *notes], facts), _use(audit)]
 
 
 Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]

@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments import check_one_of
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
-from . import pictures
+from . import pictures, standards
 from .figures import at, percent
 from .first import cap_on, cards
 from .narrow import stacked
@@ -172,6 +172,9 @@ def _context(
         "special": special_rows(risk.get("special_uniques")) if steward else [],
         "linkage": risk.get("linkage"),
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
+        "standard": audit.get("profile") if steward else None,
+        "standard_rows": list(standards.rows(audit["profile"])) if audit.get("profile") else [],
+        "standard_heads": standards.HEADS,
         "measures": list(audit["measures"].values()),
         "not_measured": audit["not_measured"],
         "attacks": attacks if steward else [],

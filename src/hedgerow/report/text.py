@@ -8,6 +8,7 @@ from typing import Any
 from . import survey
 from .figures import WIDE, at, count, percent
 from .lines import aligned
+from .standards import in_text
 
 
 def part(value: float | None) -> str:
@@ -58,6 +59,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += [*_together(audit["risk"].get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"]), *survey.estimates(audit)]
     lines += ["", *notes]
+    lines += ["", *in_text(audit["profile"])] if audit.get("profile") else []
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
 

@@ -191,7 +191,8 @@ def _key(method: Any, pseudonym_key: Any) -> list[str]:
 def _report(measured: Mapping[str, Any] | None) -> list[str]:
     if measured is None:
         return ["--no-report"]
-    more = [name for name in measured if name not in ("attacks", "learning", "inference", "date")]
+    known = ("attacks", "learning", "inference", "date", "profile")
+    more = [name for name in measured if name not in known]
     if more:
         raise UnsupportedError(
             f"hedgerow protect cannot measure with {', '.join(more)}",
@@ -204,7 +205,8 @@ def _report(measured: Mapping[str, Any] | None) -> list[str]:
     inference = measured.get("inference")
     if inference is not None and bool(inference) != attacks:
         words.append("--inference" if inference else "--no-inference")
-    return words + (["--date", measured["date"]] if measured.get("date") else [])
+    words += ["--date", measured["date"]] if measured.get("date") else []
+    return [*words, "--profile", str(measured["profile"])] if measured.get("profile") else words
 
 
 def python(chosen: Chosen) -> str:

@@ -1,0 +1,232 @@
+"""A profile: what one standard asks of a release, as a file says it."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ..errors import ParameterError, did_you_mean
+from ..files import read_text
+
+READ = ("primary", "reprint", "secondary")
+"""How a threshold is known: from the source itself, a full reprint of it, or what others say of it."""
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One thing that a standard asks.
+
+    Parameters
+    ----------
+    name : str
+        Within the profile.
+    clause : str
+        Where the source says it.
+    asks : str
+        What it asks, in a sentence.
+    statistic : str
+        The figure that answers it (`hedgerow.audit.judged`).
+    at_most, at_least : float, optional
+        What the figure must keep to; with neither it is told and compared with nothing.
+    read : {"primary", "reprint", "secondary"}
+        How the threshold is known.
+    ours : bool
+        Whether the source names no threshold and this one is Hedgerow's reading.
+    """
+
+    name: str
+    clause: str
+    asks: str
+    statistic: str
+    at_most: float | None = None
+    at_least: float | None = None
+    read: str = "secondary"
+    ours: bool = False
+
+    def __post_init__(self) -> None:
+        if self.read not in READ:
+            raise ParameterError(
+                f"the criterion {self.name!r} is read from {self.read!r}",
+                hint=f"one of {', '.join(READ)}",
+            )
+        if self.at_most is not None and self.at_least is not None:
+            raise ParameterError(f"the criterion {self.name!r} has two thresholds", hint="leave one")
+
+    @property
+    def threshold(self) -> str:
+        """What the figure must keep to, in words; nothing where there is no threshold."""
+        if self.at_most is not None:
+            return f"at most {self.at_most:g}"
+        return "" if self.at_least is None else f"at least {self.at_least:g}"
+
+    def kept(self, figure: float) -> bool:
+        """Whether a figure keeps the threshold."""
+        if self.at_most is not None:
+            return figure <= self.at_most + _SLACK
+        return self.at_least is None or figure >= self.at_least - _SLACK
+
+    @property
+    def k(self) -> int:
+        """The k that makes it a promise; 1 where none does."""
+        if self.statistic == "k" and self.at_least is not None:
+            return math.ceil(self.at_least - _SLACK)
+        risks = ("risk_maximum", "risk_average")  # a risk of 1/k at most, so also on average
+        if self.statistic in risks and self.at_most:
+            return math.ceil(1 / self.at_most - _SLACK)
+        return 1
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a standard asks of a release: criteria with clause, date and threshold.
+
+    Parameters
+    ----------
+    name : str
+        What it is called by.
+    title, source, date : str
+        The standard, where it stands, and its date.
+    criteria : tuple of Criterion
+    note : str
+        What must be known of it.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> profile = hr.Profile.load("cms-cell-size")
+    >>> profile.k, profile.criteria[0].threshold
+    (11, 'at least 11')
+    """
+
+    name: str
+    title: str
+    source: str
+    date: str
+    criteria: tuple[Criterion, ...]
+    note: str = field(default="", kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"Profile({self.name!r}, {len(self.criteria)} criteria, {self.date})"
+
+    @property
+    def k(self) -> int:
+        """The k whose promise keeps the criteria that k can keep; 1 where it keeps none."""
+        return max((criterion.k for criterion in self.criteria), default=1)
+
+    def strengthened(self, method: Any, given: bool = False) -> Any:
+        """A method whose promises keep what promises can keep of the profile: its k.
+
+        Parameters
+        ----------
+        method : Method
+            Unfitted; it is copied, not changed.
+        given : bool
+            Whether somebody chose its k: it is refused where it is too small, and raised otherwise.
+
+        Raises
+        ------
+        ParameterError
+            The chosen k is too small for the profile.
+
+        Examples
+        --------
+        >>> import hedgerow as hr
+        >>> hr.Profile.load("ema-0070").strengthened(hr.MART(k=5)).k
+        12
+        """
+        parameters = method.get_params(deep=False)
+        own = parameters.get("k")
+        if not isinstance(own, int) or own >= self.k:
+            return method.copy()
+        if given:
+            raise ParameterError(
+                f"{self.name} takes a k of {self.k} at least, and {own} was chosen",
+                hint=f"choose -k {self.k}, or leave it out",
+            )
+        return method.copy().set_params(k=self.k)
+
+    @property
+    def statistics(self) -> frozenset[str]:
+        """The figures that it needs."""
+        return frozenset(criterion.statistic for criterion in self.criteria)
+
+    @staticmethod
+    def names() -> list[str]:
+        """The profiles that Hedgerow brings along.
+
+        Examples
+        --------
+        >>> import hedgerow as hr
+        >>> "hipaa-safe-harbor" in hr.Profile.names()
+        True
+        """
+        files = resources.files(__package__).iterdir()
+        return sorted(file.name[:-5] for file in files if file.name.endswith(".toml"))
+
+    @classmethod
+    def load(cls, source: str | Path | Profile) -> Profile:
+        """A profile by its name, or from a TOML file of your own.
+
+        Parameters
+        ----------
+        source : str or path
+            One of `names`, or a path that ends in ``.toml``.
+
+        Raises
+        ------
+        ParameterError
+            There is no such profile, or the file is none.
+        """
+        if isinstance(source, Profile):
+            return source
+        if not isinstance(source, (str, Path)):
+            raise ParameterError("a profile is a name or a TOML file", hint=_known())
+        if str(source).endswith(".toml"):
+            text = read_text(source, "the profile", ParameterError)
+            return cls._of(text, str(source), Path(source).stem)
+        if source not in cls.names():
+            raise ParameterError(
+                f"there is no profile {str(source)!r}{did_you_mean(str(source), cls.names())}",
+                hint=_known(),
+            )
+        text = resources.files(__package__).joinpath(f"{source}.toml").read_text(encoding="utf-8")
+        return cls._of(text, str(source), str(source))
+
+    @classmethod
+    def _of(cls, text: str, where: str, name: str) -> Profile:
+        try:
+            data = tomllib.loads(text)
+            criteria = tuple(Criterion(**_only(each, Criterion)) for each in data.pop("criteria"))
+            made = cls(**{"name": name, **_only(data, cls)}, criteria=criteria)
+        except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise ParameterError(
+                f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
+            ) from None
+        names = [criterion.name for criterion in criteria]
+        if not names or len(set(names)) < len(names):
+            raise ParameterError(f"{where} has no criteria, or two of one name")
+        return made
+
+
+def _only(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """The fields of a record, numbers as numbers; TypeError for what is none."""
+    known = {each.name for each in fields(kind)}
+    odd = sorted(set(data) - known)
+    if odd:
+        raise TypeError(f"unknown {', '.join(odd)}")
+    for name, value in data.items():
+        wanted: Any = (int, float) if name in ("at_most", "at_least") else str
+        wanted = bool if name == "ours" else wanted
+        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+            raise TypeError(f"{name} is not of its kind")
+    return dict(data)
+
+
+def _known() -> str:
+    return f"known: {', '.join(Profile.names())}; or give a .toml file of your own"
