@@ -134,6 +134,7 @@ FINE = {
     "admission": pa.array([dt.date(1990, 1, 1), dt.date(2001, 1, 1)]),  # years, as days
     "cost": [100.5, 99.0],
 }
+# fmt: off
 ODD: dict[str, tuple[str, list[Any], str]] = {
     "names": ("patient_surname", ["Roe", "Doe"], "by its name"),
     "geography": ("zip", ["10001", "94110"], "2 of its distinct cells look like whole ZIP"),
@@ -152,8 +153,10 @@ ODD: dict[str, tuple[str, list[Any], str]] = {
     "ip": ("from", ["192.0.2.17", "-"], "look like it"),
     "biometric": ("iris", ["a", "b"], "by its name"),
     "photograph": ("photo", ["a", "b"], "by its name"),
-    "other": ("key", ["123e4567-e89b-12d3-a456-426614174000"] * 2, "universal identifiers"),
+    "other": ("key", [f"123e4567-e89b-12d3-a456-42661417400{i}" for i in (0, 1)],
+              "universal identifiers"),
 }
+# fmt: on
 
 
 def test_safe_harbor_is_met_by_states_years_and_ages_pooled() -> None:

@@ -21,7 +21,7 @@ def profiles(name: str | None = None, config: ConfigFile = None, **given: Any) -
     options = merged(given, config, OPTIONS)
     shown = [Profile.load(each) for each in ([name] if name else Profile.names())]
     if options.get("json"):
-        as_json([asdict(profile) for profile in shown])
+        as_json({profile.name: asdict(profile) for profile in shown})
         return
     if name is None:
         rows = [(p.name, p.date, str(p.k) if p.k > 1 else "-", p.title) for p in shown]

@@ -229,7 +229,7 @@ def _measure(session: Session, options: dict[str, Any], profile: Profile | None)
     from ..audit.judged import needs_attacks, unmet
 
     attacks = bool(options.get("attacks"))
-    more = {name: options[name] for name in ("inference", "date") if name in options}
+    more: dict[str, Any] = {n: options[n] for n in ("inference", "date") if n in options}
     if profile is not None:
         attacks = options.get("attacks", needs_attacks(profile))
         more |= {"profile": options["profile"]}

@@ -298,13 +298,11 @@ class Release:
         profile : str, path or Profile
             One of `Profile.names`, or a TOML file of your own.
         **asked
-            What `hedgerow.audit` takes: ``population``, ``weights``, ``people`` ... Attacks are
-            tried where the profile asks for them.
+            What `hedgerow.audit` takes; attacks are tried where the profile asks for them.
 
         Returns
         -------
-        Judged
-            `.state`, `.criteria`; print shows a table.
+        Judged : `.state`, `.criteria`; print shows a table
         """
         from ..audit.against import against
 

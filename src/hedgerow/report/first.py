@@ -33,7 +33,8 @@ class Card:
     title : str
         The question.
     tone : {"good", "open", "bad"}
-        Bad where a promise does not hold or a standard is not met; open where risk is told, which is never called safe.
+        Bad where a promise does not hold or a standard is not met; open where risk is told, which
+        is never called safe.
     say : sequence of (str, bool)
         The answer in pieces; True for those that stand out.
     drawing : str

@@ -66,7 +66,19 @@ def verdicts(
             most = "" if isinstance(check["required"], int) else "at most "
             asked, reached = most + figure(check["required"]), figure(check["reached"])
             made.append(Verdict(check["name"], asked, reached, bool(check["holds"])))
-    return [*made, *_of_method(found), *_measured(audit, k, max_disclosure)]
+    standard = _standard(audit.get("profile"))
+    return [*made, *_of_method(found), *_measured(audit, k, max_disclosure), *standard]
+
+
+def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
+    """What a standard asks; a criterion that was not measured is not met."""
+    if profile is None:
+        return
+    states = [row["state"] for row in profile["criteria"]]
+    met = sum(states.count(state) for state in ("meets", "measured"))
+    gone = states.count("not measured")
+    reached = f"{met} met" + (f", {gone} not measured" if gone else "")
+    yield Verdict(profile["title"], f"{len(states)} criteria", reached, met == len(states))
 
 
 def _of_method(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
