@@ -201,3 +201,16 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(UnsupportedError, match=r"pip install 'hedgerow\[excel\]'"):
         read(tmp_path / "people.xlsx")
+
+
+def test_words_for_no_value_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    book(path, [["age", "job"], [31, "k.A."], ["k.A.", "cook"], ["-", "nurse"], [40, "cook"]])
+    table = read(path)
+    assert table.arrow.column("age").to_pylist() == [31, None, None, 40]  # among numbers
+    assert table.arrow.column("job").to_pylist()[0] == "k.A."  # text is text ...
+    told = read(path, schema=hr.Schema(quasi=["age", "job"], missing=["k.A."]))
+    assert told.arrow.column("job").to_pylist() == [None, "cook", "nurse", "cook"]  # until said
+    seen = hr.inspect(path)
+    assert any("--missing k.A." in text for text in seen.warnings)
+    assert hr.inspect(path, missing=["k.A."]).schema.missing == ("k.A.",)

@@ -144,7 +144,7 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "") -> In
 
 def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
     """What a file of text leaves open: words for nothing, numbers that can be read in two ways."""
-    if table.suffix != ".csv":
+    if table.suffix not in (".csv", ".xlsx"):
         return
     yield from table.layout.dialect.doubts()
     if held := [column for column in columns if column.markers]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..errors import InputError, no_memory
 from ..schema import Schema
 from .csvfile import read_csv
-from .dialect import FileFormat
+from .dialect import Dialect, FileFormat
 from .escape import unescape
 from .frames import ArrowSource, source_of
 from .jsonlines import read_json_lines
@@ -102,8 +102,8 @@ def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
             arrow, orders, labels = read_statistical(path, layout.suffix)
             layout = FileFormat(written_as(layout.suffix), labels=labels)
         elif layout.suffix == ".xlsx":
-            arrow, sheet = read_workbook(path, sheet)
-            layout = FileFormat(".xlsx", sheet=sheet)
+            arrow, sheet = read_workbook(path, sheet, told.missing)
+            layout = FileFormat(".xlsx", Dialect(missing=tuple(told.missing)), sheet=sheet)
         else:
             arrow = _READERS[layout.suffix](path)
     except OSError as error:

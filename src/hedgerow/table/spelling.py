@@ -42,7 +42,7 @@ def as_declared(table: Table, schema: Schema) -> Table:
 def _as_told(table: Table, schema: Schema) -> Table:
     """The table of a CSV file, read with what a schema says of its words and numbers."""
     missing, decimal = schema.missing, schema.decimal
-    if table.suffix != ".csv":
+    if table.suffix != ".csv":  # a workbook has been read without them
         _refuse_words(table, missing)
         return table
     dialect = table.layout.dialect
@@ -75,7 +75,8 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
         raise InputError(
             f"missing= names words that stand in {', '.join(map(repr, found))} of a table that is "
             "no file of text",
-            hint="make those cells missing (null) in the table itself; missing= is for CSV files",
+            hint="make those cells missing (null) in the table itself; missing= is for CSV files and "
+            "workbooks",
         )
 
 

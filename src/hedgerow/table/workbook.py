@@ -16,6 +16,7 @@ import pyarrow as pa
 from ..errors import InputError, needed
 from .encode import decoded, is_text
 from .rowhash import value_class
+from .types import MARKERS
 from .written import written
 
 WORKBOOKS = (".xlsx", ".xlsm")
@@ -50,7 +51,9 @@ def _openpyxl() -> ModuleType:
     return needed("openpyxl", "excel", "Excel workbooks")
 
 
-def read_workbook(path: Path, sheet: str = "") -> tuple[pa.Table, str]:
+def read_workbook(
+    path: Path, sheet: str = "", missing: Sequence[str] = ()
+) -> tuple[pa.Table, str]:
     """A sheet as Arrow, and its name.
 
     Parameters
@@ -58,6 +61,8 @@ def read_workbook(path: Path, sheet: str = "") -> tuple[pa.Table, str]:
     path : Path
     sheet : str
         Its name; by default the only one that is shown.
+    missing : sequence of str
+        Words that stand for no value, in any column.
 
     Raises
     ------
@@ -104,7 +109,8 @@ def read_workbook(path: Path, sheet: str = "") -> tuple[pa.Table, str]:
         _check_errors(names, cells, kinds, where)
         if not cells or not cells[0]:
             raise InputError(f"{where} has a header but no rows")
-        return pa.Table.from_arrays([_column(values) for values in cells], names=names), chosen.title
+        columns = [_column(_without_words(values, missing)) for values in cells]
+        return pa.Table.from_arrays(columns, names=names), chosen.title
     finally:
         book.close()
 
@@ -200,6 +206,16 @@ def _value(cell: Any) -> Any:
         ticks = round(value.microsecond / 1000)  # counted in parts of a day, which are not exact
         return value.replace(microsecond=0) + dt.timedelta(milliseconds=ticks)
     return value
+
+
+def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
+    """Cells without words for no value: those that are named, others among numbers and dates."""
+    words = {value.strip() for value in values if isinstance(value, str)}
+    plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
+    gone = {*missing, *(MARKERS if plain and words <= {*MARKERS, *missing} else ())} & words
+    if not gone:
+        return values
+    return [None if isinstance(v, str) and v.strip() in gone else v for v in values]
 
 
 def _column(values: list[Any]) -> pa.ChunkedArray:
