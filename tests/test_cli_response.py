@@ -40,7 +40,7 @@ def test_rr_from_table_to_counts(people: Path, capsys: Any) -> None:
     words = ["protect", "people.csv", *ROLES, "--method", "rr", "-l", "3.8", "--row-id", "id"]
     assert run([*words, "--key-file", "draws.key", "--out", "out"]) == 0
     told = capsys.readouterr()
-    assert "largest operational success" in told.out
+    assert "Largest operational success" in told.out
     assert "released as they are" in told.err
     assert stat.S_IMODE(os.stat("draws.key").st_mode) == 0o600
     assert run([*words, "--key-file", "draws.key", "--out", "again"]) == 0

@@ -209,7 +209,7 @@ def test_points_that_no_clock_or_every_clock_shows_are_refused_by_name() -> None
 @pytest.mark.filterwarnings("ignore")
 def test_times_of_another_zone_are_told_as_those_of_utc(tmp_path: Path) -> None:
     release = hr.protect(visits(), cut_at("2020-01-10T00:00"), hr.MART(5))
-    said = "time: its times have the zone Europe/Berlin, and recoded cells tell those of UTC"
+    said = "time: its times are in the zone Europe/Berlin; recoded cells give them in UTC"
     assert said in release.cautions
     assert "those of UTC: time (its zone is Europe/Berlin)" in release.plan.explain()
     folder = release.write(tmp_path / "out")

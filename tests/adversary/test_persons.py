@@ -178,7 +178,7 @@ def test_people_are_told_wherever_records_are(tmp_path: Path) -> None:
     release = hr.protect(tmp_path / "people.csv", schema, hr.MART(K))
     assert release.summary()["people"] >= K
     assert release.summary()["groups"]["smallest"] >= 2 * K
-    assert any("whoever has many records" in text for text in release.cautions)
+    assert any("a person with many records" in text for text in release.cautions)
     quick: dict[str, Any] = {"attacks": False, "learning": False}
     release.write(tmp_path / "out")
     of_folder = hr.audit(tmp_path / "people.csv", tmp_path / "out", **quick)
@@ -187,7 +187,7 @@ def test_people_are_told_wherever_records_are(tmp_path: Path) -> None:
         assert classes["people"] == release.summary()["people"]
         assert classes["k"] == release.summary()["groups"]["smallest"]
         assert "k in people" in str(found)
-        assert any("weigh every record alike" in note for note in found.table["notes"])
+        assert any("counted over records" in note for note in found.table["notes"])
         assert found.broken(k=classes["people"] + 1)
     found.report(tmp_path / "report.html")
     assert "k in people" in (tmp_path / "report.html").read_text()

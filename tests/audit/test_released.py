@@ -167,7 +167,7 @@ def test_notes_name_identifiers_and_changed_columns():
     said = " ".join(pair.notes)
     assert "direct identifiers are in the release: id" in said
     assert "row by row: pay" in said
-    assert "released as they are: age, born" in said
+    assert "released unchanged: age, born" in said
 
 
 def test_a_sensitive_category_of_another_name_is_named_and_never_counted_as_hidden():

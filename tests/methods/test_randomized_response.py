@@ -347,7 +347,7 @@ def test_cautions():
     text = " ".join(str(w.message) for w in caught)
     for words in (
         "lies below the share of the most frequent value",
-        "records stand against",
+        "records are spread over",
         "released as they are",
         "single category",
     ):

@@ -24,14 +24,14 @@ def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
     if persons is not None and persons.unit is not None:
         notes.append(
             f"people are told apart by {schema.person}: k and the risks of being found count them; "
-            "disclosure and shares weigh every record alike, so whoever has many counts for many"
+            "disclosure and shares are counted over records, so a person with many counts many times"
         )
     named = [n for n in schema.identifiers if n in after.names]
     if named:
         notes.append("direct identifiers are in the release: " + ", ".join(named))
     others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
-        notes.append("columns of no other role were released as they are: " + ", ".join(others))
+        notes.append("columns that have no role were released unchanged: " + ", ".join(others))
     return notes
 
 
@@ -65,7 +65,7 @@ def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]
     if not faults:
         return []
     return [
-        "released sensitive cells that may be several values: " + ", ".join(faults) + "; attacks "
+        "released sensitive cells that stand for several values: " + ", ".join(faults) + "; attacks "
         "and learners learn nothing from these rows"
     ]
 

@@ -85,7 +85,7 @@ def of_release(
             yield told
     for name, zone in plan.zones.items():
         if zone not in _UTC:
-            yield f"{name}: its times have the zone {zone}, and recoded cells tell those of UTC"
+            yield f"{name}: its times are in the zone {zone}; recoded cells give them in UTC"
         points = schema.grid.get(name, ())
         if points and datetime.fromisoformat(points[0]).tzinfo is None:
             yield (
@@ -113,22 +113,22 @@ def of_release(
             )
         if classes.persons is not None and judged.sensitive:
             yield (
-                "disclosure and shares weigh every record alike: whoever has many records counts "
-                "for many"
+                "disclosure and shares are counted over records, so a person with many records "
+                "counts many times"
             )
         for name, column in judged.sensitive.items():
             yield from _whole(name, judged.sizes, column)
         yield from _told_nothing(plan, classes.n_groups)
         lost = certainty_lost(plan, original, released)
         if lost is not None and lost > LOST:
-            yield f"the recoded cells say little: {lost:.0%} of their certainty is lost (NCP)"
+            yield f"the recoded cells lost {lost:.0%} of their detail (NCP), so they say little"
         return
     for name, column in judged.sensitive.items():
         if name not in recoding.relations():
             yield from _alike(name, classes.sizes, column.counts)
     kept = [column.name for column in recoding.recoded() if column.kept]
     if kept:
-        yield f"released as they were, no cell of them is altered: {', '.join(kept)}"
+        yield f"the method left every cell as it was in: {', '.join(kept)}"
     if isinstance(recoding, Mask) and len(kept) < len(recoding.columns):
         same = _unmoved(recoding, original, released, rows)
         if same * 2 > released.n_rows:
@@ -147,8 +147,8 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
     if plan.unit is None and persons.unit is not None and records.max() > 1:
         yield (
             f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
-            f"several records, up to {records.max():,}; every record is altered by itself, so what "
-            "is hidden in one may show in the mean of them all"
+            f"several records, up to {records.max():,}; each record is altered separately, so the "
+            "mean of a person's records may show what the alteration hides"
         )
 
 
@@ -199,15 +199,15 @@ def _texts(column: Column) -> Iterator[str]:
     """What stands in text that nobody declared to be categories."""
     known, found = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
     if found * 2 > known:
-        why = f"{found:,} of its {known:,} values read as numbers or dates"
+        why = f"{found:,} of its {known:,} values look like numbers or dates"
     elif column.n_values * 2 > known and column.n_values > FEW:
         why = f"{column.n_values:,} of its {known:,} values differ"
     else:
         return
     yield (
-        f"{column.name}: judged as categories, but {why}, and then no group seems to tell much "
-        'of them: say what it is, Schema(kinds={"' + column.name + '": "numeric"}) or "date", '
-        "after leaving cells without a value empty and repairing the rest, or that it is "
+        f"{column.name}: judged as categories, but {why}; a near guess then counts as wrong, and "
+        "groups seem to give away less than they do. Empty the cells without a value, repair the "
+        'others, and say what it is: Schema(kinds={"' + column.name + '": "numeric"}), "date" or '
         '"categorical"'
     )
 
@@ -225,10 +225,10 @@ def _dates(column: Column) -> Iterator[str]:
     known, found = _reading(column, LOOKS_LIKE_DATE)
     if found * 2 > known:
         yield (
-            f"{column.name}: {found:,} of its {known:,} values read as dates, and are released as "
-            'texts, not as ranges of days: say what it is, Schema(kinds={"'
+            f"{column.name}: {found:,} of its {known:,} values look like dates, but are released as "
+            'joined texts and not as ranges of days. Say what it is: Schema(kinds={"'
             + column.name
-            + '": "date"}), as the schema of hedgerow inspect does, or that it is "categorical"'
+            + '": "date"}), as the schema of hedgerow inspect does, or "categorical"'
         )
 
 
@@ -242,8 +242,8 @@ def _idle_events(column: SensitiveCounts) -> Iterator[str]:
         if text not in used:
             whom = "every" if Event.parse(column.name, text).holds(first) else "no"
             yield (
-                f"{column.name}: the declared event {text} holds for {whom} value, so it judges "
-                "nothing"
+                f"{column.name}: the declared event {text} holds for {whom} value, so it has no "
+                "effect"
             )
 
 
@@ -253,8 +253,9 @@ def _alike(name: str, sizes: NDArray[np.int64], counts: Counts) -> Iterator[str]
     one = several & (diversity.distinct(counts) == 1)
     if one.any() and np.count_nonzero(counts.totals) > 1:
         yield (
-            f"{name}: {one.sum():,} of {several.sum():,} groups with equal released "
-            f"quasi-identifiers hold one value, so their {sizes[one].sum():,} records may tell it"
+            f"{name}: in {one.sum():,} of {several.sum():,} groups with equal released "
+            "quasi-identifiers everybody has the same value, which the group may reveal "
+            f"({sizes[one].sum():,} records)"
         )
 
 
@@ -285,7 +286,8 @@ def _by_chance(plan: Plan) -> Iterator[str]:
         k, cap = max(ks), min(caps)
         enough = math.ceil(3 / cap - SLACK)
         yield (
-            f"k = {k} with max_disclosure = {cap:g}: random groups of {k} often break it by chance; "
+            f"k = {k} with max_disclosure = {cap:g}: even {k} records drawn at random often exceed "
+            "that cap; "
             + (
                 f"use k of at least {enough:,}"
                 if enough <= plan.n_rows
@@ -302,14 +304,14 @@ def _whole(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iter
     one = diversity.distinct(counts) == 1
     if one.any():
         yield (
-            f"{name}: {one.sum():,} of {len(sizes):,} groups hold one value, so their "
-            f"{sizes[one].sum():,} records tell it"
+            f"{name}: in {one.sum():,} of {len(sizes):,} groups everybody has the same value, "
+            f"which the group reveals ({sizes[one].sum():,} records)"
         )
     whole = told >= _ALL
     if (whole & ~one).any() or (whole.any() and not one.any()):
         yield (
-            f"{name}: {whole.sum():,} of {len(sizes):,} groups give away all of it "
-            f"(disclosure 1), {sizes[whole].sum():,} records"
+            f"{name}: {whole.sum():,} of {len(sizes):,} groups give it away completely "
+            f"(disclosure 1; {sizes[whole].sum():,} records)"
         )
 
 
@@ -364,9 +366,9 @@ def extremes_in_words(name: str, k: int, found: Mapping[str, int]) -> str:
     one = found["cells"] == 1
     ranges = "range of {} begins or ends" if one else "ranges of {} begin or end"
     return (
-        f"{found['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, and "
-        f"{found['records']:,} records show {'it' if one else 'them'}; ranges between public points "
-        "do not (grid=, --grid)"
+        f"{found['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, so "
+        f"readers learn that somebody has it ({found['records']:,} records show {'it' if one else 'them'}); "
+        "cut at public points to avoid that (grid=, --grid)"
     )
 
 

@@ -64,9 +64,9 @@ def recoding_in_words(recoding: Recoding) -> str:
 @recoding_in_words.register
 def _anatomize(recoding: Anatomize) -> str:
     return (
-        f"The quasi-identifiers are released unchanged. In place of {recoding.sensitive!r} stands "
-        f"the number of one of {recoding.groups:,} groups; a second table gives the values of each "
-        f"group with their counts, none above the share 1/{recoding.l:g}."
+        f"The quasi-identifiers are released unchanged. The column {recoding.sensitive!r} holds the "
+        f"number of one of {recoding.groups:,} groups; a second table lists the values of each group "
+        f"with their counts, and no value has a share above 1/{recoding.l:g} of its group."
     )
 
 
@@ -81,15 +81,15 @@ def _maps(recoding: Maps) -> str:
         )
     if recoding.suppressed:
         lines.append(
-            f"rows of {len(recoding.suppressed):,} small groups are released "
-            f"as {recoding.suppress_label!r} in every column above"
+            f"the records of {len(recoding.suppressed):,} groups that were too small show "
+            f"{recoding.suppress_label!r} in every column above"
         )
     return "\n".join(lines)
 
 
 @recoding_in_words.register
 def _mask(recoding: Mask) -> str:
-    lines = [f"{recoding.method}; each released value depends on the whole table"]
+    lines = [f"Method: {recoding.method}. Each released value was computed from the whole table."]
     lines += [
         f"  {name.replace('_', ' ')}: {f'{value:.3g}' if isinstance(value, float) else value}"
         for name, value in recoding.facts.items()
@@ -119,10 +119,11 @@ def _randomize(recoding: Randomize) -> str:
         guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
         lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
     lines += [
-        "Every other category is drawn with equal probability when a value is not kept.",
-        f"largest risk Pr(S|QI) by the paper's bound: {recoding.risk:.4f}",
-        f"largest operational success (right guesses through any record): {recoding.success:.4f}",
-        f"share of records above the requested cap: {100 * recoding.unprotected:.2f}%",
+        "A value is kept with probability p; otherwise any other category takes its place, each with "
+        "the same probability.",
+        f"Largest risk Pr(S|QI) by the paper's bound: {recoding.risk:.3f}",
+        f"Largest operational success (right guesses through any record): {recoding.success:.3f}",
+        f"Records above the requested cap: {100 * recoding.unprotected:.1f}%",
     ]
     return "\n".join(lines)
 

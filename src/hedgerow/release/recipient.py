@@ -59,7 +59,7 @@ def recipient(
         f"`{file}` holds {numbers['rows']:,} records about people. {method.about}",
         "The records stand in the order of the table they come from."
         if plan.parameters.get("keep_order")
-        else "The records are sorted by what stands in them; their order tells nothing else.",
+        else "The records are sorted by their values; their order has no other meaning.",
         "",
         "## Columns",
         "",
@@ -106,11 +106,12 @@ def recipient(
     if grouped and told is not None:
         lines += [
             "",
-            "*Disclosure* is how much of a sensitive column a group gives away: the part that "
-            "knowing the group takes off the loss of whoever forecasts its members' values from "
-            "the whole table (0: the group gives nothing away; 1: everything). Numbers are judged "
-            "by squared errors, ranks and cells between public cuts, categories and missing values "
-            "by Brier scores; the worst counts:",
+            "*Disclosure* is how much of a sensitive column a group gives away. Somebody guesses the "
+            "members' values, first from the whole table, then knowing the group: disclosure is the "
+            "part of the error that disappears (0: the group gives nothing away; 1: everything). "
+            "Errors of numbers are squared errors, of their values, their ranks and the cells "
+            "between public cuts; errors of categories and missing values are Brier scores; the "
+            "worst of them counts:",
             "",
             "| disclosure of | mean over groups | mean over records | worst group |",
             "|---|---|---|---|",
@@ -125,12 +126,12 @@ def recipient(
         "",
         "## What was not measured",
         "",
-        "- An intruder who knows a column that stands unchanged above, marked *other* or "
-        "*sensitive*.",
-        "- Linking with other releases about the same people, and background knowledge about "
-        "one of them.",
-        "- Conclusions about groups of people: what the table shows of a group holds for its "
-        "members too.",
+        "- What an intruder finds out who already knows a column that is unchanged above (*other* or "
+        "*sensitive*).",
+        "- What other releases about the same people, or knowledge about one of them, add to this "
+        "table.",
+        "- What the table teaches about groups of people: it applies to every member of the group, "
+        "also to people who are not in the table.",
         *(f"- {words}" for words in method.not_measured),
         "",
         "Do not try to find out who a record is about.",
@@ -166,8 +167,9 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
         "",
         "## How to read the recoded cells",
         "",
-        "Records that share all recoded values form a group; within it they cannot be told apart by "
-        "these columns. A single value is shared by the whole group, unless it is said otherwise.",
+        "Records with equal recoded cells form a group: these columns do not tell its records apart. "
+        "A cell that holds a single value holds for the whole group, unless the list below says "
+        "otherwise.",
         "",
     ]
     lines += [f"- {words}." for style, words in _STYLES.items() if style in styles]

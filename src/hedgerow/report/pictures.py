@@ -281,7 +281,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     axes.set_ylim(-0.6, len(attacks) - 0.4)
     axes.set_xlim(-0.02, 1.02)
     axes.grid(axis="x", color=_ink(axes, _GRID), linewidth=0.6)
-    axes.set_xlabel("share of people the attack is right about (bar: 95% interval)")
+    axes.set_xlabel("people the attack is right about, 95% interval")
     _percent_axis(axes.xaxis)
 
 

@@ -119,7 +119,10 @@ def _open(
     if checks and table["yardstick"] == "classes":
         if "k_anonymity" not in kinds:
             k = risk["release"]["classes"]["k"]
-            yield f"Not promised: a smallest group. Measured: {k:,} records.", "open"
+            yield (
+                f"Not promised: how many records a group has. Measured: {k:,} in the smallest one.",
+                "open",
+            )
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]

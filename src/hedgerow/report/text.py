@@ -403,16 +403,16 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not told:
         return
     yield (
-        "Membership is the chance to tell somebody in the table from somebody who is not; half of "
-        "it is luck."
+        "Membership: shown one person of the table and one who is not in it, the attack names the "
+        "right one so often; a coin does in 50%."
     )
     alarms = min((next(iter(a["found"])) for a in told), key=float)
     best = max((a for a in told if alarms in a["found"]), key=lambda a: a["found"][alarms]["share"])
     found = best["found"][alarms]
     low, high = (percent(end) for end in found["interval"])
     yield (
-        f"Who takes {percent(float(alarms))} of strangers for members finds {percent(found['share'])} "
-        f"({low} to {high}) of the members by the {best['target']}."
+        f"An intruder who wrongly takes {percent(float(alarms))} of strangers for members finds "
+        f"{percent(found['share'])} ({low} to {high}) of the members, by the {best['target']}."
     )
 
 
@@ -421,8 +421,9 @@ def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
     if nearest["closer"] is not None:
         low, high = nearest["interval"]
         yield (
-            f"A released record lies nearer to a member than to somebody who took no part with a "
-            f"chance of {nearest['closer']:.3f} [{low:.3f}, {high:.3f}]; .5 is what chance gives."
+            f"A released record is nearer to a member than to somebody who took no part in "
+            f"{percent(nearest['closer'])} ({percent(low)} to {percent(high)}) of the cases; chance "
+            "gives 50%."
         )
     yield nearest["warning"]
 

@@ -139,7 +139,7 @@ def test_an_audit_of_a_release_says_who_is_found(tmp_path):
         "whole record",
         "whole record",
     ]
-    assert "Membership is the chance" in str(found)
+    assert "Membership: shown one person" in str(found)
     assert not any(line.startswith("membership") for line in found.to_dict()["not_measured"])
     found.report(tmp_path / "report.html")
     assert "of strangers for members finds" in (tmp_path / "report.html").read_text()

@@ -188,8 +188,8 @@ def cautions(
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if setting.n < cells:
         said.append(
-            f"{setting.n:,} records stand against {cells:,} cells: the reconstructed table "
-            f"will be rough"
+            f"{setting.n:,} records are spread over {cells:,} combinations of values, so "
+            "reconstructed counts will be imprecise"
         )
     large = setting.mass * setting.n >= DESCRIBED
     over = large & np.any([(v.share > v.cap * _SLACK).any(1) for v in setting.views], axis=0)
@@ -197,16 +197,16 @@ def cautions(
         best = np.max([v.share.max(axis=1) for v in setting.views], axis=0)
         right, people = float(best[over] @ setting.mass[over]), float(setting.mass[over].sum())
         said.append(
-            f"the {risk.bound} bound caps a guess through a released record; whoever reconstructs "
-            "the table, as every reader can, and guesses the most frequent value of each group of "
-            f"at least {DESCRIBED} records exceeds the cap in {over.sum():,} of {large.sum():,} "
-            f"groups: for {right / people:.0%} of their {round(people * setting.n):,} people the "
-            f"guess is right, where the cap is {cap:.0%}"
+            f"the {risk.bound} bound caps what one released record tells about its person, and not "
+            "what the table tells: every reader can reconstruct its counts and guess the most "
+            f"frequent value of a group. In {over.sum():,} of the {large.sum():,} groups of at least "
+            f"{DESCRIBED} records that guess is right for {right / people:.0%} of "
+            f"{round(people * setting.n):,} people; the cap is {cap:.0%}"
         )
     if risk.target == "quasi":
         said.append(
-            "the sensitive columns are released as they are: how many records have each "
-            "value is exact"
+            "the sensitive columns are released as they are, so readers know exactly how many "
+            "records have each value"
         )
     single = [c.name for c in randomized if c.d == 1]
     if single:
