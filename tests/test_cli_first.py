@@ -334,3 +334,26 @@ def test_prose_is_warned_of_before_work_starts(
     words = ["protect", "people.csv", "--quasi", "age,notes", "--sensitive", "income"]
     told = refused([*words, "--identifiers", "name", "--out", "out"], capsys)
     assert told.index("notes holds text of up to 6,000 characters") < told.index("work began")
+
+
+def test_a_file_that_is_not_there_is_guessed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age\n1\n2\n")
+    assert run(["inspect", "poeple.csv"]) == 2
+    assert "there is no file poeple.csv (did you mean 'people.csv'?)" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age,pay\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    asked = ["protect", "people.csv", "--quasi", "age", "--sensitive", "pay", "-v"]
+    assert run([*asked, "--out", "release"]) == 2
+    said = capsys.readouterr().err
+    assert "cannot be written to" in said
+    assert "reading" not in said

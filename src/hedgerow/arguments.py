@@ -164,6 +164,7 @@ def check(name: str, value: Any, kind: Kind) -> None:
     if not kind.fits(value):
         nan = isinstance(value, float) and math.isnan(value)
         shown = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
+        shown = "another text" if kind is DAY and isinstance(value, str) else shown
         raise ParameterError(f"{name} must be {kind.words}, not {shown}", hint=kind.hint)
 
 

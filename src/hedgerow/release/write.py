@@ -95,6 +95,11 @@ def check_target(
             f"there is no folder {folder.parent} to write the release {folder.name} in",
             hint="make it first, or choose another --out",
         )
+    if not os.access(folder.parent, os.W_OK):
+        raise OutputError(
+            f"the folder {folder.parent} cannot be written to, so no release can be made in it",
+            hint="choose another --out, or have somebody allow it",
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
     if folder.exists():

@@ -19,6 +19,7 @@ from .promises import lines
 from .survey import estimate_rows
 from .text import (
     APART,
+    NO_SCORES,
     THREE,
     TOGETHER,
     figure,
@@ -171,6 +172,7 @@ def _context(
         "estimates": estimate_rows(audit["utility"].get("estimates")) if steward else [],
         "special": special_rows(risk.get("special_uniques")) if steward else [],
         "linkage": risk.get("linkage"),
+        "no_scores": NO_SCORES,
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
         "standard": audit.get("profile") if steward else None,
         "standard_rows": list(standards.rows(audit["profile"])) if audit.get("profile") else [],

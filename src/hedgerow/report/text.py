@@ -204,6 +204,8 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
         )
     for title, share in score_rows(linkage["scores"]):
         yield f"{title:56}{share:>12}"
+    if linkage["scores"] is None:
+        yield NO_SCORES
 
 
 def _how(attack: Mapping[str, Any]) -> str:
@@ -227,6 +229,10 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     ]
 
 
+NO_SCORES = (
+    "DLD and PLD were not computed: they link by numeric columns that are released as numbers, in "
+    "records without a missing cell."
+)
 SPECIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("records that few columns single out", "records", figure),
     ("mean SUDA score", "mean_score", figure),

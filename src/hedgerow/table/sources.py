@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from ..errors import InputError, no_memory
+from ..errors import InputError, did_you_mean, no_memory
 from ..schema import Schema
 from .csvfile import read_csv
 from .dialect import Dialect, FileFormat
@@ -128,7 +129,7 @@ def check_path(path: Path) -> str:
     if path.is_dir():
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     if not path.exists():
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"there is no file {path}{did_you_mean(path.name, _tables(path.parent))}")
     suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
         raise InputError(
@@ -140,6 +141,15 @@ def check_path(path: Path) -> str:
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     return suffix
+
+
+def _tables(folder: Path) -> list[str]:
+    """Some of the table files of a folder."""
+    try:
+        found = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
+        return list(islice(found, 1000))
+    except OSError:
+        return []
 
 
 def _not(path: Path, suffix: str) -> InputError:
