@@ -36,8 +36,8 @@ ORDER = (
     "report",
     "session",
     "papers",
-    "cli",
     "studio",
+    "cli",
 )
 
 # Files that belong to a room of another name.
@@ -50,11 +50,14 @@ ALLOWED = {
     "pyspark": {"engines"},
     "duckdb": {"table", "engines", "datasets"},
     "sqlglot": {"engines"},
-    "typer": {"cli", "studio"},
-    "rich": {"cli", "studio"},
+    "typer": {"cli"},
+    "rich": {"cli"},
     "sklearn": {"methods", "release", "audit", "papers"},
     "matplotlib": {"report", "papers", "release", "audit"},  # the last two name its axes
-    "jinja2": {"report"},
+    "jinja2": {"report", "studio"},
+    "fastapi": {"studio"},
+    "starlette": {"studio"},
+    "uvicorn": {"studio"},
     "pyreadstat": {"table"},
     "openpyxl": {"table"},
 }

@@ -9,8 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-# What checks the source and runs no part of it may be of any version.
-CHECKERS = ("ruff", "mypy")
+# What checks from outside and is no part of what runs may be of any version.
+CHECKERS = ("ruff", "mypy", "playwright", "axe-playwright")
 
 
 def lowest(extras: list[str]) -> list[str]:

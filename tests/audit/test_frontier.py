@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 
 import pytest
 
@@ -153,3 +154,44 @@ def test_an_axis_is_known_by_the_name_that_documents_showed() -> None:
     own = released.summary()["disclosure"]["columns"]["income"]
     found = told.risk["release"]["sensitive"]["income"]["disclosure"]
     assert {name: found[name] for name in own} == pytest.approx(own)
+
+
+def test_a_second_search_adds_to_the_first() -> None:
+    people = hr.datasets.make_people(800, seed=1)
+    schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    session = hr.Session(people)
+    session.choose(schema, hr.MART())
+    whole = session.frontier(k=[5, 20], max_disclosure=[0.3, 0.6])
+    other = hr.Session(people)
+    other.choose(schema, hr.MART())
+    other.frontier(k=[5], max_disclosure=[0.3, 0.6])
+    both = other.frontier(k=[20], max_disclosure=[0.3, 0.6], keep=True)
+    key = operator.attrgetter("setting")
+    assert sorted(both.points, key=key) == sorted(whole.points, key=key)  # dominated ones as well
+    again = other.frontier(k=[20], max_disclosure=[0.3], keep=True)
+    assert len(again.points) == 4  # each setting once
+    assert other.frontier(k=[20], max_disclosure=[0.3]).points != again.points
+    queries = other.frontier(k=[5], max_disclosure=[0.3], utility="queries", keep=True)
+    assert len(queries.points) == 1  # another axis is another picture
+    with pytest.raises(ParameterError, match="differ in their schema, axes or bound"):
+        both.joined(queries)
+
+
+def test_points_of_another_method_of_the_name_go() -> None:
+    people = hr.datasets.make_people(800, seed=1)
+    schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    axes = {"k": [5], "max_disclosure": [0.5]}
+    one = hr.frontier(people, schema, hr.MART(numeric="range"), **axes)
+    session = hr.Session(people)
+    session.frontier(hr.MART(), schema=schema, k=[10], max_disclosure=[0.5])
+    mean = session.frontier(hr.MART(numeric="mean"), schema=schema, keep=True, **axes)
+    assert [p.k for p in mean.points] == [5]
+    assert len(one.joined(hr.frontier(people, schema, hr.Hedge(), **axes)).points) == 2
+
+
+def test_certainty_says_nothing_of_what_learning_loses_by_a_cap() -> None:
+    people = hr.datasets.make_people(800, seed=1)
+    schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    found = hr.frontier(people, schema, hr.MART(k=5), max_disclosure=[None, 0.1], k=[5])
+    assert [p.uncapped for p in found.points] == [None, None]
+    assert found.warnings == ()

@@ -174,7 +174,8 @@ def frontier(
         raise odd  # nothing can be shown, and not because of what was asked of the release
     points, lost = [], []
     for setting in tried:
-        made, free = found[setting], setting.uncapped()
+        made = found[setting]
+        free = setting.uncapped() if utility == "learning" else None
         without = found.get(free) if free is not None else None
         reason = made.message if isinstance(made, HedgerowError) else trial.refusal(made)
         if reason is None:

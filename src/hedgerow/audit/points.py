@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import AXES, NUMBER, PATH, one_of, takes
-from ..errors import InfeasibleError
+from ..errors import InfeasibleError, ParameterError
 from ..faces import face
 from ..files import write_private
 from ..notation import plain
@@ -110,6 +110,9 @@ class Point:
 
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
 
+
+_ONE_PICTURE = ("schema", "utility", "disclosure", "max_inference")
+"""What two searches must share to be one."""
 
 _POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `best(...)`")
 
@@ -285,6 +288,42 @@ class Frontier:
         if target_utility is not None:
             return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
+
+    def alike(self, other: Frontier) -> bool:
+        """Whether the points of both stand on the same axes, under the same schema and bound."""
+        return all(getattr(self, name) == getattr(other, name) for name in _ONE_PICTURE)
+
+    def joined(self, more: Frontier) -> Frontier:
+        """These points and those of another search of the same table, each setting once.
+
+        Where a setting was tried twice, or a method of one name stands for two, the other search has it.
+
+        Raises
+        ------
+        ParameterError
+            The axes, the schema or the bound differ, so the points cannot stand in one picture.
+        """
+        if not self.alike(more):
+            raise ParameterError(
+                "the two frontiers differ in their schema, axes or bound",
+                hint="search both with the same ones",
+            )
+        kept = {n for n, m in self.methods.items() if repr(m) == repr(more.methods.get(n, m))}
+        new = {(p.method, in_words(p.parameters)) for p in more.points}
+        new |= {(f["method"], in_words(f["parameters"])) for f in more.infeasible}
+        old = [p for p in self.points if p.method in kept]
+        lost = [f for f in self.infeasible if f["method"] in kept]
+        return replace(
+            more,
+            points=mark_dominated(
+                [*(p for p in old if (p.method, in_words(p.parameters)) not in new), *more.points]
+            ),
+            infeasible=(
+                *(f for f in lost if (f["method"], in_words(f["parameters"])) not in new),
+                *more.infeasible,
+            ),
+            methods={n: m for n, m in self.methods.items() if n in kept} | dict(more.methods),
+        )
 
     def release(self, point: Point) -> Any:
         """Protect the people by a point's settings; a verified `Release`."""

@@ -102,7 +102,8 @@ def _people(pair: Pair) -> dict[str, Any] | None:
     return plain(made, digits=8)
 
 
-def _labels(column: Column) -> list[str]:
+def labels(column: Column) -> list[str]:
+    """The values of a column as a page shows them."""
     if not column.is_number:
         return list(map(str, column.values))
     values = column.values.tolist()
@@ -116,7 +117,7 @@ def _column(released: ReleasedColumn) -> dict[str, Any]:
         "name": own.name,
         "numbers": own.is_number,  # cells are ranges, of dates as well
         "number": own.is_number and not own.unit,
-        "labels": _labels(own),
+        "labels": labels(own),
         "missing": bool(own.has_missing),
         "means": released.stands_in,
         "cells": _ranges(released, m) if own.is_number else _sets(released, m),

@@ -17,6 +17,7 @@ from . import (
     reconstruct,
     reproduce,
     score,
+    studio,
     verify_model,
 )
 from .options import Panelled
@@ -24,6 +25,7 @@ from .options import Panelled
 HELP = """Protect a table about people before it is shared, and prove it with numbers.
 
 To see one release of made people, with its report: hedgerow demo
+To do all of it in the browser, step by step: hedgerow studio
 
 A first release of your own takes two commands. Look at the columns, and which role each might have:
 
@@ -82,5 +84,6 @@ for command in (
     score.score,
     profiles.profiles,
     reproduce.reproduce,
+    studio.studio,
 ):
     app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)

@@ -185,13 +185,16 @@ def parameters_in_short(parameters: Mapping[str, Any]) -> str:
     '10, .4'
     >>> parameters_in_short({"max_disclosure": None, "scale": 0.3})
     'no cap, scale .3'
+    >>> parameters_in_short({"k": 10, "max_disclosure": 1.0})
+    '10, no cap'
     """
     said = []
     for name, value in parameters.items():
         text = f"{value:g}" if isinstance(value, float) else str(value)
         text = text[1:] if text.startswith("0.") else text
         if name in _PLAIN:
-            said.append("no cap" if value is None else text)
+            none = name == "max_disclosure" and (value is None or value >= 1)
+            said.append("no cap" if none else text)
         else:
             said.append(f"{name} {text}")
     return ", ".join(said)

@@ -13,9 +13,9 @@ from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures, standards
 from .figures import at, percent
-from .first import cap_on, cards
+from .first import Card, cap_on, cards
 from .narrow import stacked
-from .promises import lines
+from .promises import Line, lines
 from .survey import estimate_rows
 from .text import (
     APART,
@@ -139,9 +139,7 @@ def _context(
     altered, grouped = (table["yardstick"] == name for name in ("linkage", "classes"))
     after, before = risk["release"], risk["original"]
     attacks = audit["attacks"]
-    promised = lines(audit, plan, checks)
-    broken = any(state == "broken" for _, state in promised)
-    most = _most(attacks)
+    promised, told = answers(audit, plan, checks)
     context: dict[str, Any] = {
         "steward": steward,
         "audit": audit,
@@ -161,7 +159,7 @@ def _context(
         "checks": checks,
         "about": _about(audit, plan, checks, steward),
         "promised": [line for line in promised if steward or line[1] != "open"],
-        "cards": cards(audit, plan, broken, most) if steward else [],
+        "cards": told if steward else [],
         "risk_rows": list(risk_rows(before, after)) if grouped else [],
         "three": three_numbers(risk, grouped) if steward else [],
         "three_titles": THREE,
@@ -213,6 +211,15 @@ def _context(
             },
         }
     return context
+
+
+def answers(
+    audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]
+) -> tuple[list[Line], list[Card]]:
+    """What was promised, a sentence each, and the two questions of the first screen."""
+    promised = lines(audit, plan, checks)
+    broken = any(state == "broken" for _, state in promised)
+    return promised, cards(audit, plan, broken, _most(audit["attacks"]))
 
 
 def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

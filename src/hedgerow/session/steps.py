@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import engines
-from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, takes
+from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, takes
 from ..engines import ENGINES
 from ..engines.choice import chosen, opened
 from ..errors import Cancelled, ParameterError
@@ -23,15 +23,18 @@ from .repeat import Choice, Written
 
 if TYPE_CHECKING:
     # a step loads what it needs when it is taken: looking at a table takes a blink
+    from ..audit.lookup import Found
+    from ..audit.pairing import Pair
     from ..audit.points import Frontier, Point
     from ..audit.result import Audit
+    from ..audit.unprotected import Unprotected
     from ..release import Release
 
-STEPS = ("open", "inspect", "choose", "frontier", "protect", "measure", "write")
+STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
 """The steps of a release in their order."""
 
 _AFTER = {
-    "open": ("inspect", "choose", "frontier", "protect", "measure", "write"),
+    "open": ("inspect", "today", "choose", "frontier", "protect", "measure", "write"),
     "choose": ("protect", "measure", "write"),
     "protect": ("measure", "write"),
     "measure": ("write",),
@@ -90,6 +93,8 @@ class Session:
         self._cancelled = threading.Event()
         self._results: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
+        self._measured_for: Schema | None = None
+        self._pair: tuple[Release, Pair] | None = None
         self.cautions: list[str] = []
         self.open(source, engine=engine, memory=memory, schema=schema, method=method)
 
@@ -218,6 +223,57 @@ class Session:
             self._finish("inspect", inspect(self.table))
         return self._results["inspect"]
 
+    @takes(schema=SCHEMA, progress=PROGRESS)
+    def today(
+        self,
+        schema: Schema | None = None,
+        *,
+        attacks: bool = True,
+        progress: Progress | None = None,
+    ) -> Unprotected:
+        """Measure what the table gives away as it is; see `hedgerow.audit.unprotected`.
+
+        Parameters
+        ----------
+        schema : Schema, optional
+            By default the chosen one, or else the proposal of `inspect`.
+        attacks : bool
+            Also let a regression tree attack every sensitive column, which takes longer.
+        progress : callable, optional
+        """
+        from ..audit.unprotected import unprotected
+
+        if schema is None:
+            before: Choice | None = self._results.get("choose")
+            schema = self.inspect().schema if before is None else before.schema
+        with self._running(progress) as tell:
+            found = unprotected(self.table, schema, attacks=attacks, progress=tell)
+        self._measured_for = schema
+        return self._finish("today", found)
+
+    @takes(wanted=named(TEXT, "a mapping of columns to values"))
+    def look_up(self, wanted: Mapping[str, str]) -> Found:
+        """Look a person up: how many records fit what is known, before and after.
+
+        Parameters
+        ----------
+        wanted : mapping of str to str
+            Values of quasi-identifiers as the table shows them; an empty text is a missing one.
+        """
+        from ..audit.lookup import look_up
+        from ..audit.pairing import pair_up
+        from ..audit.subject import of_release
+        from ..audit.unprotected import as_it_is
+
+        release: Release | None = self._results.get("protect")
+        if release is None:
+            before: Choice | None = self._results.get("choose")
+            schema = before.schema if before is not None else self.inspect().schema
+            return look_up(as_it_is(self.table, schema), wanted, released=False)
+        if self._pair is None or self._pair[0] is not release:
+            self._pair = release, pair_up(self.table, of_release(release))
+        return look_up(self._pair[1], wanted)
+
     @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER, keep_order=FLAG)
     def choose(
         self,
@@ -258,6 +314,8 @@ class Session:
         tried: Frontier | None = self._results.get("frontier")
         if tried is not None and tried.schema != schema:
             self._results.pop("frontier")
+        if self._measured_for != schema:
+            self._results.pop("today", None)
         return self._finish("choose", made)
 
     @takes(progress=PROGRESS)
@@ -266,6 +324,7 @@ class Session:
         methods: Any = None,
         *,
         schema: Schema | None = None,
+        keep: bool = False,
         progress: Progress | None = None,
         **axes: Any,
     ) -> Frontier:
@@ -277,6 +336,8 @@ class Session:
             What to try; by default the chosen method.
         schema : Schema, optional
             By default the chosen one.
+        keep : bool
+            Keep the points of earlier searches where they stand on the same axes, and add to them.
         progress : callable, optional
         **axes
             ``k``, ``max_disclosure``, ``settings``, ``utility``, ``disclosure``, ``max_inference``,
@@ -287,13 +348,11 @@ class Session:
         if methods is None:
             methods = self.choice.method
         with self._running(progress) as tell:
-            found = frontier(
-                self.table,
-                schema or self.choice.schema,
-                methods,
-                progress=tell,
-                **axes,
-            )
+            roles = schema or self.choice.schema
+            found = frontier(self.table, roles, methods, progress=tell, **axes)
+        tried: Frontier | None = self._results.get("frontier")
+        if keep and tried is not None and tried.alike(found):
+            found = tried.joined(found)
         return self._finish("frontier", found)
 
     def take(self, point: Point) -> Choice:

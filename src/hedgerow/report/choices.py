@@ -1,0 +1,147 @@
+"""Every choice at once: a frontier as a small picture in the page itself, whose points can be clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from .drawings import two
+from .frontier_picture import parameters_in_short
+
+WIDTH, HEIGHT = 640, 320
+_LEFT, _RIGHT, _TOP, _BASE = 52, 620, 16, 262
+
+
+def choices(
+    points: Sequence[Mapping[str, Any]], title: str, chosen: int | None, k: int | None
+) -> str:
+    """Points of a frontier: to the right more use, upwards more told.
+
+    Those of the chosen method stand out, and those with the chosen k are joined by a line; of the
+    others one sees that they are there. Each point has the class ``point`` and its number as
+    ``data-point``.
+
+    Parameters
+    ----------
+    points : sequence of mapping
+        As `Frontier.to_dict` has them.
+    title : str
+        The chosen method's.
+    chosen : int, optional
+        Which point is the chosen setting.
+    k : int, optional
+        The chosen k.
+    """
+    if not points:
+        return ""
+    low, high = _ends([p["utility"] for p in points])
+    bottom, top = _ends([p["disclosure"] for p in points])
+
+    def place(point: Mapping[str, Any]) -> tuple[float, float]:
+        x = _LEFT + 16 + (_RIGHT - _LEFT - 32) * (point["utility"] - low) / (high - low)
+        y = _BASE - 12 - (_BASE - _TOP - 20) * (point["disclosure"] - bottom) / (top - bottom)
+        return x, y
+
+    mine = [i for i, p in enumerate(points) if p["method"] == title]
+    line = sorted(
+        (place(points[i]) for i in mine if k is None or points[i]["parameters"].get("k") == k),
+        key=lambda xy: (-xy[1], xy[0]),
+    )
+    parts = [
+        f'<path d="M{_LEFT} {_TOP}V{_BASE}H{_RIGHT}" class="axis" fill="none"/>',
+        _text(_LEFT - 6, _TOP + 8, two(top), "end"),
+        _text(_LEFT - 6, _BASE - 8, two(bottom), "end"),
+        _text(_LEFT + 16, _BASE + 18, two(low), "start"),
+        _text(_RIGHT - 16, _BASE + 18, two(high), "end"),
+        _text((_LEFT + _RIGHT) / 2, _BASE + 38, "more use to the right", "middle"),
+        _text(_LEFT + 6, _TOP + 2, "tells more", "start"),
+    ]
+    if len(line) > 1:
+        way = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
+        parts.append(f'<polyline points="{way}" class="way"/>')
+    labels = _Labels()
+    strong = [i for i in mine if k is None or points[i]["parameters"].get("k") == k]
+    order = [*(i for i in range(len(points)) if i not in strong), *strong]
+    marks = []
+    for i in order:
+        if i == chosen:
+            continue
+        x, y = place(points[i])
+        kind = "own" if i in strong else "faint" if i in mine else "other"
+        labels.taken.append((x - 7, y - 7, x + 7, y + 7))
+        marks.append(_mark(i, x, y, kind, points[i]))
+    if chosen is not None:
+        x, y = place(points[chosen])
+        labels.taken.append((x - 9, y - 9, x + 9, y + 9))
+        marks.append(_mark(chosen, x, y, "chosen", points[chosen]))
+    parts += marks
+    first = [] if chosen is None else [chosen]
+    for i in [*first, *(i for i in strong if i != chosen)]:
+        parts += labels.beside(*place(points[i]), _said(points[i], i == chosen), i == chosen)
+    told = f"{len(points)} settings by use and by what they tell. "
+    told += (
+        "The chosen one is not among them yet."
+        if chosen is None
+        else f"Chosen: {_named(points[chosen])}."
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(told)}">'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    return (low, high) if high - low > 1e-3 else (low - 0.05, high + 0.05)
+
+
+def _said(point: Mapping[str, Any], chosen: bool) -> str:
+    """The label of a point of the line; its k goes without saying but where it is chosen."""
+    given = point["parameters"]
+    if chosen or not set(given) <= {"k", "max_disclosure"}:
+        return parameters_in_short(given)
+    return parameters_in_short({n: v for n, v in given.items() if n != "k"})
+
+
+def _named(point: Mapping[str, Any]) -> str:
+    """A point in words, with its figures."""
+    said = f"{point['method']} {parameters_in_short(point['parameters'])}".strip()
+    return f"{said}: use {two(point['utility'])}, tells {two(point['disclosure'])}"
+
+
+def _mark(i: int, x: float, y: float, kind: str, point: Mapping[str, Any]) -> str:
+    size = {"chosen": 9, "own": 6, "faint": 4.5, "other": 4.5}[kind]
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="point {kind}" data-point="{i}">'
+        f"<title>{escape(_named(point))}</title></circle>"
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
+    more = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}"{more}>{escape(words)}</text>'
+
+
+class _Labels:
+    """Places for words, beside their points and over nothing else."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[float, float, float, float]] = []
+
+    def beside(self, x: float, y: float, words: str, strong: bool) -> list[str]:
+        """The label where there is room, or none."""
+        wide = 6.6 * len(words)
+        for dx, dy, anchor in ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle")):
+            left = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
+            box = (left, y + dy - 11, left + wide, y + dy + 3)
+            inside = box[0] >= _LEFT and box[2] <= WIDTH and box[1] >= 0 and box[3] <= _BASE
+            if inside and not any(_overlap(box, other) for other in self.taken):
+                self.taken.append(box)
+                return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]
+        return []
+
+
+def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

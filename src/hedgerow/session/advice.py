@@ -1,0 +1,146 @@
+"""What would help most: sentences from figures that were measured, the same for the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+CARRIES = 0.25
+"""A column with a smaller share of what a tree infers is not worth a word."""
+GAINS = 0.02
+"""Leaving a column out that takes less than this off is told to gain little."""
+STEP, LOSS = 0.05, 0.03
+"""A point is recommended for so much less disclosure, at no more than so much utility lost."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One recommendation.
+
+    Parameters
+    ----------
+    title : str
+        What to do.
+    why : str
+        The figures that speak for it.
+    leave_out : str, optional
+        The column that would be left out.
+    take : mapping, optional
+        The parameters that would be chosen.
+    """
+
+    title: str
+    why: str
+    leave_out: str | None = None
+    take: Mapping[str, Any] | None = field(default=None)
+
+
+def advise(
+    today: Mapping[str, Any] | None,
+    frontier: Mapping[str, Any] | None = None,
+    chosen: Mapping[str, Any] | None = None,
+) -> list[Advice]:
+    """What would help most.
+
+    Parameters
+    ----------
+    today : mapping, optional
+        As `Unprotected.to_dict` has it.
+    frontier : mapping, optional
+        As `Frontier.to_dict` has it.
+    chosen : mapping, optional
+        The chosen point among those of the frontier.
+
+    Examples
+    --------
+    >>> rows = [{"column": "job", "original": {"tree": 0.6, "without": 0.1}},
+    ...         {"column": "age", "original": {"tree": 0.4, "without": 0.0}}]
+    >>> advise({"influence": rows, "sensitive": ["income"]})[0].title
+    'Coarsen job, or leave it out'
+    """
+    made = list(_of_points(frontier, chosen)) if frontier is not None and chosen else []
+    return [*made, *(_of_columns(today) if today is not None else ())]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them.
+
+    Examples
+    --------
+    >>> listed(["income", "assets", "diagnosis"])
+    'income, assets and diagnosis'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _of_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
+    rows: Sequence[Mapping[str, Any]] = today.get("influence") or []
+    if len(rows) < 2:  # the only column that is known cannot be left out
+        return
+    top = max(rows, key=lambda row: (row["original"]["tree"], row["column"]))
+    name, found = top["column"], top["original"]
+    if found["tree"] < CARRIES:
+        return
+    sensitive = listed(today["sensitive"])
+    why = (
+        f"{name} carries {found['tree']:.0%} of what a regression tree infers about {sensitive} from "
+        "the table as it is. "
+    )
+    if found["without"] < GAINS:
+        why += (
+            "Without it the tree infers nearly as much from columns that tell the same, so coarsen "
+            "these as well."
+        )
+    else:
+        why += f"Without it the tree explains {found['without']:.2f} less (of 1)."
+    yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
+
+
+def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterator[Advice]:
+    d, u = chosen["disclosure"], chosen["utility"]
+    others = [p for p in frontier["points"] if p["method"] == chosen["method"]]
+    if chosen.get("collapsed"):
+        yield Advice(
+            "Loosen the cap",
+            f"Under it learners explain {u:.2f} of people left out, and "
+            f"{chosen['uncapped']:.2f} without it.",
+        )
+    less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
+    if less:
+        best = min(less, key=lambda p: (p["disclosure"], -p["utility"]))
+        kept = best["utility"] - u
+        how = "keeps as much" if abs(kept) < 0.005 else f"keeps {abs(kept):.2f} "
+        how += "" if abs(kept) < 0.005 else ("more" if kept > 0 else "less")
+        yield Advice(
+            f"Take {setting(best['parameters'])}",
+            f"The worst figure falls from {d:.2f} to {best['disclosure']:.2f}, and the release {how}.",
+            take=best["parameters"],
+        )
+        return
+    more = [p for p in others if p["disclosure"] <= d + 1e-3 and p["utility"] >= u + LOSS]
+    if more:
+        best = max(more, key=lambda p: (p["utility"], -p["disclosure"]))
+        yield Advice(
+            f"Take {setting(best['parameters'])}",
+            f"The release keeps {best['utility']:.2f} instead of {u:.2f}, and tells no more "
+            f"({best['disclosure']:.2f}).",
+            take=best["parameters"],
+        )
+
+
+def setting(parameters: Mapping[str, Any]) -> str:
+    """Parameters as a steward names them.
+
+    Examples
+    --------
+    >>> setting({"k": 10, "max_disclosure": 0.5}), setting({"k": 20, "max_disclosure": 1.0})
+    ('k 10, cap 0.5', 'k 20, no cap')
+    """
+    said = []
+    for name, value in parameters.items():
+        if name == "max_disclosure":
+            said.append("no cap" if value is None or value >= 1 else f"cap {value:g}")
+        elif value is not None:
+            said.append(f"{name} {value:g}" if isinstance(value, (int, float)) else f"{name} {value}")
+    return ", ".join(said)

@@ -1,0 +1,165 @@
+"use strict";
+// The pages work without this script. It sends forms without a full reload, shows how far work is,
+// copies a dropped file to the studio, and takes a point that is clicked. It stores nothing.
+(() => {
+  const tab = crypto.randomUUID();
+  const byId = id => document.getElementById(id);
+  let sending = null, timer = 0, dirty = false;
+
+  function gone(is) {
+    const told = byId("gone");
+    if (told) told.hidden = !is;
+  }
+
+  // what the reader opened, and where they are, stays as it was
+  function keeping(change) {
+    const opened = new Map([...document.querySelectorAll("details[id]")].map(d => [d.id, d.open]));
+    const at = document.activeElement && document.activeElement.id;
+    const top = window.scrollY;
+    change();
+    for (const [id, open] of opened) if (byId(id)) byId(id).open = open;
+    const again = at && byId(at);
+    if (again && again !== document.activeElement) again.focus({ preventScroll: true });
+    window.scrollTo({ top, behavior: "instant" });
+  }
+
+  function show(text, whole) {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    keeping(() => {
+      const parts = whole ? ["steps", "main", "bar"]
+        : ["steps", "said", "work", "failed", "bar", ...[...document.querySelectorAll("[data-live]")].map(e => e.id)];
+      for (const id of parts) {
+        const old = byId(id), now = page.getElementById(id);
+        if (old && now) old.replaceWith(document.adoptNode(now));
+        else if (old && id === "failed") old.remove();
+        else if (now && id === "failed") byId("work").after(document.adoptNode(now));
+      }
+    });
+    document.title = page.title;
+    document.body.dataset.version = page.body.dataset.version;
+    // forms beside the live parts speak of the choices as they are now
+    const turn = page.querySelector("input[name=turn]");
+    if (turn) for (const field of document.querySelectorAll("input[name=turn]")) field.value = turn.value;
+    if (whole) dirty = false;
+    watch();
+  }
+
+  async function ask(url, options, whole) {
+    let answer, text;
+    try {
+      answer = await fetch(url, options);
+      text = await answer.text();
+    } catch (error) {
+      if (!options.signal || !options.signal.aborted) gone(true);
+      return;
+    }
+    gone(false);
+    const here = new URL(answer.url);
+    if (options.signal && options.signal.aborted) return;
+    if (answer.headers.get("content-type").startsWith("text/plain")) {  // the guard refuses
+      byId("said").textContent = text;
+    } else if (here.pathname !== location.pathname) {
+      location.assign(here.pathname);
+    } else {
+      show(text, whole);
+    }
+  }
+
+  function send(form, button) {
+    if (sending) sending.abort();
+    sending = new AbortController();
+    const data = new URLSearchParams(new FormData(form));
+    if (button && button.name) data.append(button.name, button.value);
+    clearTimeout(timer);
+    ask(form.getAttribute("action"), {
+      method: "POST", body: data, headers: { "X-Tab": tab }, signal: sending.signal,
+    }, true);
+  }
+
+  // work that is running, and what another window changed
+  function watch() {
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      let told;
+      try {
+        const answer = await fetch("/work");
+        if (!answer.ok) return;
+        told = await answer.json();
+      } catch {
+        gone(true);
+        return watch();
+      }
+      gone(false);
+      const changed = String(told.version) !== document.body.dataset.version;
+      if (changed || told.running !== Boolean(byId("stop"))) {
+        return ask(location.pathname, {}, !dirty);  // what is being filled in stays
+      }
+      if (told.running) {
+        byId("work-step").textContent = told.stopped ? "stopping" : told.step;
+        const bar = byId("work-share");
+        if (told.share === null) bar.removeAttribute("value");
+        else bar.value = told.share;
+      }
+      watch();
+    }, byId("stop") ? 350 : 2500);
+  }
+
+  async function upload(file) {
+    if (!file) return;
+    const bar = byId("sent");
+    bar.hidden = false;
+    const request = new XMLHttpRequest();  // fetch does not say how much was sent
+    request.open("POST", "/upload");
+    request.setRequestHeader("X-Name", encodeURIComponent(file.name));
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = event => { bar.value = event.loaded / (event.total || 1); };
+    request.onerror = () => gone(true);
+    request.onload = () => {
+      bar.hidden = true;
+      let told = {};
+      try { told = JSON.parse(request.responseText); } catch { /* the guard refuses in plain words */ }
+      if (told.to) return ask(told.to, {}, true);
+      const said = document.createElement("p");
+      said.className = "alert";
+      said.textContent = told.fault || request.responseText;
+      byId("said").replaceChildren(said);
+    };
+    request.send(file);
+  }
+
+  document.addEventListener("submit", event => {
+    const form = event.target;
+    if (form.method !== "post" || form.getAttribute("action") === "/quit") return;
+    event.preventDefault();
+    send(form, event.submitter);
+  });
+  document.addEventListener("input", event => {
+    const field = event.target;
+    const out = document.querySelector(`output[for="${CSS.escape(field.id)}"]`);
+    if (out) out.textContent = field.step.includes(".") ? Number(field.value).toFixed(2) : field.value;
+    if (field.closest("main form")) dirty = true;
+  });
+  document.addEventListener("change", event => {
+    const field = event.target;
+    if (field.id === "file") return upload(field.files[0]);
+    if (field.id === "uncapped") byId("option-max_disclosure").disabled = field.checked;
+    const form = field.closest("form[data-auto]");
+    if (form) send(form);
+  });
+  document.addEventListener("click", event => {
+    const point = event.target.closest("[data-point]");
+    const form = byId("take");
+    if (!point || !form) return;
+    form.elements.point.value = point.dataset.point;
+    send(form);
+  });
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(kind, event => {
+      if (!byId("drop")) return;
+      event.preventDefault();
+      byId("drop").classList.toggle("over", kind === "dragover");
+      if (kind === "drop") upload(event.dataTransfer.files[0]);
+    });
+  }
+  watch();
+})();

@@ -1,0 +1,314 @@
+"""What the steward chose, what is known by now, and what is being done: one desk for all tabs."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .work import Job, Work
+
+STEPS = ("table", "risk", "protect", "compare", "release")
+UNDO = 20
+PEOPLE = 10_000
+"""Made people of the demonstration."""
+_TITLES = {
+    "hello": "Getting ready",
+    "open": "Reading the table",
+    "demo": "Making people",
+    "today": "Measuring the table as it is",
+    "frontier": "Trying settings",
+    "measure": "Protecting and comparing",
+    "lookup": "Looking up",
+    "say": "Writing down what was chosen",
+    "write": "Checking and writing the release",
+}
+_OF_CHOICES = ("today", "frontier", "measure", "lookup", "write", "failed", "script", "cautions")
+_VARIED = ("k", "max_disclosure")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """All that the steward decides; what undo goes back to."""
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
+    grid: Mapping[str, list[float]] = field(default_factory=dict)
+    method: str = "mart"
+    options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
+    utility: str = "certainty"
+
+    @property
+    def table(self) -> tuple[Any, ...]:
+        """What the figures of the table as it is depend on."""
+        return dict(self.roles), dict(self.kinds), self.unit, dict(self.grid)
+
+
+class Desk:
+    """The state of the studio.
+
+    Parameters
+    ----------
+    folder : Path
+        Private; what is uploaded lies there.
+    path : str, optional
+        The table to open.
+    """
+
+    def __init__(self, folder: Path, path: str | None = None) -> None:
+        self.folder = folder
+        self.path: str | None = None
+        self.choices = Choices()
+        self.past: deque[Choices] = deque(maxlen=UNDO)
+        self.known: dict[str, Any] = {}
+        self.turn = 0
+        self.version = 0
+        self.tab = ""
+        self.notice: str | None = None
+        self.work = Work(self._heard)
+        self._lock = threading.RLock()
+        self._asked_for: Any = None
+        self._opening: tuple[str, dict[str, Any]] | None = None
+        if path is not None:
+            self.open(path)
+
+    # what is chosen
+
+    def open(self, path: str, demo: bool = False) -> None:
+        """Read another table; everything else begins anew."""
+        with self._lock:
+            if self.job is not None and self.job.name != "hello":
+                self.work.stop()
+            methods = {n: v for n, v in self.known.items() if n == "methods"}
+            self.path, self.known = path, methods
+            self.choices, self.notice = Choices(), None
+            self.past.clear()
+            self._changed()
+            self._opening = ("demo", {"people": PEOPLE}) if demo else ("open", {})
+            self.need("table")
+
+    def choose(self, made: Choices) -> None:
+        """Choose anew; what was made from the last choice is out of date, and undo knows it."""
+        with self._lock:
+            if made == self.choices:
+                self.known.pop("failed", None)
+                return
+            self.past.append(self.choices)
+            self._take(made)
+
+    def undo(self) -> None:
+        """Go back by one choice."""
+        with self._lock:
+            if self.past:
+                self._take(self.past.pop())
+
+    def _take(self, made: Choices) -> None:
+        before, self.choices = self.choices, made
+        same_table = made.table == before.table
+        same_picture = same_table and made.utility == before.utility
+        kept = [name for name, same in (("today", same_table), ("frontier", same_picture)) if same]
+        if self.job is not None and self.job.name not in ("hello", *kept):
+            self.work.stop()
+        for name in _OF_CHOICES:
+            if name not in kept:
+                self.known.pop(name, None)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.turn += 1
+        self.version += 1
+
+    # what is done
+
+    @property
+    def job(self) -> Job | None:
+        """What is running."""
+        return self.work.job if self.work.busy else None
+
+    def need(self, step: str) -> None:
+        """Begin what a step shows and nobody has made yet; one thing at a time."""
+        with self._lock:
+            if self.job is not None or step in self.known.get("failed", {}):
+                return
+            if self._opening is not None:
+                opening, self._opening = self._opening, None
+                self._begin(*opening)
+            elif "methods" not in self.known and step in ("table", "protect"):
+                self._begin("hello", {})
+            elif "open" not in self.known or not self.ready:
+                return
+            elif step == "risk":
+                self._need_today()
+            elif step == "protect":
+                self._need_frontier()
+            elif step == "compare" and "measure" not in self.known:
+                self._begin("measure", {"attacks": False}, step)
+            elif step == "release" and "script" not in self.known:
+                self._begin("say", {}, step)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the roles allow to go on."""
+        return "quasi" in self.choices.roles.values()
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The columns that must not be inferred."""
+        return [name for name, role in self.choices.roles.items() if role == "sensitive"]
+
+    def _need_today(self) -> None:
+        found = self.known.get("today")
+        if found is None:
+            self._begin("today", {"attacks": False}, "risk")
+        elif found["attacks"] is None and self.sensitive:
+            self._begin("today", {"attacks": True}, "risk")
+
+    def _need_frontier(self) -> None:
+        if not self.sensitive or self.known.get("tried") == self._setting():
+            return
+        found, (at, impossible) = self.known.get("frontier"), self.chosen()
+        whole = found is not None and found["whole"] and found["base"].get(self.title) == self._base
+        if not whole or (at is None and impossible is None):
+            self._begin("frontier", {"more": not whole}, "protect")
+
+    def _setting(self) -> Any:
+        made = self.choices
+        return made.table, made.method, dict(made.options), made.utility, self.path
+
+    @property
+    def _base(self) -> Any:
+        """What a line of points has in common beside k and cap."""
+        given = self.choices.options.items()
+        return self.choices.method, sorted((n, str(v)) for n, v in given if n not in _VARIED)
+
+    @property
+    def title(self) -> str:
+        """What the points of the chosen method are called."""
+        found = self.known.get("frontier") or {"base": {}}
+        own = [title for title, base in found["base"].items() if base == self._base]
+        told: str = own[0] if own else self.known["methods"][self.choices.method]["title"]
+        return told
+
+    def chosen(self) -> tuple[int | None, str | None]:
+        """Which point is the chosen setting; or why there is none."""
+        found = self.known.get("frontier")
+        if found is None or found["base"].get(self.title) != self._base:
+            return None, None
+        given = self.known["methods"][self.choices.method]["defaults"] | dict(self.choices.options)
+
+        def same(each: Mapping[str, Any]) -> bool:
+            wanted = each["parameters"].items()
+            return each["method"] == self.title and all(given.get(n) == v for n, v in wanted)
+
+        at = next((i for i, p in enumerate(found["points"]) if same(p)), None)
+        return at, next((f["reason"] for f in found["infeasible"] if same(f)), None)
+
+    def again(self, step: str) -> None:
+        """Do once more what was stopped or failed."""
+        with self._lock:
+            self.known.get("failed", {}).pop(step, None)
+            self.version += 1
+
+    def attack(self) -> None:
+        """Also try the attacks, and train models."""
+        with self._lock:
+            if self.job is None:
+                self._begin("measure", {"attacks": True}, "compare")
+
+    def look_up(self, wanted: Mapping[str, str]) -> Job | None:
+        """Look a person up; None while something else is running."""
+        with self._lock:
+            self.known["wanted"] = dict(wanted)
+            self.known.pop("lookup", None)
+            return self._begin("lookup", {"wanted": dict(wanted)}, "compare") if not self.job else None
+
+    def write(self, folder: str, force: bool) -> None:
+        """Check every promise, and write the release."""
+        with self._lock:
+            if self.job is None:
+                self.again("release")
+                self.known.pop("write", None)
+                self._begin("write", {"folder": folder, "force": force}, "release")
+
+    def stop(self) -> None:
+        """Stop what is running."""
+        self.work.stop()
+
+    def close(self) -> None:
+        """End the worker."""
+        self.work.close()
+
+    def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
+        made = self.choices
+        told: dict[str, Any] = {
+            "path": self.path,
+            "roles": dict(made.roles),
+            "kinds": dict(made.kinds),
+            "unit": made.unit,
+            "grid": dict(made.grid),
+            "method": made.method,
+            "options": dict(made.options),
+            "utility": made.utility,
+            **more,
+        }
+        self._asked_for = self.turn, step, self._setting()
+        self.version += 1
+        return self.work.ask(name, _TITLES[name], told)
+
+    def _heard(self, job: Job, part: dict[str, Any] | None) -> None:
+        with self._lock:
+            turn, step, setting = self._asked_for
+            if job is not self.work.job:
+                return
+            self.version += 1
+            if turn != self.turn and not self._of_use(job.name, setting):
+                return  # the steward has gone on
+            if part is not None:
+                self._made(job.name, {**part, "whole": False}, setting)
+            elif job.error is not None:
+                self._failed(job, step)
+            else:
+                assert job.result is not None
+                self._made(job.name, job.result, setting)
+
+    def _of_use(self, name: str, setting: Any) -> bool:
+        """Whether what was asked for an earlier choice is still true."""
+        table, *_, utility, path = setting
+        if path != self.path:
+            return False
+        same = table == self.choices.table
+        return {"today": same, "frontier": same and utility == self.choices.utility}.get(
+            name, name == "hello"
+        )
+
+    def _failed(self, job: Job, step: str) -> None:
+        failed = self.known.setdefault("failed", {})
+        failed[step] = job.error
+        if job.name in ("open", "demo"):
+            self.path = None
+
+    def _made(self, name: str, result: dict[str, Any], setting: Any) -> None:
+        if name == "hello":
+            self.known["methods"] = result["methods"]
+            return
+        if "script" in result:  # what was uploaded has its own name, wherever it lies now
+            here = f"{self.folder}/"
+            self.known["script"] = {n: t.replace(here, "") for n, t in result.pop("script").items()}
+            self.known["cautions"] = result.pop("cautions")
+        if name in ("open", "demo"):
+            self.known["open"] = result
+            roles = {c["column"]: c["role"] for c in result["columns"]}
+            self.choices = replace(self.choices, roles=roles, unit=result["unit"])
+            return
+        if name == "frontier":
+            before = (self.known.get("frontier") or {}).get("base", {})
+            _, method, options, *_ = setting
+            base = method, sorted((n, str(v)) for n, v in options.items() if n not in _VARIED)
+            result["base"] = {**before, result["title"]: base}
+            if result.setdefault("whole", True):
+                self.known["tried"] = setting
+        self.known[name] = result

@@ -1,0 +1,35 @@
+"""What went wrong, as a page may show it."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Any
+
+from ..errors import Cancelled, HedgerowError, no_memory
+
+
+def told_of(error: BaseException) -> dict[str, Any]:
+    """An error as a page may show it: a foreign one may quote a person's value, so its type alone."""
+    if isinstance(error, Cancelled):
+        return {"kind": "Cancelled", "message": "Stopped. Nothing was changed or written.", "hint": None}
+    if isinstance(error, HedgerowError):
+        kind = type(error).__name__
+        return {"kind": kind, "message": error.message, "hint": error.hint}
+    if no_memory(error):
+        return OUT_OF_MEMORY
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(at.filename)}, line {at.lineno}"
+    return {
+        "kind": "Unexpected",
+        "message": f"unexpected {type(error).__name__} in {where}",
+        "hint": "this is a fault in Hedgerow; nothing was written",
+    }
+
+
+OUT_OF_MEMORY = {
+    "kind": "OutOfMemory",
+    "message": "There was not enough memory for this table. Nothing was written.",
+    "hint": "Close other programs, leave columns out, or use the command line with --engine duckdb, "
+    "which reads a table a few rows at a time.",
+}

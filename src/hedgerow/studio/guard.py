@@ -1,0 +1,135 @@
+"""Who may speak to the studio: this machine's browser, with the token, from the studio's own pages."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HEADERS = {
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    # "no-referrer" would turn the Origin of the studio's own forms into "null"
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""What every answer carries, unless it says otherwise itself."""
+READS = ("GET", "HEAD")
+
+
+class Guard:
+    """An ASGI application that lets nobody else through.
+
+    The address that is printed holds a token. It opens the studio once, for a cookie that
+    scripts cannot read and other sites cannot send; whoever finds the address later, in a history or
+    a log, gets nothing. Host and Origin must be the studio's own, so that neither another site's
+    page nor a name that was pointed to this machine can post or read.
+
+    Parameters
+    ----------
+    app : ASGI application
+    port : int
+        Where the studio listens on 127.0.0.1.
+    """
+
+    def __init__(self, app: App, port: int) -> None:
+        self._app = app
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.cookie = f"hedgerow-studio-{port}"
+        self.token = secrets.token_urlsafe(32)
+        self._pass = secrets.token_urlsafe(32)
+        self._used = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, exchange the token, or let through."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no web sockets
+            await send({"type": "websocket.close"})
+            return
+        headers = {k.decode("latin1").lower(): v.decode("latin1") for k, v in scope["headers"]}
+        fault = self._fault(scope["method"], headers)
+        if fault is not None:
+            await _say(send, 403, fault)
+            return
+        if self._knows(headers.get("cookie", "")):
+            await self._app(scope, receive, _with_headers(send))
+        elif scope["path"] == "/" and scope["method"] == "GET":
+            await self._exchange(scope, send)
+        else:
+            await _say(send, 403, _NO_PASS)
+
+    def _fault(self, method: str, headers: dict[str, str]) -> str | None:
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return "The studio answers under 127.0.0.1 and localhost alone."
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is None and method in READS:
+            return None if site in ("none", "same-origin") else _OTHER
+        return None if origin == f"http://{host}" and site in ("none", "same-origin") else _OTHER
+
+    def _knows(self, text: str) -> bool:
+        try:
+            found = SimpleCookie(text).get(self.cookie)
+        except CookieError:
+            return False
+        given = found.value if found is not None else ""
+        return hmac.compare_digest(given.encode(), self._pass.encode())
+
+    async def _exchange(self, scope: Scope, send: Send) -> None:
+        given = parse_qs(scope["query_string"].decode("latin1")).get("token", [""])[0]
+        if self._used or not hmac.compare_digest(given.encode(), self.token.encode()):
+            await _say(send, 403, _USED if self._used and given else _NO_PASS)
+            return
+        self._used = True
+        cookie = f"{self.cookie}={self._pass}; Path=/; HttpOnly; SameSite=Strict"
+        await _say(send, 303, "", {"location": "/table", "set-cookie": cookie})
+
+
+_OTHER = "Another site asked the studio for something. Nothing was done."
+_NO_PASS = (
+    "Open the studio by the address that was printed when it started: it holds a token, and this one "
+    "does not."
+)
+_USED = (
+    "This address was used already: it opens the studio once. Go on in the window that it opened, or "
+    "stop the studio (Ctrl-C) and start it again for a new address."
+)
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            own = {name.lower() for name, _ in message.get("headers", [])}
+            message["headers"] = [
+                *message.get("headers", []),
+                *(
+                    (name.encode(), value.encode())
+                    for name, value in HEADERS.items()
+                    if name.encode() not in own
+                ),
+            ]
+        await send(message)
+
+    return sent
+
+
+async def _say(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
+    """A plain answer of the guard's own."""
+    told = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
+    headers = [(name.encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text.encode()})

@@ -1,0 +1,294 @@
+"""What the studio answers: pages, posted choices, uploads, downloads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import unquote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
+
+from ..errors import HedgerowError
+from ..table.sources import SUFFIXES
+from . import forms, pages
+from .desk import STEPS, Choices, Desk
+from .guard import Guard
+
+MOST = 500_000_000
+"""Bytes of an upload; a larger table is opened by its path, and not copied."""
+AT_ONCE = 0.7
+"""Seconds that an answer waits for work: what takes less is not seen to run."""
+STALE = (
+    "The choices were changed in another window meanwhile, so this was not done. Here is how they "
+    "stand now."
+)
+
+
+def application(desk: Desk, port: int, leave: Callable[[], None] = lambda: None) -> Guard:
+    """The studio as an ASGI application behind its guard.
+
+    Parameters
+    ----------
+    desk : Desk
+    port : int
+        Where it listens.
+    leave : callable
+        Ends the studio.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    _reading(app, desk)
+    _choosing(app, desk)
+    _working(app, desk, leave)
+    _files(app, desk)
+    app.add_exception_handler(Exception, _unexpected)
+    return Guard(app, port)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    """The message of a foreign exception may quote a person's value, so only its type is told."""
+    text = f"unexpected {type(error).__name__}; this is a fault in Hedgerow, and nothing was written"
+    return _html(pages.refusal("That did not work", text), 500)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    return Response(text, status, media_type="text/html")
+
+
+def _to(step: str) -> Response:
+    return RedirectResponse(f"/{step}", 303)
+
+
+async def _settled(desk: Desk) -> None:
+    """Wait a moment for what has begun."""
+    job = desk.job
+    if job is not None:
+        await asyncio.to_thread(job.done.wait, AT_ONCE)
+
+
+def _reading(app: FastAPI, desk: Desk) -> None:
+    @app.get("/")
+    async def root() -> Response:
+        return _to("table")
+
+    @app.get("/work")
+    async def work() -> Response:
+        job = desk.job
+        told: dict[str, Any] = {"running": job is not None, "version": desk.version}
+        if job is not None:
+            told |= {"title": job.title, "step": job.step, "share": job.share}
+            told["stopped"] = job.stopped
+        return JSONResponse(told)
+
+    @app.get("/assets/{name}")
+    async def asset(name: str) -> Response:
+        try:
+            text, kind = pages.asset(name)
+        except KeyError:
+            return Response(status_code=404)
+        return Response(text, media_type=kind)
+
+    @app.get("/favicon.ico")
+    async def icon() -> Response:
+        return Response(status_code=204)
+
+    @app.get("/picture/{number}.svg")
+    async def picture(number: int) -> Response:
+        drawn = (desk.known.get("measure") or {}).get("pictures", [])
+        if not 0 <= number < len(drawn):
+            return Response(status_code=404)
+        # a drawing of its own may style itself, and nothing else
+        policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return Response(drawn[number]["svg"], media_type="image/svg+xml", headers=policy)
+
+    @app.get("/{step}")
+    async def show(step: str) -> Response:
+        if step not in STEPS:
+            return _html(pages.refusal("No such page", "The studio has five steps."), 404)
+        desk.need(step)
+        await _settled(desk)
+        desk.need(step)
+        text = pages.page(desk, step)
+        desk.notice = None
+        return _html(text)
+
+
+async def _posted(request: Request) -> dict[str, str]:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > forms.MOST:
+            raise ValueError("a form that is too large")
+    return forms.fields(bytes(body))
+
+
+def _choosing(app: FastAPI, desk: Desk) -> None:
+    async def change(
+        request: Request, step: str, made: Callable[[dict[str, str]], Choices]
+    ) -> Response:
+        """Take a choice that was made on the state that its page showed."""
+        form = await _posted(request)
+        tab = request.headers.get("x-tab", "")
+        if form.get("turn") != str(desk.turn) and (not tab or tab != desk.tab):
+            desk.notice = STALE
+            return _to(step)
+        desk.tab = tab
+        try:
+            desk.choose(made(form))
+        except HedgerowError as error:
+            desk.notice = ". ".join(filter(None, (error.message, error.hint)))
+        return _to(form.get("to") or step)
+
+    @app.post("/roles")
+    async def roles(request: Request) -> Response:
+        return await change(request, "table", lambda form: forms.roles(form, desk.choices))
+
+    @app.post("/settings")
+    async def settings(request: Request) -> Response:
+        return await change(request, "protect", lambda form: forms.settings(form, desk.choices))
+
+    @app.post("/take")
+    async def take(request: Request) -> Response:
+        def made(form: dict[str, str]) -> Choices:
+            points = (desk.known.get("frontier") or {"points": []})["points"]
+            at = int(form.get("point", "-1"))
+            if not 0 <= at < len(points):
+                return desk.choices
+            point = points[at]
+            titles = {m["title"]: name for name, m in desk.known["methods"].items()}
+            if point["method"] != desk.title and point["method"] in titles:
+                own = Choices(**{**vars(desk.choices), "method": titles[point["method"]], "options": {}})
+                return forms.take(point["parameters"], own)
+            return forms.take(point["parameters"], desk.choices)
+
+        return await change(request, "protect", made)
+
+    @app.post("/leave-out")
+    async def leave_out(request: Request) -> Response:
+        return await change(
+            request, "risk", lambda form: forms.leave_out(form.get("column", ""), desk.choices)
+        )
+
+    @app.post("/undo")
+    async def undo(request: Request) -> Response:
+        form = await _posted(request)
+        desk.undo()
+        return _to(form.get("to") or "table")
+
+
+def _working(app: FastAPI, desk: Desk, leave: Callable[[], None]) -> None:
+    @app.post("/stop")
+    async def stop(request: Request) -> Response:
+        form = await _posted(request)
+        desk.stop()
+        await _settled(desk)
+        return _to(form.get("to") or "table")
+
+    @app.post("/again")
+    async def again(request: Request) -> Response:
+        step = (await _posted(request)).get("to", "table")
+        desk.again(step)
+        return _to(step)
+
+    @app.post("/attack")
+    async def attack() -> Response:
+        desk.attack()
+        return _to("compare")
+
+    @app.post("/lookup")
+    async def lookup(request: Request) -> Response:
+        form = await _posted(request)
+        known = {n[6:]: text.strip() for n, text in form.items() if n.startswith("known-")}
+        columns = list((desk.known.get("measure") or {}).get("known", []))
+        wanted = {columns[int(i)]: text for i, text in known.items() if text}
+        if desk.look_up(wanted) is None:
+            desk.notice = "Something else is being done; look the person up afterwards."
+        await _settled(desk)
+        return _to("compare")
+
+    @app.post("/quit")
+    async def finish() -> Response:
+        leave()
+        return _html(pages.refusal("The studio has ended", "You can close this window."))
+
+
+def _files(app: FastAPI, desk: Desk) -> None:
+    @app.post("/open")
+    async def opened(request: Request) -> Response:
+        path = (await _posted(request)).get("path", "").strip()
+        if not path:
+            desk.notice = "Say which file: its path on this machine."
+            return _to("table")
+        desk.open(str(Path(path).expanduser()))
+        return _to("table")
+
+    @app.post("/demo")
+    async def demo() -> Response:
+        desk.open(str(desk.folder / "people.csv"), demo=True)
+        return _to("table")
+
+    @app.post("/upload")
+    async def upload(request: Request) -> Response:
+        name = PurePath(unquote(request.headers.get("x-name", ""))).name
+        if PurePath(name).suffix.lower() not in SUFFIXES:
+            endings = ", ".join(SUFFIXES)
+            return JSONResponse({"fault": f"Not a table: its name must end in {endings}."}, 415)
+        target = desk.folder / name
+        size = 0
+        part = target.with_name(target.name + ".part")
+        try:
+            with open(part, "wb") as file:
+                async for block in request.stream():
+                    size += len(block)
+                    if size > MOST:
+                        raise ValueError
+                    await asyncio.to_thread(file.write, block)
+            part.replace(target)
+        except ValueError:
+            said = "More than 500 MB: give the path of the file instead, then nothing is copied."
+            return JSONResponse({"fault": said}, 413)
+        except OSError:
+            said = "There is no room for a copy of the file: give its path instead."
+            return JSONResponse({"fault": said}, 507)
+        finally:
+            part.unlink(missing_ok=True)
+        desk.open(str(target))
+        return JSONResponse({"to": "/table"})
+
+    @app.post("/write")
+    async def write(request: Request) -> Response:
+        form = await _posted(request)
+        folder = form.get("folder", "").strip()
+        if not folder:
+            desk.notice = "Say which folder the release goes to."
+            return _to("release")
+        desk.write(str(Path(folder).expanduser()), bool(form.get("force")))
+        await _settled(desk)
+        return _to("release")
+
+    def written(name: str) -> Path | None:
+        """A file of the verified release; None for every other."""
+        made = desk.known.get("write")
+        return Path(made["folder"]) / name if made and name in made["files"] else None
+
+    @app.get("/download/{name}")
+    async def download(name: str) -> Response:
+        path = written(name)
+        if path is None or not path.is_file():
+            said = "Nothing can be downloaded before every promise was checked on the written file."
+            return _html(pages.refusal("Not yet", said), 409)
+        return FileResponse(path, filename=name)
+
+    @app.get("/report/open")
+    async def report() -> Response:
+        path = written("report.html")
+        if path is None or not path.is_file():
+            return _html(pages.refusal("Not yet", "There is no report before the release is written."), 409)
+        # the report's own policy allows its one script by its hash; it cannot reach the studio
+        policy = (
+            "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+            "sandbox allow-scripts"
+        )
+        return FileResponse(path, media_type="text/html", headers={"content-security-policy": policy})

@@ -1,0 +1,160 @@
+"""The studio's side of its worker: one request at a time, progress, stopping, starting anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Cancelled
+from .faults import OUT_OF_MEMORY, told_of
+
+GRACE = 3.0
+"""Seconds after which a worker that does not stop by itself is killed."""
+
+
+@dataclass
+class Job:
+    """A request that is being answered.
+
+    Parameters
+    ----------
+    number : int
+    name : str
+        What was asked.
+    title : str
+        The same for a reader.
+    """
+
+    number: int
+    name: str
+    title: str
+    step: str = ""
+    share: float | None = None
+    stopped: bool = False
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Work:
+    """A worker process; another one is started when it is gone.
+
+    Parameters
+    ----------
+    heard : callable
+        Called with the job and a part of its result (None at its end), from a thread of its own.
+    """
+
+    def __init__(self, heard: Callable[[Job, dict[str, Any] | None], None]) -> None:
+        self._heard = heard
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._number = 0
+        self.job: Job | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being answered."""
+        return self.job is not None and not self.job.done.is_set()
+
+    def ask(self, name: str, title: str, told: Mapping[str, Any]) -> Job:
+        """Ask for something; whoever asks makes sure that nothing else is running."""
+        assert not self.busy
+        with self._lock:
+            process = self._started()
+            self._number += 1
+            job = self.job = Job(self._number, name, title)
+        try:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps({**told, "do": name, "id": job.number}) + "\n")
+            process.stdin.flush()
+        except OSError:
+            process.kill()  # whoever reads from it tells the job
+        return job
+
+    def stop(self) -> None:
+        """Stop what is running; a worker that does not listen is killed, and the table read again."""
+        job, process = self.job, self._process
+        if job is None or process is None or job.done.is_set():
+            return
+        job.stopped = True
+        try:
+            assert process.stdin is not None
+            process.stdin.write(json.dumps({"cancel": job.number}) + "\n")
+            process.stdin.flush()
+        except OSError:
+            pass
+
+        def kill() -> None:
+            if not job.done.wait(GRACE):
+                process.kill()
+
+        threading.Thread(target=kill, daemon=True).start()
+
+    def close(self) -> None:
+        """End the worker."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "hedgerow.studio.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if os.environ.get("HEDGEROW_DEBUG") else subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+            )
+            threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        return self._process
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            try:
+                message = json.loads(line)
+            except ValueError:  # killed in the middle of a line
+                break
+            job = self.job
+            if job is not None and message["id"] == job.number:
+                self._take(job, message)
+        code, job = process.wait(), self.job
+        if job is not None and not job.done.is_set() and process is self._process:
+            job.error = _ended(code, job.stopped)
+            self._end(job)
+
+    def _take(self, job: Job, message: Mapping[str, Any]) -> None:
+        if "step" in message:
+            job.step, job.share = message["step"], message["share"]
+        elif "part" in message:
+            self._heard(job, message["part"])
+        else:
+            job.result, job.error = message.get("result"), message.get("error")
+            self._end(job)
+
+    def _end(self, job: Job) -> None:
+        self._heard(job, None)
+        job.done.set()
+
+
+def _ended(code: int, stopped: bool) -> dict[str, Any]:
+    """Why a worker ended before it answered."""
+    if stopped:
+        return told_of(Cancelled(""))
+    if code in (-9, 137):  # the system ends whoever takes the memory of all others
+        return OUT_OF_MEMORY
+    return {
+        "kind": "Unexpected",
+        "message": f"The work ended unexpectedly (code {code}). Nothing was written.",
+        "hint": "Try again; if it happens again, use the command line, which tells more.",
+    }

@@ -1,0 +1,261 @@
+"""The process that holds the table: it is asked one thing at a time, and can be stopped or killed.
+
+A request says everything that it builds on (the table, the roles, the method), and what is not done
+yet is done first. So nothing is lost with a worker but time. Requests and answers are lines of
+JSON on standard input and output, which nobody else sees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import HedgerowError
+from ..notation import plain
+from ..schema import UNSAID, Schema
+from ..session import methods
+from ..session.steps import Session
+from .faults import told_of
+
+PREVIEW = 8
+"""Records that the first step shows."""
+MORE = (5, 10, 20, 50)
+CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
+"""What the picture tries beside what was chosen; a cap of 1 is none."""
+
+Ask = Mapping[str, Any]
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Worker:
+    """A session, and what was asked of it last.
+
+    Parameters
+    ----------
+    tell : callable
+        Takes what goes back: progress, parts of a result.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._session: Session | None = None
+        self._chosen: Any = None
+        self._asked: Any = None
+
+    def stop(self) -> None:
+        """Stop what is running at its next step."""
+        if self._session is not None:
+            self._session.cancel()
+
+    def do(self, ask: Ask) -> dict[str, Any]:
+        """The answer to one request."""
+        made: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
+        session = self._session
+        if session is not None and session.result("choose") is not None:
+            made |= {"script": _script(session), "cautions": session.cautions}
+        return made
+
+    def _progress(self, step: str, share: float | None) -> None:
+        self._tell({"step": step, "share": share})
+
+    def _hello(self, ask: Ask) -> dict[str, Any]:
+        """What the methods are, for the page that offers them."""
+        return {"methods": {name: _described(name) for name in methods.METHODS}}
+
+    def _demo(self, ask: Ask) -> dict[str, Any]:
+        """Made people as a file; no real person stands behind any record."""
+        from ..datasets import make_people
+        from ..table.write import write_table
+
+        write_table(make_people(ask["people"], seed=1), ask["path"])
+        return self._open(ask)
+
+    def _open(self, ask: Ask) -> dict[str, Any]:
+        self._session = None
+        session = self._opened(ask)
+        self._progress("looking at the columns", None)
+        seen = session.inspect()
+        rows = session.table.arrow.slice(0, PREVIEW).to_pylist()
+        schema = seen.schema
+        return {
+            **seen.to_dict(),
+            "name": session.name,
+            "kinds": dict(schema.kinds),
+            "unit": "" if schema.unit is UNSAID else schema.person or "none",
+            "preview": [["" if v is None else str(v) for v in row.values()] for row in rows],
+        }
+
+    def _opened(self, ask: Ask) -> Session:
+        session = self._session
+        if session is None or str(session.path) != ask["path"]:
+            self._progress("reading the table", None)
+            session = self._session = Session(ask["path"])
+            self._chosen = self._asked = None
+        return session
+
+    def _schema(self, ask: Ask) -> Schema:
+        """The proposal with the roles as the steward has them."""
+        roles: Mapping[str, str] = ask["roles"]
+        named = {role: [n for n, r in roles.items() if r == role] for role in set(roles.values())}
+        proposed = self._opened(ask).inspect().schema
+        unit = {"": UNSAID, "none": None}.get(ask["unit"], ask["unit"])
+        return proposed.replace(
+            quasi=named.get("quasi", []),
+            sensitive=named.get("sensitive", []),
+            identifiers=named.get("identifier", []),
+            other=named.get("other", []),
+            kinds={**proposed.kinds, **ask["kinds"]},
+            grid={name: tuple(points) for name, points in ask["grid"].items()},
+            unit=unit,
+            reasons={},
+        )
+
+    def _method(self, ask: Ask) -> Any:
+        return methods.make(ask["method"], ask["options"])
+
+    def _choose(self, ask: Ask) -> Session:
+        session = self._opened(ask)
+        wanted = {name: ask[name] for name in ("roles", "unit", "kinds", "grid", "method", "options")}
+        if wanted != self._chosen:
+            session.choose(self._schema(ask), self._method(ask))
+            self._chosen, self._asked = wanted, None
+        return session
+
+    def _today(self, ask: Ask) -> dict[str, Any]:
+        session = self._opened(ask)
+        schema = self._schema(ask)
+        found = session.today(schema, attacks=ask["attacks"], progress=self._progress)
+        return found.to_dict()
+
+    def _frontier(self, ask: Ask) -> dict[str, Any]:
+        """The chosen k with every cap first, then the rest."""
+        session = self._choose(ask)
+        own = session.choice.method.get_params(deep=False)
+        k, cap = own.get("k"), own.get("max_disclosure")
+        axes: dict[str, Any] = {"utility": ask["utility"]}
+        caps = list(dict.fromkeys([cap, *CAPS]))
+        varied = isinstance(k, int)
+        found = session.frontier(
+            k=[k] if varied else [], max_disclosure=caps, keep=True, progress=self._progress, **axes
+        )
+        more = [each for each in MORE if each != k]
+        if varied and ask["more"]:
+            self._tell({"part": found.to_dict() | {"title": session.choice.method.title}})
+            found = session.frontier(
+                k=more, max_disclosure=CAPS, keep=True, progress=self._progress, **axes
+            )
+        return found.to_dict() | {"title": session.choice.method.title}
+
+    def _protected(self, ask: Ask) -> Session:
+        session = self._choose(ask)
+        if session.result("protect") is None:
+            session.protect(progress=self._progress)
+        return session
+
+    def _measure(self, ask: Ask) -> dict[str, Any]:
+        from .told import compared
+
+        session = self._protected(ask)
+        wanted = {"attacks": ask["attacks"], "learning": ask["attacks"]}
+        if session.result("measure") is None or self._asked != wanted:
+            session.measure(progress=self._progress, **wanted)
+            self._asked = wanted
+        self._progress("drawing", None)
+        return compared(session)
+
+    def _say(self, ask: Ask) -> dict[str, Any]:
+        """Nothing but what every answer has: the command and the code."""
+        self._choose(ask)
+        return {}
+
+    def _lookup(self, ask: Ask) -> dict[str, Any]:
+        session = self._choose(ask)
+        return session.look_up(ask["wanted"]).to_dict()
+
+    def _write(self, ask: Ask) -> dict[str, Any]:
+        from ..report.page import answers
+
+        session = self._protected(ask)
+        if session.result("measure") is None:
+            session.measure(attacks=False, learning=False, progress=self._progress)
+            self._asked = {"attacks": False, "learning": False}
+        folder = session.write(ask["folder"], force=ask["force"], progress=self._progress)
+        release = session.release
+        promised, _ = answers(session.result("measure").to_dict(), release.plan, release.checks)
+        return {
+            "folder": str(Path(folder).resolve()),
+            "files": sorted(path.name for path in folder.iterdir()),
+            "checks": len(release.checks),
+            "promised": [line for line in promised if line[1] != "open"],
+        }
+
+
+def _described(name: str) -> dict[str, Any]:
+    """A method for the page: what it is, which options it has, what they are without being given."""
+    method = methods.make(name, {})
+    given = method.get_params(deep=False)
+    return {
+        "title": method.title,
+        "why": (type(method).__doc__ or "").strip().partition("\n")[0],
+        "defaults": plain({o.name: given[o.name] for o in methods.OPTIONS if o.name in given}, other=str),
+        "yardstick": method.yardstick,
+        "heeds": list(method.heeds),
+        "draws": bool(method.draws),
+    }
+
+
+def _script(session: Session) -> dict[str, str]:
+    """What repeats the choice; or why that cannot be said."""
+    made = {}
+    for name, write in (("command", session.command_line), ("python", session.python)):
+        try:
+            made[name] = write()
+        except HedgerowError as error:
+            made[name] = f"# {error.message}"
+    return made
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    asked: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    lock, current = threading.Lock(), [0]
+
+    def send(message: dict[str, Any]) -> None:
+        with lock:
+            out.write(json.dumps(message, allow_nan=False) + "\n")
+            out.flush()
+
+    worker = Worker(lambda message: send({"id": current[0], **message}))
+
+    def listen() -> None:
+        for line in sys.stdin:
+            ask = json.loads(line)
+            if "cancel" in ask:
+                if ask["cancel"] == current[0]:
+                    worker.stop()
+            else:
+                asked.put(ask)
+        os._exit(0)  # the studio is gone, and so is whatever it asked for
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        ask = asked.get()
+        assert ask is not None
+        current[0] = ask["id"]
+        try:
+            answer: dict[str, Any] = {"result": worker.do(ask)}
+        except BaseException as error:
+            answer = {"error": told_of(error)}
+        send({"id": ask["id"], **answer})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""A desk whose work is done at once by nobody, for what the server itself decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow.studio import desk as desks
+from hedgerow.studio.work import Job
+
+PORT = 8123
+HOME = f"http://127.0.0.1:{PORT}"
+COLUMNS = [
+    {"column": n, "role": r, "kind": "numeric", "attacked_as": "number", "distinct": 9, "missing": 0,
+     "reason": "its name"}
+    for n, r in (("age", "quasi"), ("job", "quasi"), ("income", "sensitive"), ("name", "identifier"))
+]  # fmt: skip
+OPENED = {
+    "rows": 100,
+    "columns": COLUMNS,
+    "warnings": [],
+    "name": "people.csv",
+    "kinds": {},
+    "unit": "",
+    "preview": [["31", "nurse", "2100", "Ann"]],
+}
+METHOD = {
+    "title": "MART",
+    "why": "Groups.",
+    "defaults": {"k": 10, "max_disclosure": None, "numeric": "range"},
+    "yardstick": "classes",
+    "heeds": ["unit", "grid"],
+    "draws": False,
+}
+METHODS = {"mart": METHOD, "mondrian": {**METHOD, "title": "Mondrian (median)"}}
+
+
+class Idle:
+    """Work that writes down what it is asked and answers when it is told to."""
+
+    def __init__(self, heard: Callable[[Job, Any], None]) -> None:
+        self._heard = heard
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.job: Job | None = None
+        self.stopped = 0
+
+    @property
+    def busy(self) -> bool:
+        return self.job is not None and not self.job.done.is_set()
+
+    def ask(self, name: str, title: str, told: dict[str, Any]) -> Job:
+        assert not self.busy
+        self.asked.append((name, dict(told)))
+        self.job = Job(len(self.asked), name, title)
+        return self.job
+
+    def answer(self, result: dict[str, Any] | None = None, error: Any = None) -> None:
+        job = self.job
+        assert job is not None
+        job.result, job.error = result, error
+        self._heard(job, None)
+        job.done.set()
+
+    def stop(self) -> None:
+        self.stopped += self.busy
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> desks.Desk:
+    """A desk with a table on it."""
+    monkeypatch.setattr(desks, "Work", Idle)
+    made = desks.Desk(tmp_path, "people.csv")
+    made.work.answer(dict(OPENED))
+    made.need("protect")
+    made.work.answer({"methods": METHODS})
+    return made
+
+
+class Browser:
+    """A client with the cookie of a desk's studio."""
+
+    def __init__(self, desk: desks.Desk, **headers: str) -> None:
+        pytest.importorskip("fastapi", reason="the extra studio is not installed")
+        from hedgerow.studio.server import application
+
+        self.app = application(desk, PORT)
+        self.headers = headers
+        self.cookies: Any = None
+
+    def __call__(self, method: str, path: str, *, token: bool = True, **given: Any) -> Any:
+        return asyncio.run(self._ask(method, path, token, given))
+
+    async def _ask(self, method: str, path: str, token: bool, given: dict[str, Any]) -> Any:
+        httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+        transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url=HOME) as client:
+            if token and self.cookies is None:
+                first = await client.get(f"/?token={self.app.token}")
+                self.cookies = dict(first.cookies)
+            if token:
+                client.cookies.update(self.cookies)
+            own = {} if method == "GET" else {"origin": HOME}
+            headers = {**own, **self.headers, **given.pop("headers", {})}
+            headers = {name: value for name, value in headers.items() if value is not None}
+            return await client.request(method, path, headers=headers, **given)
+
+
+@pytest.fixture
+def browser(desk: desks.Desk) -> Browser:
+    return Browser(desk)

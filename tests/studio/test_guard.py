@@ -1,0 +1,93 @@
+"""Nobody but the browser that got the token speaks to the studio, and only from its own pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from hedgerow.studio.desk import Desk
+
+from .conftest import HOME, PORT, Browser
+
+PAGES = ("/table", "/risk", "/protect", "/compare", "/release", "/work", "/assets/studio.js")
+POSTS = ("/open", "/demo", "/upload", "/roles", "/settings", "/take", "/leave-out", "/undo", "/stop",
+         "/again", "/attack", "/lookup", "/write", "/quit")  # fmt: skip
+
+
+def test_the_token_is_good_for_one_cookie(desk: Desk) -> None:
+    browser = Browser(desk)
+    wrong = browser("GET", "/?token=guess", token=False)
+    first = browser("GET", f"/?token={browser.app.token}", token=False)
+    again = browser("GET", f"/?token={browser.app.token}", token=False)
+    assert (wrong.status_code, first.status_code, again.status_code) == (403, 303, 403)
+    assert first.headers["location"] == "/table"
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert browser.app.token not in cookie
+    assert "opens the studio once" in again.text
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/download/plan.json", "/report/open", "/picture/0.svg"])
+def test_nothing_is_read_without_the_cookie(browser: Browser, path: str) -> None:
+    assert browser("GET", path, token=False).status_code == 403
+    bad = {"cookie": f"{browser.app.cookie}=guess"}
+    assert browser("GET", path, token=False, headers=bad).status_code == 403
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_nothing_is_done_without_the_cookie_or_for_another_site(
+    browser: Browser, desk: Desk, path: str
+) -> None:
+    before = desk.turn, list(desk.work.asked)
+    for origin in ("https://evil.example", "null", f"http://evil.example:{PORT}",
+                   f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1", None):  # fmt: skip
+        assert browser("POST", path, headers={"origin": origin}).status_code == 403
+    crossed = {"sec-fetch-site": "cross-site"}
+    assert browser("POST", path, headers=crossed).status_code == 403
+    assert browser("POST", path, token=False).status_code == 403
+    assert (desk.turn, desk.work.asked) == before
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", ""]
+)
+def test_a_name_that_was_pointed_here_gets_nothing(
+    browser: Browser, desk: Desk, host: str
+) -> None:
+    assert browser("GET", "/table", headers={"host": host}).status_code == 403
+    first = Browser(desk)
+    token = first.app.token
+    assert first("GET", f"/?token={token}", token=False, headers={"host": host}).status_code == 403
+    assert first("GET", f"/?token={token}", token=False).status_code == 303  # it was not used up
+
+
+def test_another_site_cannot_even_read(browser: Browser) -> None:
+    for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}):
+        assert browser("GET", "/table", headers=headers).status_code == 403
+    assert browser("GET", "/table", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/table", "/nowhere", "/download/plan.json", "/work"])
+def test_every_answer_carries_the_policy(browser: Browser, path: str) -> None:
+    for token in (True, False):
+        headers = browser("GET", path, token=token).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'; ")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+        # a page without a referrer would send "Origin: null" with its own forms
+        assert headers["referrer-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
+def test_the_framework_shows_no_pages_of_its_own(browser: Browser, path: str) -> None:
+    assert browser("GET", path).status_code == 404
+
+
+def test_pages_ask_for_nothing_elsewhere(browser: Browser) -> None:
+    for path in PAGES:
+        text = browser("GET", path).text.replace(HOME, "")
+        assert "http://" not in text.replace("http://www.w3.org", "")
+        assert "https://" not in text
+        assert "style=" not in text  # which the policy refuses

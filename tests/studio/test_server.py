@@ -1,0 +1,185 @@
+"""What the studio does with what is posted: choices, uploads, downloads."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow.studio.desk import UNDO, Desk
+
+from .conftest import Browser
+
+
+def roles(desk: Desk, **changed: str) -> dict[str, str]:
+    names = list(desk.choices.roles)
+    return {"turn": str(desk.turn)} | {f"role-{names.index(n)}": r for n, r in changed.items()}
+
+
+def settings(desk: Desk, **given: str) -> dict[str, str]:
+    shown = {"turn": str(desk.turn), "method": "mart", "utility": "certainty"}
+    return shown | {name.replace("__", "-"): text for name, text in given.items()}
+
+
+def test_a_role_is_changed_and_undone(browser: Browser, desk: Desk) -> None:
+    answer = browser("POST", "/roles", data=roles(desk, job="other"))
+    assert (answer.status_code, answer.headers["location"]) == (303, "/table")
+    assert desk.choices.roles["job"] == "other"
+    browser("POST", "/undo", data={"to": "table"})
+    assert desk.choices.roles["job"] == "quasi"
+
+
+def test_undo_keeps_the_last_choices(browser: Browser, desk: Desk) -> None:
+    for k in range(2, UNDO + 12):
+        browser("POST", "/settings", data=settings(desk, **{"option-k": str(k)}))
+    assert desk.choices.options["k"] == UNDO + 11
+    for _ in range(UNDO + 5):
+        browser("POST", "/undo", data={})
+    assert desk.choices.options["k"] == 11
+
+
+def test_an_old_page_of_another_window_changes_nothing(browser: Browser, desk: Desk) -> None:
+    old = roles(desk, job="sensitive")
+    browser("POST", "/roles", data=roles(desk, job="other"), headers={"x-tab": "one"})
+    browser("POST", "/roles", data=old, headers={"x-tab": "two"})
+    assert desk.choices.roles["job"] == "other"
+    assert "changed in another window" in browser("GET", "/table").text
+    assert "changed in another window" not in browser("GET", "/table").text  # told once
+    # whoever made the last change may go on before the page has come back
+    browser("POST", "/roles", data=old, headers={"x-tab": "one"})
+    assert desk.choices.roles["job"] == "sensitive"
+
+
+def test_settings_are_read_and_what_is_wrong_is_said(browser: Browser, desk: Desk) -> None:
+    made = settings(desk, **{"option-k": "7", "option-max_disclosure": "0.3", "grid-0": "20, 85, 5"})
+    browser("POST", "/settings", data=made)
+    assert dict(desk.choices.options) == {"k": 7, "max_disclosure": 0.3}
+    assert desk.choices.grid == {"age": [20, 85, 5]}
+    browser("POST", "/settings", data=settings(desk, **{"option-k": "7", "uncapped": "1",
+                                                        "option-max_disclosure": "0.3"}))  # fmt: skip
+    assert dict(desk.choices.options) == {"k": 7, "max_disclosure": 1.0}
+    before = desk.choices
+    for wrong, said in (({"option-k": "many"}, "the smallest group must be a whole number"),
+                        ({"grid-0": "20, 85"}, "cut points of age are not three numbers"),
+                        ({"method": "magic"}, "no such method")):  # fmt: skip
+        browser("POST", "/settings", data=settings(desk) | wrong)
+        assert desk.choices == before
+        assert said in browser("GET", "/table").text
+
+
+def test_a_file_is_copied_piece_by_piece(browser: Browser, desk: Desk) -> None:
+    block = b"1,2,3\n" * 20_000
+    blocks = 300
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(blocks):
+            yield block
+
+    browser("GET", "/table")
+    tracemalloc.start()
+    name = {"x-name": "..%2F..%2Fpeople%20of%20mine.csv"}
+    answer = browser("POST", "/upload", content=body(), headers=name)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answer.json() == {"to": "/table"}
+    copied = desk.folder / "people of mine.csv"
+    assert copied.stat().st_size == blocks * len(block)
+    assert peak < 8e6 < copied.stat().st_size
+    assert [p.name for p in desk.folder.iterdir()] == ["people of mine.csv"]
+    assert desk.work.asked[-1][0] == "open"
+    assert desk.work.asked[-1][1]["path"] == str(copied)
+
+
+def test_what_is_no_table_or_too_large_is_not_kept(
+    browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hedgerow.studio.server.MOST", 10)
+    for name, body, status in (("people.exe", b"1", 415), ("", b"1", 415), ("a.csv", b"1" * 11, 413)):
+        answer = browser("POST", "/upload", content=body, headers={"x-name": name})
+        assert (answer.status_code, bool(answer.json()["fault"])) == (status, True)
+    assert list(desk.folder.iterdir()) == []
+    assert desk.path == "people.csv"
+
+
+def written(folder: Path) -> dict[str, Any]:
+    for name in ("release.csv", "plan.json", "report.html"):
+        (folder / name).write_text(name)
+    files = ["plan.json", "release.csv", "report.html"]
+    return {"folder": str(folder), "files": files, "checks": 9, "promised": []}
+
+
+def test_nothing_is_downloaded_before_it_was_verified(
+    browser: Browser, desk: Desk, tmp_path: Path
+) -> None:
+    made = written(tmp_path)
+    for path in ("/download/release.csv", "/report/open"):
+        assert browser("GET", path).status_code == 409
+    browser("POST", "/write", data={"folder": "release", "force": "1"})
+    name, asked = desk.work.asked[-1]
+    assert (name, asked["folder"], asked["force"]) == ("write", "release", True)
+    assert browser("GET", "/download/release.csv").status_code == 409  # not done yet
+    desk.work.answer(made)
+    answer = browser("GET", "/download/release.csv")
+    assert (answer.status_code, answer.text) == (200, "release.csv")
+    assert "attachment" in answer.headers["content-disposition"]
+    (tmp_path / "other.txt").write_text("not of the release")
+    for other in ("other.txt", "..%2Fsecret", "%2Fetc%2Fpasswd"):
+        assert browser("GET", f"/download/{other}").status_code in (404, 409)
+    policy = browser("GET", "/report/open").headers["content-security-policy"]
+    assert "sandbox allow-scripts" in policy
+    assert "allow-same-origin" not in policy
+    # another choice makes what was written out of date
+    browser("POST", "/settings", data=settings(desk, **{"option-k": "20"}))
+    assert browser("GET", "/download/release.csv").status_code == 409
+
+
+def test_a_failed_check_leaves_nothing_to_download(browser: Browser, desk: Desk) -> None:
+    browser("POST", "/write", data={"folder": "release"})
+    told = {"kind": "PromiseError", "message": "k-anonymity: asked 10, reached 9", "hint": None}
+    desk.work.answer(error=told)
+    assert browser("GET", "/download/release.csv").status_code == 409
+    page = browser("GET", "/release").text
+    assert "A promise does not hold." in page
+    assert "reached 9" in page
+
+
+def test_what_is_looked_up_stands_in_no_address(browser: Browser, desk: Desk) -> None:
+    desk.known["measure"] = {"known": ["age", "job"]}
+    answer = browser("POST", "/lookup", data={"known-0": "31", "known-1": ""})
+    assert answer.headers["location"] == "/compare"
+    assert desk.work.asked[-1][1]["wanted"] == {"age": "31"}
+
+
+def test_a_fault_of_the_studio_tells_no_value(
+    browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(step: str) -> None:
+        raise RuntimeError("Ann earns 2100")
+
+    monkeypatch.setattr(desk, "need", broken)
+    answer = browser("GET", "/table")
+    assert answer.status_code == 500
+    assert "RuntimeError" in answer.text
+    assert "2100" not in answer.text
+
+
+def test_every_step_has_a_page_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hedgerow.studio import desk as desks
+
+    from .conftest import Idle
+
+    monkeypatch.setattr(desks, "Work", Idle)
+    browser = Browser(Desk(tmp_path))
+    for step in ("table", "risk", "protect", "compare", "release"):
+        answer = browser("GET", f"/{step}")
+        assert answer.status_code == 200
+        assert (step == "table") == ("There is no table yet." not in answer.text)
+
+
+def test_no_sensitive_column_is_told_on_every_step(browser: Browser, desk: Desk) -> None:
+    browser("POST", "/roles", data=roles(desk, income="other"))
+    for step in ("table", "protect"):
+        assert 'id="no-sensitive"' in browser("GET", f"/{step}").text

@@ -1,0 +1,232 @@
+"""The whole walk in a real browser: from a table to a release, and everything that goes wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+
+from .browsing import CHROMIUM, LONG, Served, axe, serving
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+pytest.importorskip("fastapi", reason="the extra studio is not installed")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium (Debian: chromium)")
+STEPS = ("table", "risk", "protect", "compare", "release")
+KNOWN = ("age", "education", "sex")
+ROWS = 3000
+
+
+def adult() -> pa.Table:
+    """Some of Adult, or made people where it is absent; three columns known, one sensitive."""
+    if os.environ.get("HEDGEROW_DATA"):
+        table = hr.datasets.load_adult()
+        return table.slice(0, ROWS).select([*KNOWN, "income"])
+    return hr.datasets.make_people(ROWS, seed=1).select([*KNOWN, "income"])
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with playwright.sync_playwright() as found:
+        made = found.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def studio(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("studio")
+    pq.write_table(adult(), folder / "adult.parquet")
+    with serving(chromium, folder, folder / "adult.parquet") as made:
+        yield made
+    assert [p.name for p in folder.iterdir() if p.name.startswith(".hedgerow")] == []
+    outside = [url for url in made.asked if not url.startswith((f"{made.home}/", "blob:"))]
+    assert outside == []  # no request to another host, whatever was done
+    refused = "Failed to load resource: the server responded with a status of 415"  # no table
+    assert [fault for fault in made.faults if not fault.startswith(refused)] == []
+
+
+def folder_of(studio: Served) -> Path:
+    return Path(os.readlink(f"/proc/{studio.process.pid}/cwd"))
+
+
+def test_the_whole_walk(studio: Served) -> None:
+    page = studio.go("table", "#roles")
+    assert axe(page) == []
+    page.get_by_role("link", name="Risk today").last.click()
+    page.locator("#carries").wait_for()
+    assert "of the records are alone" in page.inner_text("main")
+    assert axe(page) == []
+    page.get_by_role("link", name="Protect").last.click()
+    page.locator("#chosen b").first.wait_for()
+    studio.rest()
+    assert "Chosen: groups of at least 10" in page.inner_text("#chosen")
+    assert axe(page) == []
+    # a point is taken where it is clicked, without waiting: it was tried
+    other = page.locator("#picture circle.own").first
+    words = other.locator("title").text_content()
+    other.click()
+    page.locator(f'#picture svg[aria-label*="Chosen: {words}"]').wait_for(timeout=LONG)
+    assert page.locator("#stop").count() == 0
+    page.get_by_role("button", name="Undo").click()
+    page.locator('#picture svg[aria-label*="Chosen: MART 10, .5"]').wait_for()
+    page.get_by_role("link", name="Compare").last.click()
+    page.locator("#columns").wait_for()
+    page.get_by_label("age", exact=True).fill("39")
+    page.get_by_role("button", name="Look up").click()
+    page.locator("#found").wait_for()
+    before, after = re.findall(r"([\d,]+) fit", page.inner_text("#found"))
+    expected = pc.sum(pc.equal(adult()["age"], 39)).as_py()
+    assert int(before.replace(",", "")) == expected
+    assert int(after.replace(",", "")) >= max(10, expected)
+    assert axe(page) == []
+    page.get_by_role("link", name="Release").last.click()
+    page.locator("#command").wait_for()
+    assert "--max-disclosure" not in page.inner_text("#command")  # .5 is the default
+    target = folder_of(studio) / "out"
+    page.get_by_label("Folder of the release").fill(str(target))
+    page.get_by_role("button", name="Check and write").click()
+    page.locator("#files").wait_for()
+    assert axe(page) == []
+    with page.expect_download() as given:
+        page.get_by_role("link", name="release.parquet").click()
+    assert pq.read_table(given.value.path()).equals(pq.read_table(target / "release.parquet"))
+    (smallest,) = hr.audit(
+        adult(), target, hr.Schema(quasi=KNOWN, sensitive=["income"]), attacks=False, learning=False
+    ).to_dict()["risk"]["release"]["classes"]["k"],
+    assert smallest >= 10
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+    assert not any("39" in url.partition("/")[2].partition("?")[0][-12:] for url in studio.asked)
+
+
+def test_a_reload_in_the_middle_finds_the_work_going_on(studio: Served) -> None:
+    page = studio.go("compare", "#columns")
+    page.get_by_role("button", name="Attack it").click()
+    page.locator("#stop").wait_for()
+    page.reload()
+    assert page.locator("#work-share").count() == 1
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#failed, #columns").first.wait_for()
+    studio.rest()
+    # what was measured before it was stopped is there as it was
+    studio.go("compare", "#columns")
+    assert page.locator("#failed").inner_text().startswith("Stopped.")
+
+
+def test_two_windows_show_one_state(studio: Served) -> None:
+    page = studio.go("protect", "#chosen b")
+    second = studio.window()
+    second.goto(f"{studio.home}/protect")
+    second.locator("#chosen b").first.wait_for()
+    second.evaluate("for (let i = 0; i < 10000; i++) clearTimeout(i)")  # it does not look again
+    page.locator("#option-k").fill("20")
+    page.locator('#chosen b:text-is("20"), #chosen b:text-matches("^2[0-9]$")').first.wait_for()
+    second.locator("#option-k").fill("5")
+    second.get_by_text("changed in another window").wait_for()
+    assert second.locator("#option-k").input_value() == "20"
+    second.close()
+    page.get_by_role("button", name="Undo").click()
+    page.locator('output:text-is("10")').wait_for()
+
+
+def test_by_keyboard_alone(studio: Served) -> None:
+    page = studio.go("protect", "#chosen b")
+    studio.rest()
+    focused = "document.activeElement.id || document.activeElement.textContent.trim()"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == "Skip to the step"
+    page.keyboard.press("Enter")
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate(focused))
+        if seen[-1] == "option-k":
+            break
+    page.keyboard.press("ArrowRight")
+    page.locator('#picture svg[aria-label*="Chosen: MART 11, .5"]').wait_for()
+    assert page.evaluate(focused) == "option-k"  # the page came anew, and the reader stayed
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('#points') !== null"):
+            break
+    page.keyboard.press("Enter")  # opens the list
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Take":
+            break
+    before = page.inner_text("#chosen")
+    page.keyboard.press("Enter")
+    page.locator("#chosen").filter(has_not_text=before).wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator("#chosen").filter(has_text=before).wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator('output:text-is("10")').wait_for()
+
+
+@pytest.mark.parametrize(("width", "scale"), [(360, 1.0), (640, 2.0)], ids=["360px", "200%"])
+def test_nothing_is_cut_off(studio: Served, chromium: Any, width: int, scale: float) -> None:
+    page = studio.enlarged(chromium, width, scale)
+    for step in STEPS:
+        page.goto(f"{studio.home}/{step}")
+        page.locator("h1").wait_for()
+        page.locator("#stop").wait_for(state="detached")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, step
+        boxes = [page.locator("nav li a").nth(i).bounding_box() for i in range(5)]
+        assert all(b and b["x"] >= 0 and b["x"] + b["width"] <= width for b in boxes), step
+        assert axe(page) == []
+    page.context.close()
+
+
+def test_what_is_wrong_is_told_where_it_is(
+    studio: Served, chromium: Any, tmp_path: Path
+) -> None:
+    page = studio.go("table", "#roles")
+    # a name that says no format, then a broken table, then one without anything sensitive
+    (tmp_path / "notes.docx").write_text("hello")
+    (tmp_path / "broken.csv").write_text("age,job\n31,nurse\n44,cook,clerk\n")
+    page.locator("#file").set_input_files(tmp_path / "notes.docx")
+    page.get_by_text("Not a table").wait_for()
+    page.locator("#file").set_input_files(tmp_path / "broken.csv")
+    page.locator("#failed").wait_for()
+    assert "This table cannot be read." in page.inner_text("#failed")
+    assert "clerk" not in page.inner_text("main")
+    few = pa.table({"age": list(range(30, 38)), "job": ["nurse", "cook"] * 4, "shoe": list(range(8))})
+    pq.write_table(few, tmp_path / "few.parquet")
+    page.get_by_label("Or its path on this machine").fill(str(tmp_path / "few.parquet"))
+    page.get_by_role("button", name="Open").click()
+    page.locator("#no-sensitive").wait_for()
+    assert axe(page) == []
+    page.get_by_label("Role of shoe").select_option("sensitive")
+    page.locator("#no-sensitive").wait_for(state="detached")
+    for step in ("protect", "compare"):
+        studio.go(step, "#failed")
+        assert "k is 10, but the table has only 8 rows" in page.inner_text("#failed")
+    studio.go("release", "#write")
+    page.get_by_role("button", name="Check and write").click()
+    page.locator("#failed").wait_for()
+    assert page.locator("#files").count() == 0
+    assert axe(page) == []
+
+
+def test_a_studio_that_is_gone_is_told(chromium: Any, tmp_path: Path) -> None:
+    with serving(chromium, tmp_path) as studio:
+        page = studio.page
+        page.get_by_role("button", name="Use made people").click()
+        page.locator("#roles").wait_for()
+        (private,) = (p for p in tmp_path.iterdir() if p.name.startswith(".hedgerow-studio"))
+        assert private.stat().st_mode & 0o777 == 0o700
+        studio.process.send_signal(signal.SIGINT)
+        studio.process.wait(30)
+        page.locator("#gone").wait_for(state="visible")
+        assert not private.exists()

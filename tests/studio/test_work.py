@@ -1,0 +1,115 @@
+"""The worker answers, can be stopped and killed, and goes on with another one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+import pytest
+
+import hedgerow as hr
+from hedgerow.studio.faults import told_of
+from hedgerow.studio.work import Work
+from hedgerow.studio.worker import Worker
+
+ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id": "identifier"}
+
+
+def ask(path: Path, **more: Any) -> dict[str, Any]:
+    return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "grid": {}, "method": "mart",
+            "options": {"k": 10, "max_disclosure": 0.5}, "utility": "certainty", **more}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    pyarrow.csv.write_csv(hr.datasets.make_people(600, seed=3), path)
+    return path
+
+
+def test_a_worker_does_first_what_a_request_builds_on(people: Path, tmp_path: Path) -> None:
+    told: list[dict[str, Any]] = []
+    worker = Worker(told.append)
+    written = worker.do({**ask(people, folder=str(tmp_path / "out"), force=False), "do": "write"})
+    assert (tmp_path / "out" / "release.csv").exists()
+    assert {"release.csv", "plan.json", "report.html"} <= set(written["files"])
+    assert all(state == "kept" for _, state in written["promised"])
+    assert any("10" in text for text, _ in written["promised"])
+    assert {message["step"] for message in told} >= {"reading the table", "fitting"}
+    made = worker.do({**ask(people), "do": "say"})["script"]
+    assert "-k" not in made["command"]  # 10 is its default
+    again: dict[str, Any] = {}
+    here = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        exec(made["python"].replace(str(tmp_path / "out"), "again"), again)
+    finally:
+        os.chdir(here)
+    for name in ("release.csv", "plan.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+
+
+def test_roles_and_cut_points_are_those_of_the_steward(people: Path) -> None:
+    worker = Worker(lambda message: None)
+    asked = ask(people, unit="none", kinds={"age": "ordinal"}, grid={"income": [0, 9000, 500]})
+    schema = worker._schema(asked)
+    assert (schema.quasi, schema.sensitive) == (("age", "education"), ("income",))
+    assert schema.identifiers == ("person_id",)
+    assert schema.unit is None
+    assert schema.kinds["age"] == "ordinal"
+    assert list(schema.grid) == ["income"]
+
+
+def test_the_first_look_shows_records_and_reasons(people: Path) -> None:
+    seen = Worker(lambda message: None).do({"path": str(people), "do": "open"})
+    assert seen["rows"] == 600
+    assert len(seen["preview"]) == 8
+    assert all(c["reason"] for c in seen["columns"])
+
+
+def test_an_error_of_others_tells_its_type_alone() -> None:
+    try:
+        raise RuntimeError("Ann earns 2100")
+    except RuntimeError as error:
+        told = told_of(error)
+    assert "2100" not in f"{told['message']}{told['hint']}"
+    assert told_of(MemoryError())["kind"] == "OutOfMemory"
+    assert told_of(hr.errors.InfeasibleError("k is 9", hint="less")) == {
+        "kind": "InfeasibleError", "message": "k is 9", "hint": "less"}  # fmt: skip
+
+
+def test_a_worker_is_stopped_killed_and_replaced(people: Path) -> None:
+    parts: list[Any] = []
+    seen = threading.Event()
+
+    def heard(job: Any, part: Any) -> None:
+        parts.append(part)
+        if part is not None:
+            seen.set()
+
+    work = Work(heard)
+    try:
+        trying = work.ask("frontier", "Trying", ask(people, more=True))
+        assert seen.wait(120)  # the chosen k was shown before the rest was tried
+        work.stop()
+        assert trying.done.wait(60)
+        assert trying.error is not None
+        assert trying.error["kind"] == "Cancelled"
+        first = work._process
+        assert first is not None
+        waiting = work.ask("measure", "Measuring", ask(people, attacks=True))
+        os.kill(first.pid, signal.SIGKILL)  # as the system does where memory runs out
+        assert waiting.done.wait(60)
+        assert waiting.error is not None
+        assert waiting.error["kind"] == "OutOfMemory"
+        after = work.ask("today", "Measuring", ask(people, attacks=False))
+        assert after.done.wait(120)
+        assert after.result is not None
+        assert after.result["rows"] == 600
+        assert work._process is not first
+    finally:
+        work.close()
