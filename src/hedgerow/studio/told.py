@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..report import pictures
+from ..report.figures import at
 from ..report.page import answers
-from ..report.text import at, risk_rows, three_numbers
+from ..report.text import risk_rows, three_numbers
 from ..session.steps import Session
 
 
