@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, root
 from scipy.special import digamma, gammaln
-from scipy.stats import hypergeom
 
 from .counts import FloatArray
 from .groups import IntArray
@@ -147,6 +145,8 @@ def zayatz(size: IntArray, count: IntArray, population: float) -> float:
         The sizes that occur, ascending, and how many classes have each.
     population : float
     """
+    from scipy.stats import hypergeom  # scipy.stats takes longer to load than a small table
+
     n = int((size * count).sum())
     drawn = hypergeom(round(population), size, n).pmf(1)
     single = float(count[size == 1].sum())
@@ -174,6 +174,8 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
     n, u = int((size * count).sum()), int(count.sum())
     if u < 2 or u == n:
         return None
+
+    from scipy.optimize import brentq  # scipy.optimize takes longer to load than a small table
 
     def by_theta(theta: float, alpha: float) -> float:
         rising = (digamma(theta / alpha + u) - digamma(theta / alpha + 1.0)) / alpha
@@ -249,6 +251,8 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
         with np.errstate(all="ignore"):
             made = expected(float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))))
             return np.asarray(np.nan_to_num(np.log(made) - np.log([one, two]), nan=1e6))
+
+    from scipy.optimize import root
 
     for alpha, beta in _STARTS:
         made = root(off, [np.log(alpha), np.log(beta / (1 - beta))], tol=1e-13)
