@@ -29,6 +29,7 @@ def release_face(release: Any) -> str:
         )
     else:
         of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"
+        of += "" if numbers["households"] is None else f" of {numbers['households']:,} households"
         lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
         if told is not None:
             cap = f"at most {max(promised):.3g}" if promised else "nothing"

@@ -152,6 +152,8 @@ def protect(
                 f"left out columns that the schema does not name: {', '.join(undeclared)}; "
                 "to release those that are harmless, name them in other=[...] (--other)"
             )
+        if secret is not None and schema.household in schema.identifiers:
+            caution(f"{schema.household} is left out and has no pseudonym: it tells who lives together")
         if keep_order:
             caution("the records stand in the order of the input, which may tell who is who")
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
