@@ -135,7 +135,8 @@ class Classes:
         if persons is None:
             return cls(sizes, by_name)
         held = persons.held(groups)
-        homes = 0 if persons.homes is None else len(np.unique(persons.homes[persons.codes]))
+        there = () if persons.homes is None else np.bincount(persons.homes[persons.codes])
+        homes = int(np.count_nonzero(there))
         return cls(sizes, by_name, held.persons, held.households, homes)
 
     @classmethod

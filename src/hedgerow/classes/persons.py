@@ -70,10 +70,12 @@ class Held:
         """Different households of each class; None where none are told."""
         if self.homes is None:
             return None
-        of_cells = self.homes[self.records.values]
-        n = int(self.homes.max(initial=0)) + 1
-        keys = np.unique(self.records.groups * n + of_cells)
-        return np.bincount(keys // n, minlength=self.records.n_groups).astype(np.int64)
+        groups, own = self.records.groups, self.homes[self.records.values]
+        if ((np.diff(own) < 0) & (np.diff(groups) == 0)).any():
+            order = np.lexsort((own, groups))
+            groups, own = groups[order], own[order]
+        first = (np.diff(groups, prepend=-1) != 0) | (np.diff(own, prepend=-1) != 0)
+        return np.bincount(groups[first], minlength=self.records.n_groups).astype(np.int64)
 
     def placed(self, labels: IntArray, n: int, chosen: npt.NDArray[np.bool_] | None) -> Held:
         """The classes under other labels, those that are not chosen left out."""

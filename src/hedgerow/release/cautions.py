@@ -165,7 +165,8 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
             continue
         column = original.column(name, kind="categorical")
         values = column.n_values + 1
-        keys = np.unique(home * values + column.codes)
+        keys = np.sort(home * values + column.codes)
+        keys = keys[np.diff(keys, prepend=-1) > 0]
         shared = np.bincount(keys // values, minlength=n) == 1
         rare = np.bincount(keys % values, minlength=values) < k
         telling = (several & shared)[keys // values] & rare[keys % values]

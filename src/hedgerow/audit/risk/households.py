@@ -69,7 +69,7 @@ def household_risks(sides: Sides, risk: FloatArray) -> HouseholdRisks | None:
     with np.errstate(divide="ignore"):
         nobody = np.bincount(own, np.log1p(-np.minimum(members, 1.0)), n)
     found = -np.expm1(nobody)
-    return HouseholdRisks(found[np.unique(homes)], found[homes])
+    return HouseholdRisks(found[np.bincount(homes, minlength=n) > 0], found[homes])
 
 
 def told(sides: Sides, risk: FloatArray) -> dict[str, Any] | None:
