@@ -303,20 +303,20 @@ class ColumnGuarantee(Guarantee):
 @known
 @dataclass(frozen=True)
 class Disclosure(ColumnGuarantee):
-    """No group tells more than `maximum` of any sensitive column, by any proper score.
+    """No group gives away more than `maximum` of any sensitive column, by any proper score.
 
-    A group's disclosure is what knowing its distribution takes off the loss of an
-    intruder who forecasts its members from the whole table's: the largest of the
-    squared, ranked and local score for numbers, of ranked and local for ordinal
-    columns, the Brier score for categories, and the same for whether a value is
+    An intruder forecasts a member's value from the whole table and is wrong by some loss. A
+    group's disclosure is the share of that loss which knowing the group's distribution takes
+    away: the largest of the squared, ranked and local score for numbers, of ranked and local for
+    ordinal columns, the Brier score for categories, and the same for whether a value is
     missing. No record's public loss counts for less than a quarter of the average
-    one. Decided exactly, without rounding. A union of groups never tells more than
+    one. Decided exactly, without rounding. A union of groups never gives away more than
     the worse of them.
 
     Parameters
     ----------
     maximum : float
-        In (0, 1]; disclosure is 0 where a group tells nothing, 1 where it tells all.
+        In (0, 1]; disclosure is 0 where a group gives nothing away, 1 where everything.
     columns : tuple of str, optional
         Sensitive columns; all by default.
     """
@@ -346,10 +346,10 @@ class Disclosure(ColumnGuarantee):
     def words(self) -> str:
         """What the cap promises."""
         return (
-            f"no released group discloses more than {self.maximum:g} of {self._any_column} "
-            "(0 nothing, 1 all): knowing the group takes no larger part off the loss of "
-            "whoever forecasts its members from the whole table, by every score that judges "
-            "numbers, orders, categories and missing values"
+            f"no released group gives away more than {self.maximum:g} of {self._any_column} "
+            "(0 nothing, 1 everything): somebody who forecasts a member's value from the whole "
+            "table and then learns the group loses at most this share of the error, by every "
+            "score that judges numbers, orders, categories and missing values"
         )
 
 
