@@ -21,7 +21,7 @@ from .methods.response.verify import released_codes
 from .notation import number
 from .plan import Plan, Randomize, Randomized
 from .plan.codec import parsed
-from .release.folder import released_table
+from .release.folder import released_file
 from .table import Table, bins_of, read
 from .table.spelling import as_spelled
 
@@ -364,7 +364,7 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
         raise InputError(f"there is no file or folder {release}")
     if isinstance(release, (str, Path)) and Path(release).is_dir():
         folder = Path(release)
-        table = released_table(folder)
+        table = read(released_file(folder), unescape_formulas=True)
         return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
     if parameters is not None:
         return read(release, unescape_formulas=True), _randomize(parameters)

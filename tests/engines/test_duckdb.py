@@ -607,9 +607,20 @@ def test_the_report_is_that_of_memory(file: Path, tmp_path: Path, home: Path) ->
     assert "report.html" in found[0]
     with pytest.raises(UnsupportedError, match="attacks, inference: these take rows"):
         session.measure(attacks=True, inference=True)
+    assert "--sample" in str(_hint(lambda: session.measure(attacks=True)))
+    with pytest.raises(UnsupportedError, match="per_person: these take rows"):
+        session.measure(per_person=True, sample=100)
+    session.measure(attacks=True, sample=1000)
+    assert "--attacks --sample 1000" in session.command_line().replace("\\\n  ", "")
     session.table.workspace.memory = 100_000
     with pytest.raises(UnsupportedError, match="measuring 3,000 records takes"):
         session.measure()
+
+
+def _hint(call: Callable[[], Any]) -> str | None:
+    with pytest.raises(HedgerowError) as refused:
+        call()
+    return refused.value.hint
 
 
 def test_on_the_command_line(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Generic, TypeVar
@@ -32,6 +32,7 @@ from .risk.other_columns import other_columns
 from .risk.population import Population, journalist, weighted_sizes
 from .risk.predicates import predicate_singling_out
 from .risk.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
+from .sample import Sample
 from .shown import shown
 from .subject import Subject
 from .unpaired.inference import infer_apart
@@ -47,6 +48,8 @@ from .utility.models import learning, learning_apart
 from .utility.queries import query_summary
 
 ASKED = ("attacks", "inference", "learning", "per person")
+ON_SAMPLE = ("attacks", "inference", "learning")
+"""What a sample of the records is chosen for."""
 S = TypeVar("S", bound=Pair | Apart | Alone)
 
 
@@ -69,6 +72,8 @@ class Task(Generic[S]):
         As of `audit`.
     tell : callable
         Told what is being done.
+    sample : Sample, optional
+        The records that attacks, learners and inference see; by default all.
     """
 
     sides: S
@@ -87,6 +92,7 @@ class Task(Generic[S]):
     random_state: int
     suda: int | None
     tell: Tell
+    sample: Sample | None = None
 
     @cached_property
     def there(self) -> dict[str, bool]:
@@ -102,6 +108,14 @@ class Task(Generic[S]):
             "weights": self.sides.original is not None
             and self.weights in self.sides.original.names,
         }
+
+    @cached_property
+    def on_sample(self) -> Task[Any]:
+        """The same of the records that were chosen, which no method releases again."""
+        if self.sample is None:
+            return self
+        what = replace(self.what, method=None)
+        return replace(self, sides=self.sample.pair, what=what, sample=None)
 
     @cached_property
     def journalist(self) -> Population | None:
@@ -174,6 +188,10 @@ class Figure:
     needs: tuple[str, ...] = ()
     says: str = ""
     beside: bool = False
+
+    def measured(self, task: Task[Any]) -> Any:
+        """The figure of a task, of the records that were chosen where people are asked about."""
+        return self.of(task.on_sample if set(self.needs) & set(ON_SAMPLE) else task)
 
 
 def _before(task: Task[Pair] | Task[Apart]) -> dict[str, Any]:
@@ -415,12 +433,12 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
             for figure in figures:
                 if figure.says:
                     task.tell(figure.says)
-                yield figure, figure.of(task)
+                yield figure, figure.measured(task)
             continue
         several, _ = list(figures), task.journalist  # which more than one of them asks for
         for figure in several:
             if figure.says:
                 task.tell(figure.says)
         with ThreadPoolExecutor(2) as pool:
-            made = [pool.submit(figure.of, task) for figure in several]
+            made = [pool.submit(figure.measured, task) for figure in several]
             yield from zip(several, (each.result() for each in made), strict=True)

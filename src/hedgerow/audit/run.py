@@ -19,12 +19,14 @@ from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
 from .alone import Alone
-from .figures import CASES, Task, figures_of
+from .figures import CASES, ON_SAMPLE, Task, figures_of
+from .holder import holder
 from .judged import judged
 from .outside import check_control
 from .pairing import Pair, pair_up
 from .result import Audit
 from .risk.learners import LEARNERS, check_learners
+from .sample import Sample, sample_of
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .unpaired.tables import Apart, apart
 
@@ -47,6 +49,8 @@ _MEASURED = 40
     population_size=whole(),
     suda=whole(),
     date=DAY,
+    sample=whole(),
+    engine=TEXT,
     progress=PROGRESS,
 )
 def audit(
@@ -75,6 +79,9 @@ def audit(
     per_person: bool = False,
     date: str | None = None,
     profile: str | Path | Profile | None = None,
+    sample: int | None = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Measure what a release gives away and what it is still good for.
@@ -162,6 +169,16 @@ def audit(
         What a standard asks (`Profile.names`, or a TOML file of your own): the audit then says of
         each criterion whether the release meets it. What a profile needs and is not measured here
         (attacks, a population) stands there as not measured.
+    sample : int, at least 1, optional
+        Try attacks, learners and inference on so many records, chosen by a keyed hash of what they
+        hold: whole groups of equal released quasi-identifiers, the last one as a whole; single
+        records where values were altered. `table` says how many and which. By default all records,
+        for which a table that streams past has no room.
+    engine : {"auto", "memory", "duckdb"}, default "auto"
+        Where the tables are held; see `hedgerow.protect`. "duckdb" reads them a few rows at a time;
+        what is found is the same.
+    memory : str or int, optional
+        Most memory that "duckdb" takes.
     progress : callable, optional
         Called with a line of text and None before each long step; what it raises
         stops the audit.
@@ -190,7 +207,7 @@ def audit(
     >>> found.risk["release"]["classes"]["k"]
     2
     """
-    _check(k, threshold, people, learners, suda)
+    _check(k, threshold, people, learners, suda, sample)
     asked_by = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
@@ -202,10 +219,15 @@ def audit(
         "per_person": per_person,
         "others": others,
     }
-    _check_streams(original, [name for name, value in asked_for.items() if value])
     tell = telling(progress)
+    holds = holder(original, released, engine, memory)
+    if holds.streams:
+        refuse_whole([name for name, value in asked_for.items() if value], sample)
     tell("pairing the tables")
-    what = subject(released, schema, plan)
+    what = subject(released, schema, plan, holds)
+    if original is not None:
+        original = holds.original(original, what.schema)
+    _check_room(original)
     strangers = None if control is None else read(control, schema=what.schema)
     given = {
         "key": key,
@@ -233,6 +255,7 @@ def audit(
         raise ParameterError(
             f"population_size is {population_size:,}, fewer than the {sides.n_rows:,} released records"
         )
+    chosen = _sample(sides, sample, random_state) if _tried(wanted) else None
     task = Task(
         sides=sides,
         what=what,
@@ -250,6 +273,7 @@ def audit(
         random_state=random_state,
         suda=suda,
         tell=tell,
+        sample=chosen,
     )
     parameters = {
         "key": key,
@@ -264,6 +288,7 @@ def audit(
         "weights": weights,
         "population_size": population_size,
         "suda": suda,
+        "sample": sample,
         "allow_outside": allow_outside,
         "profile": None if asked_by is None else asked_by.name,
     }
@@ -284,9 +309,12 @@ def _check(
     people: int,
     learners: Sequence[str] | None,
     suda: int | None,
+    sample: int | None,
 ) -> None:
     if suda is not None and suda < 1:
         raise ParameterError(f"suda must be at least 1, not {suda}")
+    if sample is not None and sample < 1:
+        raise ParameterError(f"sample must be at least 1, not {sample}")
     if k is not None and k < 1:
         raise ParameterError(f"k must be at least 1, not {k}")
     if not 0 < threshold <= 1:
@@ -297,15 +325,24 @@ def _check(
         check_learners(learners)
 
 
-def _check_streams(original: Any, asked: Sequence[str]) -> None:
-    """Refuse what takes rows of a table that streams past, and one that is too large to measure."""
+def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
+    """Refuse what takes all rows of a table that streams past side by side."""
+    whole = [name for name in asked if sample is None or name not in ON_SAMPLE]
+    if whole:
+        tried = all(name in ON_SAMPLE for name in whole)
+        raise UnsupportedError(
+            f"{', '.join(whole)}: these take rows side by side, and the table streams past",
+            hint="try them on some of the records (sample=100_000, --sample 100000), or leave them "
+            "out (attacks=False, learning=False; --no-attacks --no-learning)"
+            if tried
+            else "measure without them, or give a table that fits into memory",
+        )
+
+
+def _check_room(original: Any) -> None:
+    """Refuse a table that streams past and is too large to measure."""
     if not isinstance(original, Scanned):
         return
-    if asked:
-        raise UnsupportedError(
-            f"{', '.join(asked)}: these take rows side by side, and the table streams past",
-            hint="measure without them, or give a table that fits into memory",
-        )
     needed = original.n_rows * len(original.names) * _MEASURED
     if needed > original.workspace.memory:
         raise UnsupportedError(
@@ -313,6 +350,22 @@ def _check_streams(original: Any, asked: Sequence[str]) -> None:
             f"{original.workspace.memory / 1e9:,.0f} GB are allowed",
             hint="allow more (memory=, --memory), or leave it out (--no-report)",
         )
+
+
+def _tried(wanted: Mapping[str, bool]) -> bool:
+    return any(wanted[name] for name in ON_SAMPLE)
+
+
+def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
+    """The records that attacks are tried on; None where these are all."""
+    if n is None or n >= sides.n_rows:
+        return None
+    if not isinstance(sides, Pair):
+        raise UnsupportedError(
+            "a sample is of rows that are paired with their originals, and these are not",
+            hint="leave sample out (--sample), or pair them by a key",
+        )
+    return sample_of(sides, n, random_state)
 
 
 def _sides(
@@ -378,10 +431,12 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
             "yardstick": sides.plain.yardstick,
+            "sample": None if task.sample is None else task.sample.to_dict(),
             "released_columns": sides.released.names,
             "extremes": extremes,
             "notes": [
                 *sides.plain.notes,
+                *([] if task.sample is None else [task.sample.note()]),
                 *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),
             ],
         },

@@ -10,17 +10,22 @@ from typing import Any
 import numpy as np
 
 from ..classes import IntArray
+from ..engines import engine as computing
 from ..engines import transform
+from ..engines.rows import hashes
 from ..errors import InputError, SchemaError
 from ..guarantees import KAnonymity
+from ..key import Key
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
-from ..release.folder import released_table
+from ..release.folder import released_file
 from ..release.mapping import MAPPING, RowMap
 from ..release.write import PLAN
 from ..schema import UNSAID, Schema
 from ..table import Table, read
+from ..table.scanned import Scanned
+from .holder import Holder
 from .whole_rows import rows_alike
 
 _LARGEST = 1e150
@@ -151,7 +156,9 @@ class Subject:
         return next(n for n in self.second.names if n in self.schema.sensitive)
 
 
-def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
+def subject(
+    released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None
+) -> Subject:
     """Understand what was handed over as a release.
 
     Parameters
@@ -161,6 +168,8 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
         The roles; by default those of the release or its plan.
     plan : Plan, optional
         By default that of the release or of its folder.
+    holds : Holder, optional
+        The engine that holds its table; by default the one in memory.
 
     Raises
     ------
@@ -170,17 +179,17 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
     if isinstance(released, Release):
         return of_release(released, schema)
     second = rows = None
-    folder = _folder_of(released)
+    folder, holds = _folder_of(released), holds or Holder()
     if folder is not None:
-        table = released_table(folder)
+        released = released_file(folder)
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
-            second = released_table(folder, beside)
+            second = read(released_file(folder, beside), unescape_formulas=True)
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
-    else:
-        table = read(released, unescape_formulas=True)
+    elif not holds.streams:
+        released = read(released, unescape_formulas=True)
     if plan is not None and plan.recoding.beside and second is None:
         raise InputError(
             f"the released table cannot be read without its table {plan.recoding.beside!r}",
@@ -194,7 +203,7 @@ def subject(released: Any, schema: Schema | None, plan: Plan | None) -> Subject:
             )
         schema = roles(plan)
     altered = plan is not None and plan.recoding.yardstick == "linkage"
-    table = read(table, schema=schema)
+    table = holds.released(released, schema)
     second = None if second is None else read(second, schema=schema)
     return Subject(table, schema, plan, second, rows, verified=altered)
 
@@ -203,10 +212,30 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     """The rows that a plan turns into the released ones; None where it makes other rows."""
     if original.n_rows != released.n_rows:
         return None
+    if isinstance(original, Scanned):
+        return _by_hashes(plan, original, released)
     made = original.replaced(transform(plan, original).columns)
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
     rows, lost = rows_alike(made, released, names)
     return None if lost else rows
+
+
+def _by_hashes(plan: Plan, original: Scanned, released: Table) -> IntArray | None:
+    """The same of an original that streams past: rows are alike where their keyed hashes are."""
+    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
+    made, rows = computing(original.engine).release(
+        original, transform(plan, original).columns, drop=plan.left_out
+    )
+    key, found = Key.new(), []
+    for table in (made, released):
+        first, second, whole = hashes(table, names, key)
+        found.append((whole, np.lexsort((second, first))))
+    (one, mine), (other, theirs) = found
+    if one != other:
+        return None
+    known = np.empty(len(rows), np.int64)
+    known[theirs] = rows[mine]
+    return known
 
 
 def check_extent(table: Table, schema: Schema) -> None:

@@ -9,7 +9,7 @@ from ..errors import ParameterError
 from ..session.options import Option, under
 from .console import as_json, beside, say
 from .options import ConfigFile, command, merged
-from .outputs import DATE, EVIDENCE_FILE, NUMBERS, REPORT, each_apart, new_file
+from .outputs import DATE, ENGINE, EVIDENCE_FILE, NUMBERS, REPORT, each_apart, new_file
 from .schema import SCHEMA, TABLES, read_as, said, schema_of
 from .working import working
 
@@ -38,6 +38,12 @@ PASSED = (
             "Measure what learners infer about members. Default: as for the attacks.",
         ),
         Option("people", int, "How many people each attack is tried on. Default: 500."),
+        Option(
+            "sample",
+            int,
+            "Show attacks and learners so many records, as whole groups chosen by a hash of what "
+            "they hold; the report says so. Default: all, for which duckdb has no room.",
+        ),
         Option(
             "control", str, "Table of people who are not in the original, as the attacks' control."
         ),
@@ -73,6 +79,7 @@ PASSED = (
             "exit code 1 when a criterion is not met.",
         ),
     ),
+    *ENGINE,
 )
 """Options that `hedgerow.audit` takes under the same names."""
 OPTIONS = (

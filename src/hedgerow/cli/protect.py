@@ -69,6 +69,12 @@ OUTPUT = (
             bool,
             "Measure what learners infer about members and strangers. Default: as for the attacks.",
         ),
+        Option(
+            "sample",
+            int,
+            "Show attacks and learners so many records, as whole groups chosen by a hash of what "
+            "they hold; the report says so. Default: all, for which duckdb has no room.",
+        ),
         DATE,
     ),
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
@@ -162,14 +168,19 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             keep_order=bool(options.get("keep_order")),
         )
         wary = beforehand(session.table, schema)
+    measured = _asked(options, profile) if options.get("report", True) and not streamed else {}
+    if session.table.engine != "memory":
+        from ..audit.run import refuse_whole
+
+        refuse_whole([name for name, asked in measured.items() if asked], options.get("sample"))
     for text in wary:
         warn(text)
     with working(f"protecting {session.table.n_rows:,} records") as progress:
         session.protect(progress=progress)
     for text in session.cautions:
         warn(text)
-    if options.get("report", True) and not streamed:
-        _measure(session, options, profile)
+    if measured:
+        _measure(session, measured, options, profile)
     with ExitStack() as stack:
         if streamed:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
@@ -221,29 +232,37 @@ def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
     return method, key if pseudonyms else None
 
 
-def _measure(session: Session, options: dict[str, Any], profile: Profile | None) -> None:
+def _asked(options: dict[str, Any], profile: Profile | None) -> dict[str, bool]:
+    """What the report shall hold beside classes and losses."""
+    attacks = bool(options.get("attacks"))
+    found = {"attacks": attacks, "learning": bool(options.get("learning", attacks))}
+    if "inference" in options:
+        found["inference"] = bool(options["inference"])
+    if profile is not None:
+        from ..audit.judged import needs_attacks
+
+        found.setdefault("inference", attacks)
+        found["attacks"] = bool(options.get("attacks", needs_attacks(profile)))
+    return found
+
+
+def _measure(
+    session: Session, measured: dict[str, bool], options: dict[str, Any], profile: Profile | None
+) -> None:
     """Measure for the report; a release that cannot be measured is written without one.
 
     One that does not meet its profile is not written.
     """
-    from ..audit.judged import needs_attacks, unmet
+    from ..audit.judged import unmet
 
-    attacks = bool(options.get("attacks"))
-    more: dict[str, Any] = {n: options[n] for n in ("inference", "date") if n in options}
+    more: dict[str, Any] = {n: options[n] for n in ("sample", "date") if n in options}
     if profile is not None:
-        attacks = options.get("attacks", needs_attacks(profile))
-        more |= {"profile": options["profile"]}
-        more.setdefault("inference", bool(options.get("attacks")))
+        more["profile"] = options["profile"]
     began = monotonic()
     try:
         with working("measuring") as progress:
-            session.measure(
-                attacks=attacks,
-                learning=options.get("learning", bool(options.get("attacks"))),
-                progress=progress,
-                **more,
-            )
-        if more.get("inference", attacks):  # the release itself was made before
+            session.measure(progress=progress, **measured, **more)
+        if measured.get("inference", measured["attacks"]):  # the release itself was made before
             note(f"Measuring took {monotonic() - began:.1f} s, apart from protecting.")
     except Cancelled:
         raise

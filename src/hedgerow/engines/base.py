@@ -121,8 +121,18 @@ class Engine(Protocol):
 
     capabilities: Capabilities
 
-    def open(self, source: Any, *, schema: Schema | None = None, memory: Any = None) -> Table:
-        """A source as a table; `memory` limits what an engine that streams takes."""
+    def open(
+        self,
+        source: Any,
+        *,
+        schema: Schema | None = None,
+        memory: Any = None,
+        unescape_formulas: bool = False,
+    ) -> Table:
+        """A source as a table; `memory` limits what an engine that streams takes.
+
+        `unescape_formulas` is of CSV files: see `hedgerow.table.read`.
+        """
         ...
 
     def value_counts(self, table: Table, name: str) -> ValueCounts:

@@ -37,7 +37,13 @@ execute = _executors.execute
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
-def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Scanned:
+def open(
+    source: Any,
+    *,
+    schema: Schema | None = None,
+    memory: Any = None,
+    unescape_formulas: bool = False,
+) -> Scanned:
     """A table that is not loaded; CSV files, relations and database tables are copied once.
 
     Parameters
@@ -49,10 +55,12 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sc
         are not coded.
     memory : str or int, optional
         Most memory to take, such as "4GB"; by default half of the machine's.
+    unescape_formulas : bool
+        Take away the apostrophes before what a spreadsheet would run, in CSV files.
     """
     if isinstance(source, Scanned):
         return source
-    return spooled(source, Workspace(memory_of(memory)), schema)
+    return spooled(source, Workspace(memory_of(memory)), schema, unescape_formulas)
 
 
 def value_counts(table: Table, name: str) -> ValueCounts:

@@ -35,7 +35,13 @@ capabilities = Capabilities(
 )
 
 
-def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Table:
+def open(
+    source: Any,
+    *,
+    schema: Schema | None = None,
+    memory: Any = None,
+    unescape_formulas: bool = False,
+) -> Table:
     """Read a source whole."""
     if memory is not None:
         raise ParameterError(
@@ -49,7 +55,7 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Ta
         )
     if isinstance(source, (str, Path)) and is_many(source):
         return _joined(Path(source))
-    return read(source, schema=schema)
+    return read(source, schema=schema, unescape_formulas=unescape_formulas)
 
 
 def _joined(path: Path) -> Table:

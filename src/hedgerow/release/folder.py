@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import InputError
-from ..table import Table, read
 
 
-def released_table(folder: Path, name: str = "release") -> Table:
-    """The released table of a folder, or the second one that stands beside it.
+def released_file(folder: Path, name: str = "release") -> Path:
+    """The file of a folder's released table, or of the second one that stands beside it.
 
     Raises
     ------
@@ -21,4 +20,4 @@ def released_table(folder: Path, name: str = "release") -> Table:
         many = f"no {name} table" if not files else f"{len(files)} files named {name}"
         hint = "give the table itself" if name == "release" else "it is part of the release"
         raise InputError(f"the folder {folder} holds {many}", hint=hint)
-    return read(files[0], unescape_formulas=True)
+    return files[0]

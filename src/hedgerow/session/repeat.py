@@ -191,7 +191,7 @@ def _key(method: Any, pseudonym_key: Any) -> list[str]:
 def _report(measured: Mapping[str, Any] | None) -> list[str]:
     if measured is None:
         return ["--no-report"]
-    known = ("attacks", "learning", "inference", "date", "profile")
+    known = ("attacks", "learning", "inference", "sample", "date", "profile")
     more = [name for name in measured if name not in known]
     if more:
         raise UnsupportedError(
@@ -205,6 +205,8 @@ def _report(measured: Mapping[str, Any] | None) -> list[str]:
     inference = measured.get("inference")
     if inference is not None and bool(inference) != attacks:
         words.append("--inference" if inference else "--no-inference")
+    if measured.get("sample") is not None:
+        words += ["--sample", str(measured["sample"])]
     words += ["--date", measured["date"]] if measured.get("date") else []
     return [*words, "--profile", str(measured["profile"])] if measured.get("profile") else words
 

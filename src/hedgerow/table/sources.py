@@ -80,7 +80,8 @@ def read(
     Table(2 rows, 2 columns)
     """
     if isinstance(source, Table):
-        return source if schema is None else as_declared(source, schema)
+        opened = schema is None or source.engine != "memory"  # by its schema, where it streams
+        return source if opened else as_declared(source, schema)
     told = schema or Schema()
     if isinstance(source, (str, Path)):
         made = _of_file(Path(source), told, unescape_formulas)

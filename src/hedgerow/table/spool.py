@@ -20,6 +20,7 @@ from .csvfile import csv_layout, read_csv_batches, tell_unnamed
 from .dialect import Dialect, FileFormat
 from .duck import in_batches
 from .encode import kind_of
+from .escape import unescape_cells
 from .frames import without_views
 from .parts import check_drift, format_of, parts_of
 from .rowhash import value_class
@@ -34,7 +35,12 @@ _BATCH = 1 << 18
 _DATABASES = (".duckdb", ".ddb", ".db")
 
 
-def spooled(source: Any, workspace: Workspace, schema: Schema | None = None) -> Scanned:
+def spooled(
+    source: Any,
+    workspace: Workspace,
+    schema: Schema | None = None,
+    unescape_formulas: bool = False,
+) -> Scanned:
     """A source as a table that is not loaded.
 
     Parameters
@@ -44,6 +50,8 @@ def spooled(source: Any, workspace: Workspace, schema: Schema | None = None) -> 
     workspace : Workspace
     schema : Schema, optional
         Its categories stand as a CSV file spells them.
+    unescape_formulas : bool
+        As `hedgerow.table.read` takes it.
 
     Raises
     ------
@@ -68,7 +76,7 @@ def spooled(source: Any, workspace: Workspace, schema: Schema | None = None) -> 
     if layout.suffix == ".parquet":
         return Scanned(Scan.of(parts), workspace, layout, path)
     if layout.suffix == ".csv":
-        return _of_text(path, parts, workspace, schema or Schema())
+        return _of_text(path, parts, workspace, schema or Schema(), unescape_formulas)
     raise UnsupportedError(
         f"{path.name} is a {layout.suffix} file, which is read whole",
         hint="convert it to Parquet, or use the engine that works in memory",
@@ -157,7 +165,9 @@ def _write(path: Path, tables: Iterable[pa.Table]) -> int:
     return n_rows
 
 
-def _of_text(path: Path, parts: list[Path], workspace: Workspace, schema: Schema) -> Scanned:
+def _of_text(
+    path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
+) -> Scanned:
     """CSV files: every cell is copied as text, and its column's type decided over all its values."""
     layouts = [csv_layout(part) for part in parts]
     check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
@@ -177,11 +187,12 @@ def _of_text(path: Path, parts: list[Path], workspace: Workspace, schema: Schema
     known, asked = declared_texts(schema)
     told = replace(dialect, missing=tuple(schema.missing), told=schema.decimal)
     every = {name: pa.concat_arrays([each[name] for each in texts]).unique() for name in names}
-    made, dialect = typed_columns({n: pa.chunked_array([e]) for n, e in every.items()}, told)
+    plain = {n: unescape_cells(e) if unescape_formulas else e for n, e in every.items()}
+    made, dialect = typed_columns({n: pa.chunked_array([e]) for n, e in plain.items()}, told)
     for name, whole in every.items():
         if name not in asked:
             _check_types(name, parts, [each[name] for each in texts], dialect)
-        column = _as_spelled(name, whole, made[name], dialect, known, asked)
+        column = _as_spelled(name, plain[name], made[name], dialect, known, asked)
         types[name] = column.type
         if column.type != pa.string() or not column.equals(pa.chunked_array([whole])):
             readers[name] = _reader(whole, column.combine_chunks())

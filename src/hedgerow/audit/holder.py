@@ -1,0 +1,53 @@
+"""Which engine holds the tables of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..engines import engine
+from ..engines.choice import chosen
+from ..schema import Schema
+from ..table import Table, read
+
+AUDITED = ("memory", "duckdb")
+"""Engines that hold tables which are measured."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """An engine by its name, and the memory that it may take."""
+
+    name: str = "memory"
+    memory: str | int | None = None
+
+    @property
+    def streams(self) -> bool:
+        """Whether tables are read a few rows at a time."""
+        return engine(self.name).capabilities.streams
+
+    def original(self, source: Any, schema: Schema) -> Table:
+        """The table before."""
+        if isinstance(source, Table):
+            return read(source, schema=schema)
+        found = engine(self.name).open(source, schema=schema, memory=self.memory)
+        return read(found, schema=schema)
+
+    def released(self, source: Any, schema: Schema) -> Table:
+        """A table after, whose cells no spreadsheet runs; frames are in memory already."""
+        if self.streams and isinstance(source, (str, Path)):
+            found = engine(self.name).open(
+                source, schema=schema, memory=self.memory, unescape_formulas=True
+            )
+        else:
+            found = read(source, unescape_formulas=True)
+        return read(found, schema=schema)
+
+
+def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
+    """What holds an original and a release: what was asked for, or what has room for them."""
+    source = released if original is None else original
+    found = chosen(source, AUDITED, "an audit", name=name, memory=memory)
+    kept = name != "auto" or engine(found).capabilities.streams  # else it decided
+    return Holder(found, memory if kept else None)

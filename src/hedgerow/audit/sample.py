@@ -1,0 +1,143 @@
+"""Some of the records of a large release, on which attacks are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..classes import IntArray, group
+from ..engines.rows import Rows, hashes
+from ..key import Key
+from ..table import Table
+from .pairing import Pair
+from .released_values import taken
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Records of a pair that were chosen by what they hold, wherever they stand.
+
+    Parameters
+    ----------
+    pair : Pair
+        Of these records alone.
+    of : int
+        Records they were chosen from.
+    groups : int, optional
+        Whole groups that they are; None where records were chosen one by one.
+    random_state : int
+    """
+
+    pair: Pair
+    of: int
+    groups: int | None
+    random_state: int
+
+    @property
+    def rule(self) -> str:
+        """Which records they are."""
+        chosen = f"of those with the least keyed hash (random_state={self.random_state})"
+        if self.groups is None:
+            return f"records {chosen} of all their original cells"
+        return f"whole groups of equal released quasi-identifiers, {chosen} of their released cells"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "records": self.pair.n_rows,
+            "of": self.of,
+            "groups": self.groups,
+            "rule": self.rule,
+        }
+
+    def note(self) -> str:
+        """What a reader of the figures must know."""
+        return (
+            f"attacks, learners and inference saw {self.pair.n_rows:,} of {self.of:,} records: "
+            f"{self.rule}; among fewer records people are told apart more easily, so success in the "
+            "whole table is likely to be lower; every other figure is of all records"
+        )
+
+
+def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ()) -> Sample:
+    """About so many records of a pair, and at least so many where there are: whole groups of them.
+
+    A group is in it or not by its released cells, so what groups tell stays as it is. Where values
+    were altered groups mean nothing, and records are chosen one by one.
+
+    Parameters
+    ----------
+    pair : Pair
+    n : int
+        Records; of groups the last is taken whole.
+    random_state : int
+        Other numbers choose others.
+    beside : sequence of str
+        Columns of the original that are needed beside the measured ones.
+    """
+    key, groups = Key.of(random_state=random_state), None
+    if pair.yardstick == "linkage":
+        ids = Rows.of(pair.original, key).ids[pair.rows]
+        rows = np.sort(np.argsort(ids)[:n])
+    else:
+        rows, groups = _whole_groups(pair, n, key)
+    return Sample(_part(pair, rows, beside), pair.n_rows, groups, random_state)
+
+
+def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
+    """The records of the groups with the least hash of released cells, and how many groups."""
+    names = sorted(column.name for column in pair.released_quasi)
+    words = hashes(pair.released, names, key)[0][pair.released_rows]
+    labels, sizes = pair.classes.labels, pair.classes.sizes
+    least = np.full(len(sizes), np.iinfo(np.uint64).max)
+    np.minimum.at(least, labels, words)
+    order = np.argsort(least, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), min(n, pair.n_rows))) + 1
+    held = np.zeros(len(sizes), np.bool_)
+    held[order[:enough]] = True
+    return np.flatnonzero(held[labels]), enough
+
+
+def _part(pair: Pair, rows: IntArray, beside: Sequence[str]) -> Pair:
+    """Some records of a pair as a pair of their own, in memory."""
+    schema, every = pair.schema, np.arange(len(rows))
+    asked = dict.fromkeys((*schema.quasi, *schema.sensitive, *beside))
+    if schema.person is not None:
+        asked[schema.person] = None
+    quasi = tuple(
+        replace(
+            column,
+            original=taken(column.original, rows),
+            codes=column.codes[rows],
+            every=None,
+        )
+        for column in pair.released_quasi
+    )
+    sensitive = tuple(taken(column, rows) for column in pair.sensitive)
+    made = replace(
+        pair,
+        original=_table(pair.original, list(asked), pair.rows[rows]),
+        released=_table(
+            pair.released, [*schema.quasi, *schema.sensitive], pair.released_rows[rows]
+        ),
+        rows=every,
+        released_rows=every,
+        quasi=tuple(column.original for column in quasi),
+        sensitive=sensitive,
+        released_quasi=quasi,
+        released_sensitive=tuple(taken(column, rows) for column in pair.released_sensitive),
+        suppressed=0,
+        groups=None if pair.groups is None else group([pair.groups.labels[rows]]),
+    )
+    own = tuple(column.original for column in quasi)
+    vars(made)["unchanged"] = Pair.of_itself(schema, made.original, own, sensitive)
+    return made
+
+
+def _table(table: Table, names: Sequence[str], rows: IntArray) -> Table:
+    held = [name for name in names if name in table.names]
+    return Table(pa.table({name: table.taken(name, rows) for name in held}), layout=table.layout)
