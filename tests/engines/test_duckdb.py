@@ -611,7 +611,7 @@ def test_the_report_is_that_of_memory(file: Path, tmp_path: Path, home: Path) ->
     with pytest.raises(UnsupportedError, match="per_person: these take rows"):
         session.measure(per_person=True, sample=100)
     session.measure(attacks=True, sample=1000)
-    assert "--attacks --sample 1000" in session.command_line().replace("\\\n  ", "")
+    assert "--attacks --no-learning --sample 1000" in session.command_line()
     session.table.workspace.memory = 100_000
     with pytest.raises(UnsupportedError, match="measuring 3,000 records takes"):
         session.measure()

@@ -115,7 +115,8 @@ class Task(Generic[S]):
         if self.sample is None:
             return self
         what = replace(self.what, method=None)
-        return replace(self, sides=self.sample.pair, what=what, sample=None)
+        given: Task[Any] = self
+        return replace(given, sides=self.sample.pair, what=what, sample=None)
 
     @cached_property
     def journalist(self) -> Population | None:

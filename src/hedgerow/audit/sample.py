@@ -106,8 +106,7 @@ def _part(pair: Pair, rows: IntArray, beside: Sequence[str]) -> Pair:
     """Some records of a pair as a pair of their own, in memory."""
     schema, every = pair.schema, np.arange(len(rows))
     asked = dict.fromkeys((*schema.quasi, *schema.sensitive, *beside))
-    if schema.person is not None:
-        asked[schema.person] = None
+    asked |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)
     quasi = tuple(
         replace(
             column,

@@ -226,6 +226,7 @@ def _by_hashes(plan: Plan, original: Scanned, released: Table) -> IntArray | Non
     made, rows = computing(original.engine).release(
         original, transform(plan, original).columns, drop=plan.left_out
     )
+    assert rows is not None  # for its order was not kept
     key, found = Key.new(), []
     for table in (made, released):
         first, second, whole = hashes(table, names, key)

@@ -12,14 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 
+from ..arguments import check_one_of
 from ..errors import PlanError, UnsupportedError
 from ..notation import moment, number
 from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.maps import Released
 
 NATIVE = "duckdb"
+CREATED = ("view", "table", "materialized view")
+"""What a statement may create."""
+_MATERIALIZED = ("postgres",)
+"""Dialects whose materialized views hold such statements."""
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
 # DuckDB makes longer IN lists joins over all rows.
@@ -42,8 +47,15 @@ def double(value: float) -> str:
     return written if "e" in written else written + "e0"
 
 
-def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
-    """The SELECT that makes the plan's release of `table`.
+def to_sql(
+    plan: Plan,
+    table: str = "people",
+    dialect: str = NATIVE,
+    *,
+    create: str | None = None,
+    name: str = "release",
+) -> str:
+    """The SELECT that makes the plan's release of `table`; or what creates a view or table of it.
 
     Columns come in their original order, identifiers and undeclared ones left out. Rows come in no
     particular order, as in any SELECT without ORDER BY. For dialects other than
@@ -57,20 +69,41 @@ def to_sql(plan: Plan, table: str = "people", dialect: str = NATIVE) -> str:
         The name of the table in the database; dots separate schema and table.
     dialect : str
         "duckdb", or any dialect of sqlglot ("spark", "postgres", "bigquery", ...).
+    create : {None, "view", "table", "materialized view"}
+        Create something of that SELECT. Rows of a table or a materialized view are put in
+        the order of their released cells, for that of the source may tell who is who.
+    name : str
+        The name of what is created; dots separate schema and name.
 
     Raises
     ------
     PlanError
         The dialect is unknown.
     UnsupportedError
-        This kind of recoding cannot be written as SQL.
+        This kind of recoding cannot be written as SQL; the database has no such thing.
     """
     dialect = dialect.lower()
+    check_one_of("create", create, (None, *CREATED))
     if dialect != NATIVE:
         _check_dialect(dialect)
-    source = ".".join(identifier(part) for part in table.split("."))
-    statement = select(plan.recoding, Request(plan, source, dialect))
+    if create == CREATED[2] and dialect not in _MATERIALIZED:
+        raise UnsupportedError(
+            f"{dialect} holds no such statement as a materialized view",
+            hint='create="view" recodes whenever it is read, create="table" once; materialized views '
+            f"are written for {', '.join(_MATERIALIZED)}",
+        )
+    request = Request(plan, _quoted(table), dialect)
+    statement = select(plan.recoding, request)
+    if create is not None:
+        ordered = ", ".join(str(i) for i in range(1, len(request.kept) + 1))
+        order = f"\nORDER BY {ordered}" if create != "view" else ""
+        statement = f"CREATE {create.upper()} {_quoted(name)} AS\n{statement}{order}"
     return statement + "\n" if dialect == NATIVE else _translate(statement, dialect)
+
+
+def _quoted(name: str) -> str:
+    """A name whose dots separate its parts."""
+    return ".".join(identifier(part) for part in name.split("."))
 
 
 @dataclass(frozen=True)
@@ -80,6 +113,11 @@ class Request:
     plan: Plan
     source: str
     dialect: str = NATIVE
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """The columns whose kind somebody declared: categories may be stored as numbers."""
+        return frozenset(c.name for c in self.plan.columns if c.declared)
 
     @property
     def kept(self) -> list[str]:
@@ -136,15 +174,17 @@ def _maps(recoding: Maps, request: Request) -> str:
             "a plan that suppresses small classes cannot be written as SQL",
             hint="apply it with `Plan.apply`, or fit it with suppression=0",
         )
-    zoned = request.plan.zones
-    return request.columnwise({c.name: _mapped(c, c.name in zoned) for c in recoding.columns})
+    return request.columnwise({c.name: _mapped(c, request) for c in recoding.columns})
 
 
-def _mapped(column: ColumnMap, zoned: bool) -> str:
+def _mapped(column: ColumnMap, request: Request) -> str:
     """The released value of one column as an expression."""
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
-    value = _key(column, NATIVE, zoned)
+    value = _key(column, request)
+    if _stays(column, request):
+        known = " OR ".join(f"{value} = {_category(column, c)}" for c in column.categories)
+        return f"CASE WHEN {known} THEN {identifier(column.name)} END"
     parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
     if column.is_number:
         for cut, label in zip(column.cuts, column.labels, strict=False):
@@ -152,14 +192,25 @@ def _mapped(column: ColumnMap, zoned: bool) -> str:
         last = column.labels[-1]
     else:
         for category, label in zip(column.categories, column.labels, strict=True):
-            if column.kind == "date":
-                unit = "DATE" if column.unit == "day" else "TIMESTAMP"
-                key = f"TRY_CAST({text(category)} AS {unit})"
-            else:
-                key = double(float(category)) if column.kind == "numeric" else text(category)
+            key = _category(column, category)
             parts.append(f"WHEN {value} = {key} THEN {_label(label, words)}")
         last = column.default
     return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"
+
+
+def _stays(column: ColumnMap, request: Request) -> bool:
+    """Whether values other than text stay as they are; those that the plan lacks are hidden."""
+    same = column.labels == column.categories and column.missing is None
+    other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
+    return same and bool(column.categories) and other
+
+
+def _category(column: ColumnMap, category: str) -> str:
+    """A category of a map as the value that it stands for."""
+    if column.kind == "date":
+        unit = "DATE" if column.unit == "day" else "TIMESTAMP"
+        return f"TRY_CAST({text(category)} AS {unit})"
+    return double(float(category)) if column.kind == "numeric" else text(category)
 
 
 @select.register
@@ -175,7 +226,7 @@ def _partition(tree: Partition, request: Request) -> str:
     carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
 
     known = [
-        f"{_key(column, dialect, column.name in plan.zones)} AS {identifier(key)}"
+        f"{_key(column, request)} AS {identifier(key)}"
         for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [
@@ -215,19 +266,31 @@ def _partition(tree: Partition, request: Request) -> str:
     )
 
 
-def _key(column: PlanColumn, dialect: str, zoned: bool) -> str:
+def _key(column: PlanColumn, request: Request) -> str:
     """The value that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":
-        if zoned:  # by the clocks of UTC, whatever zone the database is set to
+        if (
+            column.name in request.plan.zones
+        ):  # by the clocks of UTC, whatever zone the database is set to
             name = f"CAST({name} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
         return f"CAST({name} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
     if column.kind != "numeric":
-        return f"CAST({name} AS VARCHAR)"
+        written = f"CAST({name} AS VARCHAR)"
+        if column.name not in request.declared or _pointed(column):
+            return written
+        return f"REGEXP_REPLACE({written}, '[.]0$', '')"  # 1.0 where doubles are written so
     value = f"CAST({name} AS DOUBLE)"
-    if dialect == "bigquery":  # there NaN does not equal itself
+    if request.dialect == "bigquery":  # there NaN does not equal itself
         return f"CASE WHEN NOT ISNAN({value}) THEN {value} END"
     return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
+
+
+def _pointed(column: PlanColumn) -> bool:
+    """Whether a category ends as whole doubles do in some databases, so that it is text."""
+    cells = getattr(column, "cells", ())
+    known = [*getattr(column, "categories", ()), *(c for cell in cells for c in cell.categories)]
+    return any(category is not None and category.endswith(".0") for category in known)
 
 
 def _places(tree: Partition) -> dict[int, list[str]]:

@@ -416,12 +416,41 @@ class Plan:
 
         return apply_plan(self, people, keep_order=keep_order, unseen=unseen).table
 
-    @takes(table=TEXT, dialect=TEXT)
-    def to_sql(self, table: str = "people", dialect: str = "duckdb") -> str:
-        """A SELECT that makes the same release inside a database."""
+    @takes(table=TEXT, dialect=TEXT, create=TEXT, name=TEXT)
+    def to_sql(
+        self,
+        table: str = "people",
+        dialect: str = "duckdb",
+        *,
+        create: str | None = None,
+        name: str = "release",
+    ) -> str:
+        """A SELECT that makes the same release inside a database, or a statement that creates it.
+
+        Parameters
+        ----------
+        table : str, default "people"
+            The name of the table in the database; dots separate schema and table.
+        dialect : str, default "duckdb"
+            The database, as sqlglot calls it: "duckdb", "spark", "postgres", "snowflake",
+            "bigquery" ...
+        create : {None, "view", "table", "materialized view"}
+            Create something of the SELECT instead: a view recodes whenever it is read, a table
+            once, a materialized view (PostgreSQL) whenever it is refreshed. Rows of the last two
+            are put in the order of their released cells.
+        name : str, default "release"
+            The name of what is created; dots separate schema and name.
+
+        Raises
+        ------
+        PlanError
+            The dialect is unknown.
+        UnsupportedError
+            The recoding cannot be written as SQL, or the database has no such thing.
+        """
         from ..engines.sql import to_sql
 
-        return to_sql(self, table, dialect)
+        return to_sql(self, table, dialect, create=create, name=name)
 
     def explain(self) -> str:
         """The plan in words: what is released, recoded, dropped and promised."""

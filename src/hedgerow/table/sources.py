@@ -80,8 +80,9 @@ def read(
     Table(2 rows, 2 columns)
     """
     if isinstance(source, Table):
-        opened = schema is None or source.engine != "memory"  # by its schema, where it streams
-        return source if opened else as_declared(source, schema)
+        if schema is None or source.engine != "memory":  # what streams was opened by its schema
+            return source
+        return as_declared(source, schema)
     told = schema or Schema()
     if isinstance(source, (str, Path)):
         made = _of_file(Path(source), told, unescape_formulas)
