@@ -414,7 +414,7 @@ def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> N
     with pytest.raises(UnsupportedError, match="is in memory already"):
         hr.protect(people(50), SCHEMA, METHOD, engine="duckdb")
     with pytest.raises(ParameterError, match=r"the engines are auto, memory, duckdb"):
-        hr.protect(file, SCHEMA, METHOD, engine="spark")
+        hr.protect(file, SCHEMA, METHOD, engine="none")
     with pytest.raises(ParameterError, match="limit of memory"):
         hr.protect(file, SCHEMA, METHOD, engine="memory", memory="4GB")
     for size in ("4", "much", "-1GB", True, "4I"):
