@@ -140,8 +140,13 @@ def test_the_sample_is_of_whole_groups(home: Path) -> None:
 
 
 def test_all_records_are_no_sample(home: Path) -> None:
-    found = measured(home / "people.parquet", home / "parquet", sample=N, **MEASURED)
-    assert found["table"]["sample"] is None
+    one, two = (
+        measured(home / "people.parquet", home / "parquet", sample=n, engine=name, **ATTACKED)
+        for n, name in ((N, "memory"), (N + 1, "duckdb"))
+    )
+    assert one["table"]["sample"] is None
+    assert one["attacks"] == two["attacks"]
+    assert one["table"] == two["table"]
 
 
 def test_what_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,11 @@ class Task(Generic[S]):
             and self.weights in self.sides.original.names,
         }
 
+    @property
+    def sampled(self) -> Sample | None:
+        """The sample, where it is not of all records."""
+        return None if self.sample is None or self.sample.whole else self.sample
+
     @cached_property
     def on_sample(self) -> Task[Any]:
         """The same of the records that were chosen, which no method releases again."""

@@ -357,8 +357,9 @@ def _tried(wanted: Mapping[str, bool]) -> bool:
 
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
-    """The records that attacks are tried on; None where these are all."""
-    if n is None or n >= sides.n_rows:
+    """The records that attacks are tried on; None where these are all, and in memory."""
+    streams = isinstance(sides.original, Scanned)
+    if n is None or (n >= sides.n_rows and not streams):
         return None
     if not isinstance(sides, Pair):
         raise UnsupportedError(
@@ -431,12 +432,12 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
             "yardstick": sides.plain.yardstick,
-            "sample": None if task.sample is None else task.sample.to_dict(),
+            "sample": task.sampled.to_dict() if task.sampled else None,
             "released_columns": sides.released.names,
             "extremes": extremes,
             "notes": [
                 *sides.plain.notes,
-                *([] if task.sample is None else [task.sample.note()]),
+                *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),
             ],
         },

@@ -38,6 +38,11 @@ class Sample:
     random_state: int
 
     @property
+    def whole(self) -> bool:
+        """Whether it is of all records."""
+        return self.pair.n_rows == self.of
+
+    @property
     def rule(self) -> str:
         """Which records they are."""
         chosen = f"of those with the least keyed hash (random_state={self.random_state})"
