@@ -17,6 +17,7 @@ from hedgerow.audit.safe_harbor import identifiers_found
 from hedgerow.cli.run import run
 from hedgerow.errors import ParameterError
 from hedgerow.release.evidence import evidence_schema
+from hedgerow.report.verdict import verdicts
 from hedgerow.table import Table
 
 SCHEMA = hr.Schema(quasi=["job"], sensitive=["ill"])
@@ -86,6 +87,10 @@ def test_iso_27559_tells_what_was_measured_under_each_clause(tmp_path: Path) -> 
     found = against(people, "iso-27559", people, population=population, attacks=True, people=20)
     assert found["state"] == "measured"
     assert {row["clause"] for row in found["criteria"]} == {"7.3.2", "7.3.3", "8.2.3"}
+    page = hr.audit(None, people, SCHEMA, profile="iso-27559", **QUIET).to_dict()
+    assert [v.meets for v in verdicts(page, None, [])] == [False]  # two were not measured
+    page["profile"] = found
+    assert verdicts(page, None, []) == []  # nothing was compared, so nothing is met
     found = against(people, "iso-27559")
     assert found["state"] == "not measured"
     lacking = [row["name"] for row in found["criteria"] if row["state"] == "not measured"]

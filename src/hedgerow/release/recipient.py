@@ -75,7 +75,7 @@ def recipient(
         lines.append(f"| {markdown(column.name)} | {column.role} | {said} |")
     if gone:
         lines += ["", f"Left out: {', '.join(map(markdown, gone))}."]
-    lines += _labelled(layout)
+    lines += _labelled(layout, [c.name for c in plan.columns if c.name not in gone])
     lines += _reading(recoding, file, empty)
     if plan.zones:
         lines += [
@@ -187,18 +187,25 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
     return lines
 
 
-def _labelled(layout: FileFormat) -> list[str]:
+def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
     """What the reader of a file with labels must know."""
     if not layout.labels.variables:
         return []
     if layout.suffix == ".xpt":
         return ["", "Recoded cells are text, for this kind of file keeps labels of values elsewhere."]
-    return [
+    lines = [
         "",
-        "Recoded cells are codes, and the labels of these codes say what stands above and below: "
-        "`18-24` may have the code 3. Codes that no record has any more have no label. Values that "
-        "were declared missing are so still where their column is unchanged.",
+        "Recoded cells are codes, and the value labels of these codes say what the cells hold: "
+        "`[18-24]` may have the code 3. A label that no record has any more was left out. Values that "
+        "were declared missing still are, where their column is unchanged.",
     ]
+    for why, name in layout.labels.whys.items():
+        if why in names and name in names:
+            lines.append(
+                f"{markdown(why)} stands in {markdown(name)} itself, as codes that are declared missing, "
+                "or in a variable of its own where these would be values."
+            )
+    return lines
 
 
 def _said(column: PlanColumn) -> str:

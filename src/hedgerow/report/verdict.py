@@ -71,14 +71,15 @@ def verdicts(
 
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
-    """What a standard asks; a criterion that was not measured is not met."""
-    if profile is None:
+    """What a standard asks; figures that it compares with nothing are neither met nor not."""
+    states = [row["state"] for row in profile["criteria"]] if profile else []
+    judged = [state for state in states if state != "measured"]
+    if not profile or not judged:
         return
-    states = [row["state"] for row in profile["criteria"]]
-    met = sum(states.count(state) for state in ("meets", "measured"))
-    gone = states.count("not measured")
+    met, gone = judged.count("meets"), judged.count("not measured")
+    asked = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
     reached = f"{met} met" + (f", {gone} not measured" if gone else "")
-    yield Verdict(profile["title"], f"{len(states)} criteria", reached, met == len(states))
+    yield Verdict(profile["title"], asked, reached, met == len(judged))
 
 
 def _of_method(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
