@@ -13,7 +13,7 @@ OPTIONS = (Option("json", bool, "Print the result as JSON."),)
 
 @command(OPTIONS, name=("NAME", "One of them, or a .toml file of your own, to see what it asks."))
 def profiles(name: str | None = None, config: ConfigFile = None, **given: Any) -> None:
-    """List standards, or what one asks."""
+    """List the standards for --profile, or what one asks."""
     from dataclasses import asdict
 
     from ..profiles import Profile

@@ -18,7 +18,7 @@ OPTIONS = (
 
 @command(OPTIONS, source=("[FILE]", "A table to begin with; another can be chosen in the page."))
 def studio(source: str | None = None, config: ConfigFile = None, **given: Any) -> None:
-    """Walk from a table to a release in five steps, in the browser.
+    """Go from a table to a release in five steps, in a browser.
 
     The page is served to this machine alone, under an address that is good for one browser, until
     you stop it (Ctrl-C). Nothing leaves the machine; what is uploaded is removed at the end.
