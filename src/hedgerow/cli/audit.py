@@ -149,11 +149,11 @@ def audit(
 ) -> int:
     """Measure what a released file gives away, and what it keeps.
 
-    Roles are given as for protect; a release folder knows its own. Rows are paired by the
-    folder, a key, the plan, columns that were left as they were, or an order that is tested;
-    otherwise, and with --unpaired, attacks on people who took part are set beside the same
-    attacks on people who did not (--control). With --release-only nothing but the release
-    is needed, and its groups are measured.
+    Name the roles as for protect; a release folder knows its own. Rows are paired by the
+    folder, a key, the plan, columns that were not altered, or an order that is tested. Where
+    none of these works, or with --unpaired, attacks on people in the table are compared with
+    the same attacks on people who are not in it (--control). With --release-only the release
+    is measured without the original.
     """
     options = merged(given, config, OPTIONS, TABLES)
     original, released = _tables(source, release, options)

@@ -101,7 +101,7 @@ OPTIONS = (*SCHEMA, *OWN, *METHOD)
 def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
     """Try many settings and show what each gives away and keeps.
 
-    With a --target the best release is picked, and written when --out is given.
+    With a --target the best release is picked; --out writes it.
     """
     options = merged(given, config, OPTIONS, TABLES)
     path = source or options.get("file")

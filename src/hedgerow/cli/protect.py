@@ -110,8 +110,8 @@ OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *BOUND, *PROFILE, *OUTPUT)
 def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
     """Protect a table and write it as a verified release folder.
 
-    The folder appears whole or not at all, and only after the written table was read
-    back and every promise verified on it.
+    The written table is read back and every promise is checked on it; only then does the
+    folder appear. When a promise does not hold, nothing is written.
     """
     options = merged(given, config, OPTIONS, TABLES)
     file = source or options.get("file")

@@ -31,9 +31,9 @@ PAIRED = {
 def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
     """Judge a masked file: information loss and disclosure risk.
 
-    Row i of one file must belong to row i of the other, which is tested, unless a release folder is
-    given that holds its mapping (protect --mapping). Any masked file will do, whoever made it. The numeric
-    columns that both have are compared. Low is good.
+    Any masked file will do, whoever made it. Row i of one file must belong to row i of the
+    other, which is tested; a release folder that holds its mapping (protect --mapping) knows
+    its rows. The numeric columns that both have are compared. Low figures are good.
     """
     from ..audit.scores import score as score_files
 

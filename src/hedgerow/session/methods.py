@@ -79,7 +79,7 @@ OPTIONS = (
     ),
     *under(
         "Method hedge",
-        Option("screen", bool, "Release as * what tells nothing of the sensitive columns."),
+        Option("screen", bool, "Release columns that say nothing about the sensitive ones as *."),
     ),
     *under(
         "Method tpp",
