@@ -280,7 +280,7 @@ def test_the_list_of_commands_cuts_no_sentence(capsys: pytest.CaptureFixture[str
 
 
 def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"_HEDGEROW_COMPLETE": "complete_bash", "COMP_WORDS": "hedgerow pro", "COMP_CWORD": "1"}
+    told = {"_HEDGEROW_COMPLETE": "complete_bash", "COMP_WORDS": "hedgerow prot", "COMP_CWORD": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "hedgerow"], env={**os.environ, **told}, stdout=-1, text=True
     )
