@@ -85,6 +85,7 @@ HEDGE, LIKE_HEDGE = (
     "methods/test_hedge.py::",
     "reference/test_hedge.py::test_the_package_makes_the_same_cells_and_joins",
 )
+GUARD = "studio/test_guard.py::"
 MEASURES = "classes/test_measures.py::"
 DEFINED = f"{MEASURES}test_diversity_closeness_and_likeness_equal_their_definitions"
 FORMULAS = (
@@ -422,6 +423,24 @@ MUTANTS = (
     # a service's steps
     M("a step keeps what was made from an earlier one", "session/steps.py",
       "self._results.pop(later, None)", "pass", "session/test_steps.py::test_going_back_makes_what_follows_undone"),
+    # who may speak to the studio, and what it hands out
+    M("the token is good for more than one browser", "studio/guard.py", "        self._used = True\n",
+      "        self._used = False\n", f"{GUARD}test_the_token_is_good_for_one_cookie"),
+    M("any name that was pointed here is answered", "studio/guard.py", "if host not in self._hosts:",
+      "if not host:", f"{GUARD}test_a_name_that_was_pointed_here_gets_nothing"),
+    M("other sites may post", "studio/guard.py", 'return None if origin == f"http://{host}" and',
+      "return None if", f"{GUARD}test_nothing_is_done_without_the_cookie"
+      "_or_for_another_site"),
+    M("scripts can read the cookie", "studio/guard.py", "Path=/; HttpOnly;", "Path=/;",
+      f"{GUARD}test_the_token_is_good_for_one_cookie"),
+    M("any file beside a release is handed out", "studio/server.py",
+      'if made and name in made["files"] else None', "if made else None",
+      "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
+    M("what was written for another choice is handed out", "studio/desk.py",
+      '"measure", "lookup", "write", "failed",', '"measure", "lookup", "failed",',
+      "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
+    M("an old page of another window is obeyed", "studio/server.py", "tab != desk.tab):", "not tab):",
+      "studio/test_server.py::test_an_old_page_of_another_window_changes_nothing"),
 )  # fmt: skip
 
 

@@ -42,10 +42,14 @@ class Served:
         page.on("console", lambda m: self.faults.append(m.text) if m.type == "error" else None)
         return page
 
-    def enlarged(self, browser: Any, width: int, scale: float = 1.0) -> Any:
-        """A window of so many CSS pixels, with the same cookie."""
-        state = self.context.storage_state()
-        context = self._context(browser, storage_state=state, device_scale_factor=scale)
+    def other(self, browser: Any, width: int, scale: float, colours: str) -> Any:
+        """A window of so many CSS pixels, light or dark, with the same cookie."""
+        context = self._context(
+            browser,
+            storage_state=self.context.storage_state(),
+            device_scale_factor=scale,
+            color_scheme=colours,
+        )
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": 700})
         return page

@@ -26,6 +26,8 @@ OPENED = {
     "name": "people.csv",
     "kinds": {},
     "unit": "",
+    "household": "",
+    "weight": "",
     "preview": [["31", "nurse", "2100", "Ann"]],
 }
 METHOD = {

@@ -32,6 +32,17 @@ def test_a_role_is_changed_and_undone(browser: Browser, desk: Desk) -> None:
     assert desk.choices.roles["job"] == "quasi"
 
 
+def test_who_a_person_is_goes_with_the_role(browser: Browser, desk: Desk) -> None:
+    given = {**roles(desk), "unit": "name", "household": "name", "weight": ""}
+    browser("POST", "/roles", data={**given, "household": ""})
+    assert (desk.choices.unit, desk.choices.household) == ("name", "")
+    browser("POST", "/roles", data={**given, "unit": "", **roles(desk)})
+    assert (desk.choices.unit, desk.choices.household) == ("", "name")
+    # known to others it is no secret of who lives together, and the schema would refuse it
+    browser("POST", "/roles", data={**roles(desk, name="quasi"), "household": "name"})
+    assert desk.choices.household == ""
+
+
 def test_undo_keeps_the_last_choices(browser: Browser, desk: Desk) -> None:
     for k in range(2, UNDO + 12):
         browser("POST", "/settings", data=settings(desk, **{"option-k": str(k)}))

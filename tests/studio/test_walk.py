@@ -174,9 +174,15 @@ def test_by_keyboard_alone(studio: Served) -> None:
     page.locator('output:text-is("10")').wait_for()
 
 
-@pytest.mark.parametrize(("width", "scale"), [(360, 1.0), (640, 2.0)], ids=["360px", "200%"])
-def test_nothing_is_cut_off(studio: Served, chromium: Any, width: int, scale: float) -> None:
-    page = studio.enlarged(chromium, width, scale)
+@pytest.mark.parametrize(
+    ("width", "scale", "colours"),
+    [(360, 1.0, "dark"), (640, 2.0, "light")],
+    ids=["360px and dark", "200%"],
+)
+def test_nothing_is_cut_off(
+    studio: Served, chromium: Any, width: int, scale: float, colours: str
+) -> None:
+    page = studio.other(chromium, width, scale, colours)
     for step in STEPS:
         page.goto(f"{studio.home}/{step}")
         page.locator("h1").wait_for()

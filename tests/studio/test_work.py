@@ -20,7 +20,7 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
-    return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "grid": {}, "method": "mart",
+    return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "household": "", "weight": "", "grid": {}, "method": "mart",
             "options": {"k": 10, "max_disclosure": 0.5}, "utility": "certainty", **more}  # fmt: skip
 
 
@@ -62,6 +62,8 @@ def test_roles_and_cut_points_are_those_of_the_steward(people: Path) -> None:
     assert schema.unit is None
     assert schema.kinds["age"] == "ordinal"
     assert list(schema.grid) == ["income"]
+    schema = worker._schema(ask(people, household="person_id", weight="hours_per_week"))
+    assert (schema.household, schema.weight) == ("person_id", "hours_per_week")
 
 
 def test_the_first_look_shows_records_and_reasons(people: Path) -> None:

@@ -37,6 +37,8 @@ class Choices:
     roles: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
+    household: str = ""
+    weight: str = ""
     grid: Mapping[str, list[float]] = field(default_factory=dict)
     method: str = "mart"
     options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
@@ -45,7 +47,8 @@ class Choices:
     @property
     def table(self) -> tuple[Any, ...]:
         """What the figures of the table as it is depend on."""
-        return dict(self.roles), dict(self.kinds), self.unit, dict(self.grid)
+        people = self.unit, self.household, self.weight
+        return dict(self.roles), dict(self.kinds), people, dict(self.grid)
 
 
 class Desk:
@@ -249,6 +252,8 @@ class Desk:
             "roles": dict(made.roles),
             "kinds": dict(made.kinds),
             "unit": made.unit,
+            "household": made.household,
+            "weight": made.weight,
             "grid": dict(made.grid),
             "method": made.method,
             "options": dict(made.options),
@@ -302,7 +307,8 @@ class Desk:
         if name in ("open", "demo"):
             self.known["open"] = result
             roles = {c["column"]: c["role"] for c in result["columns"]}
-            self.choices = replace(self.choices, roles=roles, unit=result["unit"])
+            people = {name: result[name] for name in ("unit", "household", "weight")}
+            self.choices = replace(self.choices, roles=roles, **people)
             return
         if name == "frontier":
             before = (self.known.get("frontier") or {}).get("base", {})

@@ -44,9 +44,14 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     kinds = {n: form[f"kind-{i}"] for i, n in enumerate(names) if form.get(f"kind-{i}") in KINDS}
     if odd := [name for name, role in made.items() if role not in ROLES]:
         raise ParameterError(f"{', '.join(odd)}: not a role")
-    unit = form.get("unit", before.unit)
+    people = {n: form.get(n, getattr(before, n)) for n in ("unit", "household", "weight")}
+    for part, fits in (("unit", ("identifier",)), ("household", ("identifier",)),
+                       ("weight", ("other", "undeclared"))):  # fmt: skip
+        # a column that got another role is no longer what it was guessed to be
+        if people[part] in made and made[people[part]] not in fits:
+            people[part] = ""
     grid = {n: points for n, points in before.grid.items() if made[n] == "quasi"}
-    return replace(before, roles=made, kinds=kinds, unit=unit, grid=grid)
+    return replace(before, roles=made, kinds=kinds, grid=grid, **people)
 
 
 def settings(form: Mapping[str, str], before: Choices) -> Choices:

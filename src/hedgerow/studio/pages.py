@@ -136,6 +136,7 @@ def _table(desk: Desk) -> dict[str, Any]:
         "nearby": nearby[:_MOST_FILES],
         "people": PEOPLE,
         "identifiers": [n for n in names if desk.choices.roles.get(n) == "identifier"],
+        "others": [n for n in names if desk.choices.roles.get(n) == "other"],
         "kinds": KINDS,
     }
 

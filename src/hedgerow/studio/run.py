@@ -110,6 +110,7 @@ def _bound(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind(("127.0.0.1", port))
+        made.listen()  # before the address is told: a browser may be faster than the server
     except (OSError, OverflowError) as error:
         made.close()
         raise OutputError(

@@ -29,6 +29,9 @@ MORE = (5, 10, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 """What the picture tries beside what was chosen; a cap of 1 is none."""
 
+_CHOSEN = ("roles", "unit", "household", "weight", "kinds", "grid", "method", "options")
+"""What a request says of the choice that it is about."""
+
 Ask = Mapping[str, Any]
 Tell = Callable[[dict[str, Any]], None]
 
@@ -88,6 +91,8 @@ class Worker:
             "name": session.name,
             "kinds": dict(schema.kinds),
             "unit": "" if schema.unit is UNSAID else schema.person or "none",
+            "household": schema.household or "",
+            "weight": schema.weight or "",
             "preview": [["" if v is None else str(v) for v in row.values()] for row in rows],
         }
 
@@ -113,6 +118,8 @@ class Worker:
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
             unit=unit,
+            household=ask["household"] or None,
+            weight=ask["weight"] or None,
             reasons={},
         )
 
@@ -121,7 +128,7 @@ class Worker:
 
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
-        wanted = {name: ask[name] for name in ("roles", "unit", "kinds", "grid", "method", "options")}
+        wanted = {name: ask[name] for name in _CHOSEN}
         if wanted != self._chosen:
             session.choose(self._schema(ask), self._method(ask))
             self._chosen, self._asked = wanted, None
