@@ -20,8 +20,9 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
-    return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "household": "", "weight": "", "grid": {}, "method": "mart",
-            "options": {"k": 10, "max_disclosure": 0.5}, "utility": "certainty", **more}  # fmt: skip
+    return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "household": "",
+            "weight": "", "grid": {}, "method": "mart", "utility": "certainty",
+            "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
