@@ -2,6 +2,7 @@
 # make test   all tests;  make check: tests, style, types, borders
 # make docs   the site, in build/html; every link in it is followed
 # make dist   sdist and wheel, and the wheel tried in an environment of its own
+# make spark  tests on a small Spark of this machine; needs Java 17, installs pyspark
 # make lowest a short suite under the lowest versions that pyproject.toml declares
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -16,7 +17,7 @@ endif
 LOWEST := .venv-lowest
 WHEEL := .venv-wheel
 
-.PHONY: demo test lowest docs dist lint types borders check kernels clean
+.PHONY: demo test spark lowest docs dist lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -32,6 +33,13 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+.venv/installed-spark: .venv/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
+	touch $@
+
+spark: .venv/installed-spark
+	$(BIN)/python -m pytest -q tests/engines/test_spark.py
 
 # built from a copy, so that what is generated lies in build/ alone
 docs: .venv/installed-dev

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
+import os
 import secrets
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.engines.spark import growing
+from hedgerow.engines.spark import growing, leaves, table, writing
 from hedgerow.plan.codec import dumps
+from hedgerow.release import on_cluster
 from hedgerow.release.release import Release
 
 PEOPLE = hr.datasets.make_people(600, seed=3).select(
@@ -35,13 +41,13 @@ def same(found: Release, wanted: Release) -> None:
     assert found.summary() == wanted.summary()
 
 
-def plain(table: pa.Table) -> pa.Table:
+def plain(rows: pa.Table) -> pa.Table:
     """A table as Spark holds it: without dictionaries and notes."""
-    for i, entry in enumerate(table.schema):
+    for i, entry in enumerate(rows.schema):
         if pa.types.is_dictionary(entry.type):
-            decoded = table.column(i).cast(entry.type.value_type)
-            table = table.set_column(i, entry.name, decoded)
-    return table.replace_schema_metadata(None)
+            decoded = rows.column(i).cast(entry.type.value_type)
+            rows = rows.set_column(i, entry.name, decoded)
+    return rows.replace_schema_metadata(None)
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +79,61 @@ def test_neither_parts_nor_who_counts_a_node_matter(
     same(found, hr.protect(people.toArrow(), SCHEMA, method))
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        hr.Hedge(8),
+        hr.Mondrian(8, objective="regression"),
+        hr.Mondrian(8, objective="information_gain", categorical="weighted", numeric="median"),
+    ],
+    ids=["Hedge", "regression", "information gain"],
+)
+def test_other_methods_and_cells(
+    people: Any, method: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "SMALL", 250)
+    same(hr.protect(people, SCHEMA, method), hr.protect(people.toArrow(), SCHEMA, method))
+
+
+def test_a_lost_worker_changes_nothing(
+    people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = itertools.count()
+    real = table.over_parts
+
+    def dying(frame: Any, work: Any, schema: Any, *, whole: bool = False) -> Any:
+        mark = str(tmp_path / str(next(passes)))
+
+        def once(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            try:
+                os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                yield from work(part)
+                return
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        return real(frame, once, schema, whole=whole)
+
+    for module in (table, growing, leaves, writing, on_cluster):
+        monkeypatch.setattr(module, "over_parts", dying)
+    monkeypatch.setattr(growing, "SMALL", 400)
+    found = hr.protect(people, SCHEMA, hr.MART(8))
+    killed = len(list(tmp_path.iterdir()))
+    same(found, hr.protect(people.toArrow(), SCHEMA, hr.MART(8)))
+    assert killed >= 8
+
+
+def test_arithmetic_that_does_not_overflow_aloud(people: Any) -> None:
+    session = people.sparkSession
+    before = session.conf.get("spark.sql.ansi.enabled")
+    session.conf.set("spark.sql.ansi.enabled", "false" if before == "true" else "true")
+    try:
+        found = hr.protect(people, SCHEMA, hr.MART(8))
+        same(found, hr.protect(people.toArrow(), SCHEMA, hr.MART(8)))
+    finally:
+        session.conf.set("spark.sql.ansi.enabled", before)
+
+
 def test_an_odd_table(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing, "SMALL", 40)
     i = np.arange(160)
@@ -98,6 +159,31 @@ def test_an_odd_table(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = spark.createDataFrame(odd).repartition(3).persist()
     method = hr.MART(4, max_disclosure=0.9)
     same(hr.protect(frame, schema, method), hr.protect(frame.toArrow(), schema, method))
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_files_come_in_and_go_out_byte_for_byte(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"people.{suffix}"
+    if suffix == "csv":
+        pacsv.write_csv(plain(PEOPLE), file)
+    else:
+        pq.write_table(plain(PEOPLE), file)
+    for engine in ("spark", "memory"):
+        release = hr.protect(file, SCHEMA, hr.MART(8), engine=engine)
+        release.write(tmp_path / engine)
+    found, wanted = (sorted((tmp_path / e).iterdir()) for e in ("spark", "memory"))
+    assert [f.name for f in found] == [f.name for f in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+
+
+@pytest.mark.usefixtures("spark")
+def test_types_that_spark_does_not_hold_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "people.parquet"
+    pq.write_table(PEOPLE, file)  # education is ordered
+    with pytest.raises(hr.errors.UnsupportedError, match="education"):
+        hr.protect(file, SCHEMA, hr.MART(8), engine="spark")
 
 
 def test_what_a_cluster_cannot_do_is_refused_before_work(people: Any) -> None:

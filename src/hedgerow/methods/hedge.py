@@ -23,7 +23,7 @@ from ..trees.tree import Tree
 from .cells import public_step, rounded
 from .joining import joined
 from .partition import PartitionMethod
-from .parts import Parts, full_tree
+from .parts import Parts, classes_of, full_tree
 from .quasi import Quasi
 from .screening import telling
 
@@ -160,15 +160,14 @@ class Hedge(PartitionMethod):
         self.tree_: Tree = full_tree(grown, alike.responses, alike.layout, quasi)
         promises = self._asked(schema, sensitive)
         leaf = grown.column == LEAF
-        cell_of_rows = self.tree_.leaf_of_rows()
 
-        def classes_of(group_of_cell: npt.NDArray[np.int64]) -> Classes:
-            return Classes.of(group([group_of_cell[cell_of_rows]]), sensitive, persons)
+        def grouped(group_of_cell: npt.NDArray[np.int64]) -> Classes:
+            return classes_of(self.tree_, sensitive, persons, group_of_cell)
 
         number = joined(
             grown.end[leaf] - grown.start[leaf],
             alike.means(grown.stats[leaf]),
-            classes_of,
+            grouped,
             promises if persons is not None else promises[1:],
         )
         while True:
@@ -206,7 +205,8 @@ class Hedge(PartitionMethod):
             return super()._recoded(column, j, quasi, groups, schema)
         step = public_step(column.value_counts)
         enough = groups.known(column) >= self.k
-        cells, index = rounded(column, self.numeric, groups.rows, groups.starts, step, enough)
+        held, rows, starts = groups.held(column, True)
+        cells, index = rounded(held, self.numeric, rows, starts, step, enough)
         made = Recoded(
             column.name, "quasi", column.kind, column.unit, self.numeric, tuple(cells), step
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 from ..arguments import is_number
 from ..classes import Persons
@@ -85,8 +84,6 @@ class MART(PartitionMethod):
     >>> released["Age"].tolist()[:6]
     ['[27-64]', '[27-64]', '[27-64]', '[27-64]', '[27-64]', '[33-62]']
     """
-
-    engines: ClassVar[tuple[str, ...]] = (*PartitionMethod.engines, "spark")
 
     k: int = 10
     _: KW_ONLY

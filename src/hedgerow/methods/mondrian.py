@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +78,6 @@ class Mondrian(PartitionMethod):
     """
 
     needs_sensitive = False
-    engines: ClassVar[tuple[str, ...]] = (*PartitionMethod.engines, "spark")
 
     k: int = 10
     _: KW_ONLY

@@ -53,7 +53,7 @@ class PartitionMethod(Method):
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
     heeds = ("unit", "household", "together", "grid")
-    engines: ClassVar[tuple[str, ...]] = ("memory", "duckdb")
+    engines = ("memory", "duckdb", "spark")
 
     k: int
     max_disclosure: float | None

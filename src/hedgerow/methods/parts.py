@@ -83,6 +83,9 @@ class Parts:
 
     def known(self, column: Column) -> npt.NDArray[np.int64]:
         """`people` of every group who have a value in a column."""
+        if not isinstance(self.rows, np.ndarray):
+            made: npt.NDArray[np.int64] = self.rows.known(column, self.starts, self.group_of_leaf)
+            return made
         sizes = np.diff(np.append(self.starts, len(self.rows)))
         known = column.codes[self.rows] != column.n_values
         number = np.repeat(np.arange(len(sizes)), sizes)[known]
@@ -101,7 +104,7 @@ class Parts:
         low, high = regions(self.grown, j, self.threshold)
         if self.group_of_leaf is None:
             return low, high
-        n = len(self.starts)
+        n = int(self.group_of_leaf.max()) + 1
         least, most = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(least, self.group_of_leaf, low)
         np.maximum.at(most, self.group_of_leaf, high)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ..kernels.exact import scale
-from ..table import Column, bins_of
+from ..table import Column, ValueCounts, bins_of
 
 LEVELS = 16
 EACH = 25
@@ -37,18 +37,19 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     people : int, optional
         How many people the records are of: those of one person are no further evidence.
     """
-    n = len(column.codes) if people is None else people
+    records = column.value_counts.total
+    n = records if people is None else people
     most = int(np.clip(n // EACH, 2, LEVELS))
-    level = _levels(column, most)[column.codes]
-    sizes = np.bincount(level)
+    levels = _levels(column, most)
+    sizes = np.bincount(levels, column.counts()).astype(np.int64)
     rare = column.n_values > most and not column.is_number
-    if rare and 2 * sizes[most] > len(level):
+    if rare and 2 * sizes[most] > records:
         return True  # hardly looked at: most records have one of its rarer categories
     p = int(np.count_nonzero(sizes)) - 1
     if p < 1:
         return False
     bar = p + SIGMAS * math.sqrt(2 * p)
-    return any(n * _explained(level, np.maximum(sizes, 1), other) > bar for other in sensitive)
+    return any(n * share > bar for share in _explained(column, levels, sizes, sensitive))
 
 
 def _levels(column: Column, most: int) -> Ints:
@@ -58,20 +59,36 @@ def _levels(column: Column, most: int) -> Ints:
     return column.value_counts.frequent(most)
 
 
-def _explained(level: Ints, sizes: Ints, other: Column) -> float:
-    """eta^2: the share of a column's sum of squares that the levels explain."""
-    n = len(level)
-    if other.is_number:
-        counts = other.value_counts
-        # whole numbers of 22 bits, whose sums doubles hold exactly
-        units = (scale(counts.apart, counts.counts).units >> 8).astype(np.float64)
-        own = units[other.codes]
-        total, square = float(own.sum()), float((own * own).sum())
-        sums = np.bincount(level, own, len(sizes))
-        whole = square - total * total / n
-        return (float((sums * sums / sizes).sum()) - total * total / n) / max(whole, 1.0)
-    m = other.n_values + 1
-    table = np.bincount(level * m + other.codes, minlength=len(sizes) * m).reshape(-1, m)
+def _explained(
+    column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Column]
+) -> Iterator[float]:
+    """eta^2 by sensitive column: the share of its sum of squares that the levels explain."""
+    n, some = int(sizes.sum()), np.maximum(sizes, 1)
+    crossed = column.crossed(levels, sensitive)
+    for other, (level, code, count) in zip(sensitive, crossed, strict=True):
+        if other.is_number:
+            yield _of_numbers(other.value_counts, level, code, count, n, some)
+        else:
+            yield _of_categories(other.n_values + 1, level, code, count, n, some)
+
+
+def _of_numbers(
+    counts: ValueCounts, level: Ints, code: Ints, count: Ints | None, n: int, sizes: Ints
+) -> float:
+    # whole numbers of 22 bits, whose sums doubles hold exactly
+    units = (scale(counts.apart, counts.counts).units >> 8).astype(np.float64)
+    seen = np.append(counts.counts, counts.missing)
+    total, square = float(units @ seen), float((units * units) @ seen)
+    own = units[code] if count is None else units[code] * count
+    sums = np.bincount(level, own, len(sizes))
+    whole = square - total * total / n
+    return (float((sums * sums / sizes).sum()) - total * total / n) / max(whole, 1.0)
+
+
+def _of_categories(
+    m: int, level: Ints, code: Ints, count: Ints | None, n: int, sizes: Ints
+) -> float:
+    table = np.bincount(level * m + code, count, len(sizes) * m).reshape(-1, m)
     all_of = table.sum(axis=0).astype(np.float64)
     chance = float((all_of * all_of).sum()) / n
     inside = float((table.astype(np.float64) ** 2 / sizes[:, None]).sum())

@@ -18,6 +18,8 @@ from ..classes.classes import SensitiveCounts
 from ..classes.counts import Counts
 from ..declared import Event
 from ..engines.partitions import route
+from ..engines.spark.table import SparkTable
+from ..engines.spark.writing import rows_of_leaves
 from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
@@ -404,8 +406,11 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
     centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
     if not centred:
         return {}
-    leaf = route(recoding, [original.like(c) for c in recoding.columns])
-    rows = np.bincount(leaf, minlength=recoding.n_leaves)
+    if isinstance(original, SparkTable):
+        rows = rows_of_leaves(recoding, original)
+    else:
+        leaf = route(recoding, [original.like(c) for c in recoding.columns])
+        rows = np.bincount(leaf, minlength=recoding.n_leaves)
     return {
         recoding.columns[j].name: np.bincount(
             np.asarray(recoding.leaf_cells[j]), rows, len(recoding.columns[j].cells)

@@ -19,7 +19,7 @@ from ..table.profile import refuse_identifiers, refuse_repeated
 from ..table.weights import check_weights
 from .pseudonyms import pseudonyms
 from .release import Release
-from .streamed import kind
+from .spark import kind
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, engine=TEXT, progress=PROGRESS)

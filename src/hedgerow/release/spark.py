@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..engines.spark.cluster import run
+from ..engines.spark.files import one_file
 from ..engines.spark.table import SparkTable
 from ..errors import OutputError, UnsupportedError
 from ..files import PART, private_file, private_folder
 from ..guarantees import Check
 from ..table import Table
+from ..table.scanned import Scanned
 from ..table.sources import SUFFIXES
 from ..table.write import ROW_GROUP, parquet_writer
 from . import on_cluster
 from .release import Release
+from .streamed import StreamedRelease, write_streamed
 from .verify import require
 
 
@@ -84,19 +88,29 @@ class SparkRelease(Release):
         return self.original
 
     def _write_table(self, file: Path, escape: bool) -> None:
-        if SUFFIXES.get(file.suffix.lower()) != ".parquet":
+        suffix = SUFFIXES.get(file.suffix.lower())
+        if suffix not in (".parquet", ".csv"):
             raise UnsupportedError(
-                f"{file.name}: a table on a cluster is written as Parquet",
-                hint="choose the ending .parquet",
+                f"{file.name}: a table on a cluster is written as Parquet or CSV",
+                hint="choose the ending .parquet or .csv",
             )
+        types = self.released.file_types
         with private_folder(file, PART) as folder:
-            parts = folder / "parts"
+            parts, whole = folder / "parts", folder / "whole.parquet"
             run(lambda: self.table.write.parquet(str(parts)))
-            with private_file(file) as target, parquet_writer(self.released.types, target) as put:
+            entries = {
+                entry.name: self.released.entries(entry.name).drop_null()
+                for entry in types
+                if pa.types.is_dictionary(entry.type)
+            }
+            target = whole if suffix == ".csv" else file
+            with private_file(target) as opened, parquet_writer(types, opened) as put:
                 written = 0
                 for table in _together(parts, self.released.types):
-                    put(table)
+                    put(_coded(table, types, entries))
                     written += table.num_rows
+            if suffix == ".csv" and written == self.released.n_rows:
+                write_streamed(one_file(whole, self.released), file, self.original, escape)
         if written != self.released.n_rows:
             raise OutputError(
                 "what the cluster writes does not lie where this process reads: the executors and "
@@ -104,6 +118,28 @@ class SparkRelease(Release):
                 hint="write release.table with Spark where both can read, and hold it against the "
                 "release: release.verify_written(spark.read.parquet(...))",
             )
+
+
+def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
+    """Some rows with the types of their file: codes into dictionaries of the whole release."""
+    columns = []
+    for entry, column in zip(types, table.columns, strict=True):
+        if entry.name in entries:
+            cells = column.combine_chunks()
+            codes = pc.index_in(cells, value_set=entries[entry.name])
+            kind = entry.type
+            coded = codes.cast(kind.index_type), entries[entry.name].cast(kind.value_type)
+            columns.append(pa.DictionaryArray.from_arrays(*coded))
+        else:
+            columns.append(column)
+    return pa.Table.from_arrays(columns, schema=types)
+
+
+def kind(table: Table) -> type[Release]:
+    """The kind of release that a table gives."""
+    if isinstance(table, SparkTable):
+        return SparkRelease
+    return StreamedRelease if isinstance(table, Scanned) else Release
 
 
 def _together(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..engines.spark.table import SparkTable
 from ..errors import UnsupportedError
 from ..files import private_file
 from ..table import Table
@@ -19,7 +18,6 @@ from ..table.scanned import Scanned
 from ..table.sources import SUFFIXES
 from ..table.write import layout_like, write_csv
 from .release import Release
-from .spark import SparkRelease
 
 _LINES = 1 << 16
 
@@ -81,10 +79,3 @@ def write_streamed(table: Scanned, file: Path, like: Table, escape: bool) -> Non
     tables = (pa.table({n: w.cells[n] for n in table.names}) for w in windows)
     with private_file(file) as target:
         write_csv(table.names, tables, target, dialect, escape)
-
-
-def kind(table: Table) -> type[Release]:
-    """The kind of release that a table gives."""
-    if isinstance(table, SparkTable):
-        return SparkRelease
-    return StreamedRelease if isinstance(table, Scanned) else Release

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -142,6 +142,21 @@ class Column(Dictionary):
             self.exact,
             self.events,
         )
+
+    def crossed(
+        self, levels: NDArray[np.int64], others: Sequence[Column]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
+        """The level of each row (by its code here) beside its code in each of some other columns.
+
+        Yields
+        ------
+        level, code : integer arrays
+        count : int64 array or None
+            How many rows each pair stands for; None: one.
+        """
+        level = levels[self.codes]
+        for other in others:
+            yield level, other.codes, None
 
     def with_events(self, events: Sequence[str]) -> Column:
         """The column with declared events.

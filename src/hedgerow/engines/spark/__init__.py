@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ...schema import Schema
 from ...table import Column, Table, ValueCounts
 from ..base import Capabilities, Executors, Released, Transformed
 from ..choice import is_frame
+from .files import from_files
 from .growing import SparkRows
 from .table import SparkTable
 from .writing import released as _released
@@ -33,8 +35,10 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
 
     Parameters
     ----------
-    source : Spark DataFrame, or SparkTable
+    source : Spark DataFrame, path, or SparkTable
+        Files must lie where the executors read them.
     schema : Schema, optional
+        What it declares categorical stands as a CSV file spells it.
     memory : None
         Spark's own settings say how much its executors take.
     """
@@ -45,12 +49,13 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
         )
     if isinstance(source, SparkTable):
         return source
-    if not is_frame(source):
+    if not is_frame(source) and not isinstance(source, (str, Path)):
         raise UnsupportedError(
-            f"the engine 'spark' takes a Spark DataFrame, and this is a {type(source).__name__}",
-            hint="read it with Spark first: spark.read.parquet(...)",
+            f"the engine 'spark' takes a Spark DataFrame or a path, and this is a "
+            f"{type(source).__name__}",
+            hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
-    table = SparkTable(source)
+    table = SparkTable(source) if is_frame(source) else from_files(source, schema)
     table.elsewhere = partial(SparkRows.of, table)
     return table
 
@@ -75,7 +80,7 @@ def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Tra
 
 
 capabilities = Capabilities(
-    sources="Spark DataFrames",
+    sources="Spark DataFrames; Parquet and CSV files, folders and patterns of them",
     recodings=_executors.kinds,
     streams=True,
     nested=False,

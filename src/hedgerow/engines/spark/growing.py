@@ -368,8 +368,9 @@ class _Top:
             branches[number] = Nodes(
                 nodes.reshape(-1, _WIDE).copy(), held.reshape(-1, layout.size), codes
             )
-            pairs = r * (r + 1) // 2
-            told[number] = Products(high.reshape(-1, pairs), low.reshape(-1, pairs))
+            leaves = np.count_nonzero(branches[number].nodes[:, COLUMN] == LEAF)
+            shape = leaves, r * (r + 1) // 2
+            told[number] = Products(high.reshape(shape), low.reshape(shape))
         return branches, told
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:

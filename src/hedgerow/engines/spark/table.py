@@ -20,6 +20,7 @@ from ...table.dialect import FileFormat
 from ...table.exact import beyond_doubles
 from ...table.numbers import one_zero
 from ...table.table import Window, check_names
+from ...table.workspace import Workspace
 from .cluster import collected, over_parts, run
 from .packing import Packing
 
@@ -49,16 +50,20 @@ class CountedColumn(Column):
         The code of each distinct value, in the order in which the table lists them.
     rows : int64 array
         How many rows have each.
+    table : SparkTable
+        Where they are.
     """
 
     lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    table: SparkTable | None = None
 
     @classmethod
-    def of(cls, column: Column, rows: NDArray[np.int64]) -> CountedColumn:
-        """A column of distinct values, each of which stands for some rows."""
+    def of(cls, column: Column, table: SparkTable) -> CountedColumn:
+        """A column of a table's distinct values."""
         given = {f.name: getattr(column, f.name) for f in fields(Column)}
-        return cls(**{**given, "codes": Elsewhere()}, lookup=column.codes, rows=rows)
+        rows = table.values(column.name)[1]
+        return cls(**{**given, "codes": Elsewhere()}, lookup=column.codes, rows=rows, table=table)
 
     def __repr__(self) -> str:  # no person's value
         return f"CountedColumn({self.name!r}, {self.kind!r}, {self.n_values} values)"
@@ -79,6 +84,14 @@ class CountedColumn(Column):
             self.events,
         )
 
+    def crossed(
+        self, levels: NDArray[np.int64], others: Sequence[Column]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
+        """The level of each row beside its code in other columns, as pairs that were counted."""
+        assert self.table is not None
+        counted = [c for c in others if isinstance(c, CountedColumn)]
+        yield from self.table.pairs(self.name, levels[self.lookup], counted)
+
     def with_rows(self, codes: NDArray[Any]) -> Column:
         """The same column with some codes of rows."""
         given = {f.name: getattr(self, f.name) for f in fields(Column)}
@@ -95,17 +108,27 @@ class SparkTable(Table):
         The kind of file that came in.
     path : Path, optional
         The file, folder or pattern that came in.
+    file_types : pyarrow.Schema, optional
+        The types that a file of its rows has; by default those that Spark gives.
     """
 
     engine: ClassVar[str] = "spark"
+    workspace: Workspace | None = None
+    """Where temporary files lie, if there are any; kept as long as the table."""
 
     def __init__(
-        self, frame: Any, layout: FileFormat | None = None, path: Path | None = None
+        self,
+        frame: Any,
+        layout: FileFormat | None = None,
+        path: Path | None = None,
+        file_types: pa.Schema | None = None,
     ) -> None:
         self.given = frame
         self.layout, self.path = layout or FileFormat(), path
         check_names(list(frame.columns), "the table" if path is None else path.name)
-        self._types = collected(frame.limit(0)).schema.remove_metadata()
+        given = collected(frame.limit(0)).schema.remove_metadata()
+        self.file_types = given if file_types is None else file_types
+        self._types = pa.schema([(entry.name, _held(entry.type)) for entry in self.file_types])
         # names may hold dots and quotes, which Spark takes for paths
         self.frame = frame.toDF(*(self.place(n) for n in frame.columns))
         self._columns = {}
@@ -208,7 +231,7 @@ class SparkTable(Table):
         key = (name, kind, tuple(categories or ()), unit)
         if key not in self._columns:
             made = self._listed(name).column(name, kind=kind, categories=categories, unit=unit)
-            self._columns[key] = CountedColumn.of(made, self.values(name)[1])
+            self._columns[key] = CountedColumn.of(made, self)
         return self._columns[key]
 
     def _listed(self, name: str) -> Table:
@@ -269,6 +292,32 @@ class SparkTable(Table):
         made = over_parts(self.frame.select(*places), work, schema).persist()
         self._packed = packing, made
 
+    def pairs(
+        self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """How many rows have each level of a column, by its values, and each code of another."""
+        packing, frame = self.packed
+        asked = [(c.name, c.lookup, c.n_values + 1) for c in others]
+
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            words = [column.to_numpy() for column in part.columns]
+            level = levels[packing.codes(words, name)].astype(np.int64)
+            for at, (other, lookup, m) in enumerate(asked):
+                keys = level * m + lookup[packing.codes(words, other)]
+                found, number = np.unique(keys, return_counts=True)
+                columns = [np.full(len(found), at), found, number]
+                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], ["at", "key", "n"])
+
+        found = collected(over_parts(frame, work, "at long, key long, n long"))
+        column, keys, number = (each.to_numpy() for each in found.columns)
+        made = []
+        for at, (_, _, m) in enumerate(asked):
+            distinct, place = np.unique(keys[column == at], return_inverse=True)
+            counts = np.zeros(len(distinct), np.int64)
+            np.add.at(counts, place, number[column == at])
+            made.append((distinct // m, distinct % m, counts))
+        return made
+
     @property
     def packed(self) -> tuple[Packing, Any]:
         """The codes of the columns that were encoded, and how they are packed."""
@@ -289,6 +338,10 @@ class SparkTable(Table):
             f"{where} gives other rows each time it is computed",
             hint="persist it, or write it down first",
         )
+
+
+def _held(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:

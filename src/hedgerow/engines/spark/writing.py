@@ -18,7 +18,7 @@ from ...table.numbers import one_zero
 from ...table.order import cell_texts, ranks_of
 from .. import partitions
 from ..base import Transformed
-from .cluster import AT_ONCE, over_parts, run
+from .cluster import AT_ONCE, collected, over_parts, run
 from .table import SparkTable, reading
 
 _WIDEST = 1 << 62
@@ -99,6 +99,25 @@ def by_group(recoding: Partition, table: SparkTable) -> Any:
     return over_parts(table.frame, work, schema).repartition(parts, "group").select(*names)
 
 
+def rows_of_leaves(recoding: Partition, table: SparkTable) -> NDArray[np.int64]:
+    """How many rows come to each leaf of a partition."""
+    names, n = [c.name for c in recoding.columns], recoding.n_leaves
+    read = reading(table.types, names)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        here = Table(read(part))
+        leaf = partitions.route(recoding, [here.like(c) for c in recoding.columns])
+        found, number = np.unique(leaf, return_counts=True)
+        arrays = [pa.array(each.astype(np.int64)) for each in (found, number)]
+        yield pa.RecordBatch.from_arrays(arrays, ["leaf", "n"])
+
+    asked = table.frame.select(*(table.place(name) for name in names))
+    found = collected(over_parts(asked, work, "leaf long, n long"))
+    rows = np.zeros(n, np.int64)
+    np.add.at(rows, found.column(0).to_numpy(), found.column(1).to_numpy())
+    return rows
+
+
 def released(
     table: SparkTable,
     columns: Mapping[str, Any],
@@ -147,8 +166,22 @@ def released(
     frame = over_parts(asked, work, t.StructType(fields))
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
+    types = [
+        (n, table.file_types.field(n).type if n in stays else _file_type(columns[n], table))
+        for n in kept
+    ]
     # what is verified is what is handed out, and not what another run would make
-    return SparkTable(frame.toDF(*kept).persist())
+    frame = frame.toDF(*kept).persist()
+    made = SparkTable(frame, table.layout, file_types=pa.schema(types))
+    made.workspace = table.workspace
+    return made
+
+
+def _file_type(column: Recoded, table: SparkTable) -> pa.DataType:
+    """The type of a recoded column in a file: text as codes, where the table came from one."""
+    kind = column.entries.type
+    coded = pa.types.is_string(kind) and table.workspace is not None
+    return pa.dictionary(pa.int32(), pa.string()) if coded else kind
 
 
 def _plain(array: pa.Array) -> pa.Array:
