@@ -296,7 +296,7 @@ MUTANTS = (
     M("chance is taken for telling", "methods/screening.py", "SIGMAS = 4.0", "SIGMAS = 1.0",
       f"{HEDGE}test_chance_is_seldom_taken_for_telling"),
     M("rare categories are screened unseen", "methods/screening.py",
-      "if rare and 2 * sizes[most] > len(level):", "if False:",
+      "if rare and 2 * sizes[most] > records:", "if False:",
       f"{HEDGE}test_what_was_not_looked_at_is_not_screened"),
     # full domains and suppression
     M("a lattice keeps k - 1", "methods/lattice.py", "return (classes.people >= self.k) &",
