@@ -247,6 +247,7 @@ def test_a_household_is_left_out_and_a_weight_is_kept() -> None:
         ({"weight": "id", "unit": "id"}, "the weight 'id' is the unit as well"),
         ({"weight": "id", "identifiers": ["id"]}, "the weight 'id' is identifier as well"),
         ({"household": 5}, "household is not the name of a column"),
+        ({"weight": ["w"]}, "weight is not the name of a column"),
     ):
         with pytest.raises(SchemaError, match=told):
             Schema(quasi=["age"], **fields)

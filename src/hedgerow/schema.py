@@ -219,6 +219,8 @@ class Schema:
             for part in ("household", "weight")
             if not isinstance(getattr(self, part), (str, type(None)))
         ]
+        if faults:
+            return faults
         if not isinstance(self.together, bool):
             faults.append("together is neither true nor false")
         elif self.together and self.household is None:

@@ -128,6 +128,8 @@ class Audit:
         drawings=named(TEXT, "a mapping of file names to SVG"),
         cautions=TEXTS,
         name=TEXT,
+        k=NUMBER,
+        max_disclosure=NUMBER,
     )
     def report(
         self,
