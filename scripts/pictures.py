@@ -22,7 +22,7 @@ from typing import Any
 import hedgerow as hr
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-SIZE = (1280, 632)
+SIZE = (1280, 760)
 SCHEMES = {"dark": 0, "light": 1}
 """How chromium counts what a reader's screen prefers."""
 WIDTHS = {"wide": (1280, 800), "narrow": (390, 844)}
@@ -129,7 +129,7 @@ def smaller(picture: Path, colours: int = 128, width: int | None = None) -> None
     drawn = Image.open(picture).convert("RGB")
     if width is not None:
         drawn = drawn.crop((0, 0, width, drawn.height))
-    drawn.quantize(colours).save(picture, optimize=True)
+    drawn.quantize(colours, method=Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 
 def methods(names: Sequence[str], chromium: str) -> None:

@@ -196,9 +196,9 @@ class Anatomy(Method):
         """How both tables are read together."""
         name = self._sensitive
         return Told(
-            about=f"In the column `{name}` stands the number of a group in place of the value; "
-            f"`{self.plan_.recoding.beside}{Path(file).suffix}` (ST) gives, per group, the values "
-            f"of that column and how many records of `{file}` (QIT) have each.",
+            about=f"The column `{name}` holds the number of a group instead of the value; "
+            f"`{self.plan_.recoding.beside}{Path(file).suffix}` (ST) lists the values of each group "
+            f"and how many records of `{file}` (QIT) have them.",
             cells=dict.fromkeys(self.plan_.names("quasi"), "unchanged")
             | {name: "the number of its group"},
             lines=[
@@ -209,14 +209,16 @@ class Anatomy(Method):
                 f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the '
                 "expected counts",
                 "",
-                "Within a group every record is taken to have each value with its share.",
+                "`join` gives every record of a group each value of that group, weighted by its share.",
             ],
             promised=[f"No value has a share above 1/{self.l} in any group."],
             not_measured=[
-                "The quasi-identifiers are unchanged: people can be found in this table by them.",
-                "An intruder who can exclude values for a person, or knows others of the group.",
-                "A rule that holds for everybody: who learns from all groups together how the "
-                "value follows from the other columns guesses better than within one group.",
+                "Whether people are in this table: the quasi-identifiers are unchanged, and people can "
+                "be found by them.",
+                "What an intruder infers who can exclude values for a person, or knows others of the "
+                "group.",
+                "A general rule: somebody who learns from all groups together how the value depends "
+                "on the other columns guesses better than the shares of one group allow.",
             ],
         )
 

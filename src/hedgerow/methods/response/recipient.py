@@ -9,11 +9,11 @@ from ...plan import Plan, Randomize
 from ..base import Told
 
 NOT_PROMISED = (
-    "The bound caps guesses through the target's own record. Right guesses through other people's "
-    "records come on top: their chance is the operational success, which the steward knows.",
-    "Whoever reconstructs the table and guesses the most frequent value of a person's group is "
-    "right as often as that value occurs there, whatever l is.",
-    "Someone who knows more than the quasi-identifiers is not covered.",
+    "Right guesses through other people's records. The bound caps guesses through a person's own "
+    "record alone; the chance of both together is the operational success, which the steward knows.",
+    "Guesses from reconstructed counts. Somebody who guesses the most frequent value of a person's "
+    "group is right as often as that value occurs there, whatever l is.",
+    "What somebody infers who knows more about a person than the quasi-identifiers.",
 )
 
 
