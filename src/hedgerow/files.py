@@ -103,6 +103,30 @@ def abandoned(folder: Path, prefix: str, ending: str) -> list[Path]:
     return found
 
 
+def private_handle(path: Path) -> IO[bytes]:
+    """A new file of mode 0600 to write and to read."""
+    return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
+
+
+def locked(path: Path) -> int:
+    """A handle that holds a folder for as long as this process lives.
+
+    Raises
+    ------
+    OSError
+        Another process holds it, or it is not there.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        if fcntl is None:
+            raise OSError("there are no locks here")
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
 def _lock(handle: int) -> None:
     """Say, for as long as this process lives, that the file or folder is being written."""
     if fcntl is not None:

@@ -108,9 +108,11 @@ def test_many_files_of_rows_give_the_bytes_of_one(
     )
 
 
-def _always_mapped(self: Workspace, shape: tuple[int, ...], kind: Any) -> Any:
+def _always_mapped(
+    self: Workspace, shape: tuple[int, ...], kind: Any, name: str | None = None
+) -> Any:
     self._used = self.memory
-    return _ALLOCATE(self, shape, kind)
+    return _ALLOCATE(self, shape, kind, name)
 
 
 _ALLOCATE = Workspace.allocate

@@ -81,6 +81,15 @@ OUTPUT = (
     SHEET,
     Option("json", bool, "Print the result as JSON."),
     *ENGINE,
+    *under(
+        "Engine",
+        Option(
+            "restart",
+            bool,
+            "Begin anew where a run of duckdb was killed; else the same command goes on from what "
+            "was finished. Default: no.",
+        ),
+    ),
 )
 METHOD = under(
     "Method", Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart.")
@@ -159,6 +168,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             memory=options.get("memory"),
             schema=schema,
             method=method,
+            resume=not options.get("restart"),
         )
         session.choose(
             schema,
@@ -173,6 +183,8 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         from ..audit.run import refuse_whole
 
         refuse_whole([name for name, asked in measured.items() if asked], options.get("sample"))
+    if (left := session.table.gone_on) is not None:
+        note(f"going on from what a killed run left: {left} (--restart begins anew)")
     for text in wary:
         warn(text)
     with working(f"protecting {session.table.n_rows:,} records") as progress:

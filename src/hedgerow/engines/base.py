@@ -106,6 +106,8 @@ class Capabilities:
         Whether columns may say who is a person, of which household, and of which weight.
     pseudonyms : bool
         Whether identifiers may be replaced by pseudonyms.
+    resumes : bool
+        Whether `open` takes `resume`: work that was killed is gone on with.
     """
 
     sources: str
@@ -114,6 +116,7 @@ class Capabilities:
     nested: bool
     units: bool = True
     pseudonyms: bool = True
+    resumes: bool = False
 
 
 class Engine(Protocol):

@@ -28,6 +28,7 @@ def opened(
     name: str = "auto",
     memory: Any = None,
     schema: Schema | None = None,
+    resume: bool | None = None,
 ) -> Table:
     """A source as a table of the engine that works on it.
 
@@ -46,6 +47,8 @@ def opened(
     memory : str or int, optional
         Most memory to take, such as "4GB".
     schema : Schema, optional
+    resume : bool, optional
+        Whether to go on from what a killed run left (False: begin anew), where the engine can.
 
     Raises
     ------
@@ -59,7 +62,9 @@ def opened(
         return source if engine(name).capabilities.streams else read(source, schema=schema)
     if not engine(name).capabilities.streams and asked_for == "auto":
         memory = None  # which decided, and is kept by not being reached
-    return engine(name).open(source, schema=schema, memory=memory)
+    found = engine(name)
+    more: dict[str, Any] = {"resume": resume} if found.capabilities.resumes else {}
+    return found.open(source, schema=schema, memory=memory, **more)
 
 
 def chosen(

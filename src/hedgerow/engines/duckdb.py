@@ -6,8 +6,10 @@ of all rows are in arrays, in files where they are many; rows stream past.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,10 @@ from ..plan import Partition
 from ..schema import Schema
 from ..table import Column, Table, ValueCounts
 from ..table.dialect import FileFormat
+from ..table.kept import forget, since_start
 from ..table.scan import Scan
 from ..table.scanned import Scanned
-from ..table.spool import spooled
+from ..table.spool import read_by, spooled
 from ..table.workspace import Workspace, memory_of
 from ..table.write import ROW_GROUP, parquet_writer
 from . import maps, randomize
@@ -43,6 +46,7 @@ def open(
     schema: Schema | None = None,
     memory: Any = None,
     unescape_formulas: bool = False,
+    resume: bool | None = None,
 ) -> Scanned:
     """A table that is not loaded; CSV files, relations and database tables are copied once.
 
@@ -57,10 +61,16 @@ def open(
         Most memory to take, such as "4GB"; by default half of the machine's.
     unescape_formulas : bool
         Take away the apostrophes before what a spreadsheet would run, in CSV files.
+    resume : bool, optional
+        Keep finished files until the work is done, for a killed run: True goes on from what one
+        left, False begins anew. By default nothing is kept.
     """
     if isinstance(source, Scanned):
         return source
-    return spooled(source, Workspace(memory_of(memory)), schema, unescape_formulas)
+    job = None if resume is None else read_by(source, schema, unescape_formulas)
+    if job is not None and not resume:
+        forget(Path(tempfile.gettempdir()), job)
+    return spooled(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
 
 
 def value_counts(table: Table, name: str) -> ValueCounts:
@@ -117,6 +127,7 @@ capabilities = Capabilities(
     recodings=_executors.kinds,
     streams=True,
     nested=False,
+    resumes=True,
 )
 
 
@@ -134,12 +145,22 @@ def release(
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in kept]
     ordered = Ordered(listed, table.workspace, keep_order)
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
-    rows = None if keep_order else table.allocate((table.n_rows,), wide)
-    target = table.workspace.named("release.parquet")
+    workspace, own = table.workspace, f".{ordered.digest()}" if table.keeps else ""
+    name, map_name = f"release{own}.parquet", f"rows{own}.{since_start()}"
+    if table.keeps and (finished := workspace.finished(name)) is not None:
+        rows = None if keep_order else workspace.held(map_name, (table.n_rows,), wide)
+        if rows is not None or keep_order:
+            return Scanned(Scan.of([finished]), workspace, FileFormat(), finished), rows
+    map_file = map_name if table.keeps else None
+    rows = None if keep_order else workspace.allocate((table.n_rows,), wide, map_file)
+    target = workspace.place(name)
     with private_file(target) as file, parquet_writer(ordered.schema, file) as put:
         for part in ordered.tables(ROW_GROUP, rows):
             put(part)
-    return Scanned(Scan.of([target]), table.workspace, FileFormat(), target), rows
+    if table.keeps and rows is not None:
+        workspace.finish(map_name, target)
+    target = workspace.finish(name, target)
+    return Scanned(Scan.of([target]), workspace, FileFormat(), target), rows
 
 
 def _as_it_is(table: Scanned, name: str) -> ReleasedColumn:

@@ -7,6 +7,7 @@ file is sorted by itself: every row is read and written once, one after the othe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -85,6 +86,22 @@ class Ordered:
         self._sources = list(sources.values())
         self.n_rows = len(self._sources[0])
         self._tables = [self._shown(column) for column in columns]
+
+    def digest(self) -> str:
+        """What knows the released rows again: all that they are made from."""
+        found = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
+        for column in self._columns:
+            at = self._at[id(column.numbers)]
+            found.update(f"{column.name} {column.type} {at} {len(column.place)} ".encode())
+            found.update(column.place.astype(np.int64).tobytes())
+            batch = pa.record_batch({"x": column.entries})
+            found.update(batch.serialize())
+            found.update(str(batch.schema).encode())
+        for numbers in self._sources:
+            for a in range(0, self.n_rows, _WINDOW):
+                found.update(numbers[a : a + _WINDOW].tobytes())
+            self._workspace.give_back()
+        return found.hexdigest()[:24]
 
     @property
     def schema(self) -> pa.Schema:

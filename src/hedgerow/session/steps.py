@@ -89,6 +89,7 @@ class Session:
         memory: str | int | None = None,
         schema: Schema | None = None,
         method: Any = None,
+        resume: bool | None = None,
     ) -> None:
         self._cancelled = threading.Event()
         self._results: dict[str, Any] = {}
@@ -96,7 +97,9 @@ class Session:
         self._measured_for: Schema | None = None
         self._pair: tuple[Release, Pair] | None = None
         self.cautions: list[str] = []
-        self.open(source, engine=engine, memory=memory, schema=schema, method=method)
+        self.open(
+            source, engine=engine, memory=memory, schema=schema, method=method, resume=resume
+        )
 
     def __repr__(self) -> str:
         return (
@@ -185,6 +188,7 @@ class Session:
         memory: str | int | None = None,
         schema: Schema | None = None,
         method: Any = None,
+        resume: bool | None = None,
     ) -> Table:
         """Read another table; every step begins anew.
 
@@ -198,6 +202,10 @@ class Session:
             types, is read.
         method : Method, optional
             What will be chosen, where that is known already: an engine must run it.
+        resume : bool, optional
+            "duckdb" keeps finished files until the session is gone, for the same work to go on from
+            after the process was killed: True goes on, False begins anew. By default
+            nothing is kept.
 
         Raises
         ------
@@ -211,7 +219,9 @@ class Session:
         if schema is not None and not engines.engine(name).capabilities.streams:
             # the rest of a schema may be chosen anew while the table is held
             known = Schema(missing=schema.missing, decimal=schema.decimal)
-        table = opened(source, runs_on, what, name=engine, memory=memory, schema=known)
+        table = opened(
+            source, runs_on, what, name=engine, memory=memory, schema=known, resume=resume
+        )
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self.cautions = []
         self._cancelled.clear()

@@ -6,7 +6,9 @@ four bytes) lies in the workspace, in files where there is much of it.
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +20,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
+from ..files import private_handle
 from ..kernels.threads import streamed
 from ..schema import Kind
 from .counts import ValueCounts
 from .dialect import FileFormat
 from .encode import Column, encode, kind_of, smallest
 from .exact import beyond_doubles
+from .kept import since_start
 from .scan import Scan, as_entries
 from .table import Table, Window, check_names
 from .workspace import LEAST, Workspace
@@ -67,13 +71,22 @@ class Scanned(Table):
         The kind of file that came in.
     path : Path, optional
         The file, folder or pattern that came in.
+    keeps : bool
+        Whether its codes are kept, where the workspace keeps finished files.
     """
 
     engine: ClassVar[str] = "duckdb"
 
     def __init__(
-        self, scan: Scan, workspace: Workspace, layout: FileFormat, path: Path | None = None
+        self,
+        scan: Scan,
+        workspace: Workspace,
+        layout: FileFormat,
+        path: Path | None = None,
+        *,
+        keeps: bool = False,
     ) -> None:
+        self.keeps = keeps and workspace.kept is not None
         self.scan, self.workspace = scan, workspace
         self.layout, self.path = layout, path
         self._columns = {}
@@ -101,6 +114,18 @@ class Scanned(Table):
     def n_rows(self) -> int:
         """Number of rows."""
         return self.scan.n_rows
+
+    @property
+    def gone_on(self) -> str | None:
+        """What a killed run left that is gone on from, in words; None where there is nothing."""
+        kept = self.workspace.kept
+        found = (
+            Counter(name.partition(".")[0].partition("-")[0] for name in kept.found) if kept else {}
+        )
+        told = ["a copy of the table"] if found.get("text") or found.get("people") else []
+        told += [f"the codes of {n} columns"] if (n := found.get("values")) else []
+        told += ["the ordered release"] if found.get("release") else []
+        return ", ".join(told) or None
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Room for an array with an element a row: in a file where there is much of it."""
@@ -156,11 +181,17 @@ class Scanned(Table):
                 f"columns hold nested values: {', '.join(map(repr, nested))}",
                 hint="leave them out, flatten them, or use the engine that works in memory",
             )
+        names = [n for n in names if not (self.keeps and self._go_on(n))]
         if not names:
             return
         try:
             entries = self.values_of(names)
-            codes = {n: self.allocate((self.n_rows,), smallest(len(entries[n]))) for n in names}
+            codes = {
+                n: self.workspace.allocate(
+                    (self.n_rows,), smallest(len(entries[n])), self._code_file(n)
+                )
+                for n in names
+            }
             counts = {n: np.zeros(len(entries[n]), np.int64) for n in names}
 
             def work(window: Window) -> dict[str, NDArray[np.int64]]:
@@ -191,6 +222,40 @@ class Scanned(Table):
             ) from None
         for name in names:
             self._codings[name] = Coding(entries[name], codes[name], counts[name])
+            if self.keeps:
+                self._keep(name)
+
+    def _code_file(self, name: str) -> str | None:
+        return f"codes.{_digest(name)}.{since_start()}" if self.keeps else None
+
+    def _keep(self, name: str) -> None:
+        """Have the codes of a column for the same work to go on from."""
+        coding, kept, file = self._codings[name], self.workspace.kept, self._code_file(name)
+        assert kept is not None
+        assert file is not None
+        kept.finish(file)
+        values = f"values.{_digest(name)}"
+        table = pa.table({"value": coding.entries, "count": coding.counts})
+        with (
+            private_handle(kept.unfinished(values)) as target,
+            pa.ipc.new_file(target, table.schema) as writer,
+        ):
+            writer.write_table(table)
+        kept.finish(values)
+
+    def _go_on(self, name: str) -> bool:
+        """Take the codes of a column that a killed run left, where it did."""
+        path, file = self.workspace.finished(f"values.{_digest(name)}"), self._code_file(name)
+        if path is None or file is None:
+            return False
+        with pa.OSFile(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all().combine_chunks()
+        entries, counts = table.column("value").combine_chunks(), table.column("count").to_numpy()
+        codes = self.workspace.held(file, (self.n_rows,), smallest(len(entries)))
+        if codes is None:
+            return False
+        self._codings[name] = Coding(entries, codes, counts)
+        return True
 
     def _window(self, entries: dict[str, pa.Array]) -> int:
         """More rows at a time where values are many, which are listed anew for each window."""
@@ -290,6 +355,10 @@ class Scanned(Table):
         """The distinct cells of a column, and how many rows have each."""
         coding = self.coding(name)
         return coding.entries.to_pylist(), coding.counts
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
 def _held(cells: pa.Array) -> pa.Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, UnsupportedError, no_memory
+from ..files import private_handle
 from ..schema import Schema
 from .csvfile import csv_layout, read_csv_batches, tell_unnamed
 from .dialect import Dialect, FileFormat
@@ -22,6 +24,7 @@ from .duck import in_batches
 from .encode import kind_of
 from .escape import unescape_cells
 from .frames import without_views
+from .kept import job_of
 from .parts import check_drift, format_of, parts_of
 from .rowhash import value_class
 from .scan import Reader, Scan
@@ -32,6 +35,7 @@ from .types import typed, typed_columns
 from .workspace import Workspace, full
 
 _BATCH = 1 << 18
+_COPY = "people.parquet"
 _DATABASES = (".duckdb", ".ddb", ".db")
 
 
@@ -74,13 +78,30 @@ def spooled(
     parts = parts_of(path)
     layout = format_of(parts)
     if layout.suffix == ".parquet":
-        return Scanned(Scan.of(parts), workspace, layout, path)
+        return Scanned(Scan.of(parts), workspace, layout, path, keeps=True)
     if layout.suffix == ".csv":
         return _of_text(path, parts, workspace, schema or Schema(), unescape_formulas)
     raise UnsupportedError(
         f"{path.name} is a {layout.suffix} file, which is read whole",
         hint="convert it to Parquet, or use the engine that works in memory",
     )
+
+
+def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
+    """A digest of the files of a source and of how they are read; None where it is no file."""
+    if not isinstance(source, (str, Path)):
+        return None
+    file, _, name = str(source).partition("::")
+    parts = [Path(file)] if is_database(source) else parts_of(source)
+    told = schema or Schema()
+    asked = told.kinds, told.categories, told.missing, told.decimal
+    with suppress(OSError):  # whoever opens it says what is wrong
+        return job_of(parts, name, *map(_plainly, asked), unescape_formulas)
+    return None
+
+
+def _plainly(asked: Any) -> Any:
+    return sorted(asked.items()) if isinstance(asked, Mapping) else asked
 
 
 def is_relation(source: Any) -> bool:
@@ -133,7 +154,9 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
     try:
         check_names(list(relation.columns))
         batches = in_batches(relation, _BATCH)
-        target = workspace.named("people.parquet")
+        if (kept := workspace.finished(_COPY)) is not None:
+            return Scanned(Scan.of([kept]), workspace, FileFormat(), keeps=True)
+        target = workspace.place(_COPY)
         n_rows = _write(target, (pa.Table.from_batches([batch]) for batch in batches))
     except duckdb.Error as error:
         if no_memory(error):
@@ -141,7 +164,8 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
         raise fault() from None
     if not n_rows:
         raise InputError("the table has no rows", hint="give a table with at least one record")
-    return Scanned(Scan.of([target]), workspace, FileFormat())
+    copy = workspace.finish(_COPY, target)
+    return Scanned(Scan.of([copy]), workspace, FileFormat(), keeps=True)
 
 
 def _write(path: Path, tables: Iterable[pa.Table]) -> int:
@@ -149,6 +173,7 @@ def _write(path: Path, tables: Iterable[pa.Table]) -> int:
     import pyarrow.parquet as pq
 
     writer, n_rows = None, 0
+    private_handle(path).close()
     try:
         for table in tables:
             table = without_views(table)
@@ -173,13 +198,18 @@ def _of_text(
     check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
     copies = []
     for i, part in enumerate(parts):
+        name = f"text-{i}.parquet"
+        if (kept := workspace.finished(name)) is not None:
+            copies.append(kept)
+            continue
         names, batches = read_csv_batches(part, _BATCH)
-        copies.append(workspace.named(f"part-{i}.parquet"))
-        if not _write(copies[-1], (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)):
+        copy = workspace.place(name)
+        if not _write(copy, (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)):
             raise InputError(
                 f"{part.name} has a header but no rows",
                 hint="give a table with at least one record",
             )
+        copies.append(workspace.finish(name, copy))
     names, dialect = layouts[0]
     tell_unnamed(path, dialect)
     texts = [_texts(copy, workspace, names) for copy in copies]
@@ -198,7 +228,7 @@ def _of_text(
             readers[name] = _reader(whole, column.combine_chunks())
     scan = Scan.of(copies)
     scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
-    return Scanned(scan, workspace, FileFormat(".csv", dialect), path)
+    return Scanned(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
 
 
 def _text(names: Sequence[str]) -> pa.Schema:

@@ -83,6 +83,11 @@ class Table:
     elsewhere: Any = None
     """What makes records to grow over where the rows are not here; None where they are."""
 
+    @property
+    def gone_on(self) -> str | None:
+        """What a killed run left that is gone on from, in words; None where there is nothing."""
+        return None
+
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Room for an array with an element a row."""
         return np.empty(shape, kind)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import shutil
 import tempfile
 import weakref
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OutputError, ParameterError
-from ..files import PART, private_folder, sweep
+from ..files import PART, private_folder, private_handle, sweep
+from .kept import Kept, left
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
           "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
@@ -39,16 +41,26 @@ class Workspace:
     ----------
     memory : int
         Bytes.
+    job : str, optional
+        What the work is (`kept.job_of`): finished files then stand in a folder of their own, which
+        a killed process leaves for the same work to go on from.
     """
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, job: str | None = None) -> None:
         self.memory = memory
+        self.kept: Kept | None = None
         self._used = self._names = 0
         self._maps: list[weakref.ref[mmap.mmap]] = []
         home = Path(tempfile.gettempdir())
         sweep(home, f".{_NAME}.")
+        for abandoned in left(home):
+            shutil.rmtree(abandoned, ignore_errors=True)
         stack = ExitStack()
         try:
+            if job is not None:
+                with suppress(OSError):  # somebody is at the same work: nothing is kept of this one
+                    self.kept = Kept(home, job)
+                    stack.callback(self.kept.close)
             self.folder = stack.enter_context(private_folder(home / _NAME, PART))
         except OSError as error:
             raise OutputError(
@@ -57,24 +69,59 @@ class Workspace:
             ) from None
         self.close = weakref.finalize(self, stack.close)
 
-    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """An array to fill: in memory while arrays are few, else in a file that has no name."""
+    def allocate(
+        self, shape: tuple[int, ...], kind: Any, name: str | None = None
+    ) -> NDArray[Any]:
+        """An array to fill: in memory while arrays are few, else in a file that has no name.
+
+        Under a `name` it can be finished, where finished files are kept.
+        """
         kind = np.dtype(kind)
         size = int(np.prod(shape)) * kind.itemsize
+        if self.kept is not None and name is not None:
+            with private_handle(self.kept.unfinished(name)) as file:
+                return self._mapped(file, shape, kind, size)
         if self._used + size <= self.memory // _ARRAYS:
             self._used += size
             made = np.empty(shape, kind)
             weakref.finalize(made, self._freed, size)
             return made
         with tempfile.TemporaryFile(dir=self.folder) as file:
-            try:
-                _reserve(file.fileno(), max(size, 1))
-            except OSError as error:
-                raise full(self.folder, size, error) from None
-            mapped = mmap.mmap(file.fileno(), max(size, 1))
+            return self._mapped(file, shape, kind, size)
+
+    def _mapped(
+        self, file: IO[bytes], shape: tuple[int, ...], kind: Any, size: int
+    ) -> NDArray[Any]:
+        """The array in a file, which is made as large."""
+        try:
+            _reserve(file.fileno(), max(size, 1))
+        except OSError as error:
+            raise full(self.folder, size, error) from None
+        mapped = mmap.mmap(file.fileno(), max(size, 1))
         self._maps = [ref for ref in self._maps if ref() is not None]
         self._maps.append(weakref.ref(mapped))
         return np.frombuffer(mapped, kind, int(np.prod(shape))).reshape(shape)
+
+    def finished(self, name: str) -> Path | None:
+        """A finished file of that name, which a killed run may have left."""
+        return None if self.kept is None else self.kept.finished(name)
+
+    def held(self, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any] | None:
+        """A finished array of that name."""
+        path, kind = self.finished(name), np.dtype(kind)
+        size = int(np.prod(shape)) * kind.itemsize
+        if path is None or path.stat().st_size != max(size, 1):
+            return None
+        with open(path, "r+b") as file:
+            return self._mapped(file, shape, kind, size)
+
+    def place(self, name: str) -> Path:
+        """Where to write a file of that name; `finish` says where it is then."""
+        return self.named(name) if self.kept is None else self.kept.unfinished(name)
+
+    def finish(self, name: str, written: Path) -> Path:
+        """A file that was written at its place, as it is to be read."""
+        return written if self.kept is None else self.kept.finish(name)
 
     def named(self, name: str) -> Path:
         """A path of its own for a file of that name."""

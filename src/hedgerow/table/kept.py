@@ -1,0 +1,117 @@
+"""What a killed run leaves for the same work to go on from: finished files in a private folder.
+
+The folder is named after the files that are read (size, time of change, last bytes) and how they are
+read. What has its name there is finished; the rest is removed when a run takes the folder over.
+Every file is named after all that it is made from, so a file of other work is never taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..files import locked
+
+_PREFIX, _UNFINISHED = ".hedgerow-kept.", "unfinished."
+_SECONDS = 86_400
+"""Whoever does not go on within a day does no more: then others remove what was left."""
+_END = 1 << 16
+"""Last bytes of a file that are looked at: a Parquet file describes itself there."""
+
+
+def job_of(files: Sequence[Path], *asked: Any) -> str:
+    """A digest of files as they are now, and of how they are read."""
+    told: list[Any] = [_VERSION, *map(str, asked)]
+    for path in files:
+        about = path.stat()
+        with open(path, "rb") as file:
+            file.seek(max(about.st_size - _END, 0))
+            end = hashlib.sha256(file.read()).hexdigest()
+        told.append([str(path.resolve()), about.st_size, about.st_mtime_ns, end])
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
+
+
+_VERSION = 1
+"""Of what the folders hold."""
+
+
+class Kept:
+    """The finished files of one job; nobody else has them while it lives.
+
+    Parameters
+    ----------
+    home : Path
+        Where temporary files lie.
+    job : str
+        What `job_of` gives.
+
+    Raises
+    ------
+    OSError
+        Somebody is at the same work, or the folder cannot be ours alone.
+    """
+
+    def __init__(self, home: Path, job: str) -> None:
+        self.folder = home / f"{_PREFIX}{job}"
+        with suppress(FileExistsError):
+            self.folder.mkdir(mode=0o700)
+        about = self.folder.lstat()
+        mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+        if not stat.S_ISDIR(about.st_mode) or not mine or stat.S_IMODE(about.st_mode) & 0o077:
+            raise PermissionError("somebody else made the folder")
+        self._held = locked(self.folder)
+        for path in self.folder.iterdir():
+            if path.name.startswith(_UNFINISHED):
+                path.unlink()
+        self.found = sorted(path.name for path in self.folder.iterdir())
+        os.utime(self.folder)
+
+    def close(self) -> None:
+        """Remove everything: the work is done, or was given up."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._held)
+
+    def finished(self, name: str) -> Path | None:
+        """The finished file of that name, if there is one."""
+        path = self.folder / name
+        return path if path.exists() else None
+
+    def unfinished(self, name: str) -> Path:
+        """Where the file of that name is written."""
+        return self.folder / f"{_UNFINISHED}{name}"
+
+    def finish(self, name: str) -> Path:
+        """Give a file that was written its name."""
+        os.replace(self.unfinished(name), self.folder / name)
+        return self.folder / name
+
+
+def left(home: Path) -> Iterator[Path]:
+    """Folders of runs that nobody has gone on with for a day."""
+    for path in home.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # it is held, just gone, or somebody else's
+            old = time.time() - path.lstat().st_mtime > _SECONDS
+            if old and not path.is_symlink():
+                os.close(locked(path))
+                yield path
+
+
+def forget(home: Path, job: str) -> None:
+    """Remove what a killed run left of a job."""
+    with suppress(OSError):
+        Kept(home, job).close()
+
+
+def since_start() -> str:
+    """What changes when the machine starts anew, before which nobody had the disk hold an array."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()[:8]
+    return "unknown"
