@@ -98,6 +98,7 @@ def test_the_whole_walk(studio: Served) -> None:
     page.get_by_label("Folder of the release").fill(str(target))
     page.get_by_role("button", name="Check and write").click()
     page.locator("#files").wait_for()
+    assert page.evaluate("scrollY") == 0  # what was written is in sight
     assert axe(page) == []
     with page.expect_download() as given:
         page.get_by_role("link", name="release.parquet").click()

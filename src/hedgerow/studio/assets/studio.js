@@ -25,6 +25,8 @@
 
   function show(text, whole) {
     const page = new DOMParser().parseFromString(text, "text/html");
+    const heading = from => (from.querySelector("h1") || {}).textContent;
+    const other = whole && heading(document) !== heading(page);
     keeping(() => {
       const parts = whole ? ["steps", "main", "bar"]
         : ["steps", "said", "work", "failed", "bar", ...[...document.querySelectorAll("[data-live]")].map(e => e.id)];
@@ -41,6 +43,10 @@
     const turn = page.querySelector("input[name=turn]");
     if (turn) for (const field of document.querySelectorAll("input[name=turn]")) field.value = turn.value;
     if (whole) dirty = false;
+    if (other) {  // the page is about something else now, such as the release that was written
+      window.scrollTo(0, 0);
+      byId("main").focus({ preventScroll: true });
+    }
     watch();
   }
 
