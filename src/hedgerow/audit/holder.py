@@ -8,6 +8,8 @@ from typing import Any
 
 from ..engines import engine
 from ..engines.choice import chosen
+from ..release.folder import released_file
+from ..release.write import PLAN
 from ..schema import Schema
 from ..table import Table, read
 
@@ -48,6 +50,8 @@ class Holder:
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
     """What holds an original and a release: what was asked for, or what has room for them."""
     source = released if original is None else original
+    if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
+        source = released_file(Path(source))  # a release folder, and no folder of parts
     found = chosen(source, AUDITED, "an audit", name=name, memory=memory)
     kept = name != "auto" or engine(found).capabilities.streams  # else it decided
     return Holder(found, memory if kept else None)
