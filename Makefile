@@ -60,7 +60,7 @@ lowest: $(LOWEST)/installed
 	NUMBA_CACHE_DIR=$(abspath $(LOWEST)/kernels) $(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal \
 	  tests/test_cli.py tests/kernels/test_compiled.py tests/table/test_files.py \
 	  tests/table/test_labels.py tests/table/test_workbook.py tests/engines/test_sql.py \
-	  tests/studio/test_guard.py tests/studio/test_server.py
+	  tests/engines/test_duckdb.py tests/studio/test_guard.py tests/studio/test_server.py
 
 # the demo runs in a folder apart, where nothing but the wheel can be imported
 dist: .venv/installed-dev
