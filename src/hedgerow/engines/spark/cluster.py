@@ -57,6 +57,8 @@ def session() -> Any:
         "spark.master": f"local[{os.cpu_count() or 1},4]",
         "spark.app.name": "hedgerow",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
