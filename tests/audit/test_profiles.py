@@ -195,6 +195,18 @@ def test_safe_harbor_finds_each_kind(kind: str) -> None:
         ("zip", ["036", "100"], "geography"),  # too few people live in 036
         ("home", ["10001", "94110"], "geography"),
         ("born", ["[2001-05-01/2003-01-31]"], "dates"),
+        ("seen", ["1950", "1951", "1952", "1953-02-01"], "dates"),  # one day among years
+        ("seen", ["1950/02/03", "*"], "dates"),
+        ("seen", ["02-03-1950", "*"], "dates"),
+        ("seen", ["February 3, 1950", "*"], "dates"),
+        ("seen", ["3 Feb 1950", "*"], "dates"),
+        ("seen", ["02/1950", "*"], "dates"),
+        ("dob", [19500203, 19510304], "dates"),
+        ("dob", [19500203.0, None], "dates"),
+        ("age", ["95 years", "45 years"], "dates"),
+        ("age", ["91+", "45"], "dates"),
+        ("age", ["90 to 94", "45"], "dates"),
+        ("name", ["Ann Lee", "Bo Ray"], "names"),
     ],
 )
 def test_safe_harbor_reads_cells(name: str, cells: list[Any], kind: str) -> None:
@@ -206,12 +218,17 @@ def test_safe_harbor_reads_cells(name: str, cells: list[Any], kind: str) -> None
     [
         ("age", [35, 89]),
         ("age", ["[85-90)", "[90-]", "*"]),
+        ("age", ["90+", "90 or older", ">=90", "89 years", "95 months"]),
+        ("seen", ["1950", "1951-1952", "[1950-1960]"]),
+        ("place_name", ["north", "south"]),
+        ("account_code", [10010101, 99999999]),
         ("zip", ["*", "*"]),
         ("born", ["[2001-01-01/2003-12-31]"]),
     ],
 )
 def test_safe_harbor_leaves_alone(name: str, cells: list[Any]) -> None:
     found = identifiers_found(Table(pa.table({name: cells})))
+    assert not found["names"]
     assert not found["dates"]
     assert not found["geography"]
 

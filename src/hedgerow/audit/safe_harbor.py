@@ -27,7 +27,7 @@ _MOST = 0.9
 
 _WORDS: Mapping[str, str] = {
     "names": "surname lastname firstname fullname forename maidenname middlename givenname nickname "
-    "patientname username initials",
+    "patientname username initials fname lname namefirst namelast",
     "geography": "zip zipcode postcode postal street address city town county precinct district "
     "village geocode latitude longitude lat lon lng tract block parish",
     "dates": "birthdate birthday dob admission discharge deathdate dateofdeath admitdate",
@@ -57,14 +57,28 @@ _LOOKS: Mapping[str, str] = {
     "device": r"^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
 }
 _ZIP, _SHORT_ZIP = re.compile(r"^\d{5}(-\d{4})?$"), re.compile(r"^\d{3}(\*\*|xx|XX)?$")
-_DAY = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./](\d{4}|\d{2})\b")
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_UP_TO_31 = r"(0?[1-9]|[12]\d|3[01])"
+_DAY = re.compile(
+    rf"\b\d{{4}}([-/.])(0?[1-9]|1[0-2])(\1{_UP_TO_31})?\b"
+    rf"|\b{_UP_TO_31}([-/.]){_UP_TO_31}\6(\d{{4}}|\d{{2}})\b"
+    rf"|\b(0?[1-9]|1[0-2])/\d{{4}}\b"
+    rf"|\b({_UP_TO_31}(st|nd|rd|th|\.)?[ -])?{_MONTH}[ -]({_UP_TO_31}(st|nd|rd|th)?,? )?\d{{4}}\b",
+    re.IGNORECASE,
+)
+"""A day or a month with its year, as people write it."""
 _AGE = frozenset(["age", "ages", "ageyears", "ageinyears"])
+_NOT_YEARS = re.compile(r"month|week|day|hour", re.IGNORECASE)
+_POOLED = re.compile(r"\+|>|≥|over|older|above|more|up", re.IGNORECASE)
 
 Cells = list[Any]
 
 
 def identifiers_found(table: Table) -> dict[str, dict[str, str]]:
     """By kind of identifier, the released columns that hold it, each with why; no value of a cell.
+
+    One cell that is a date, or an age over 89, is enough; of dates inside longer texts, and of eight
+    digits in a row, half of a column's distinct cells, unless its name says that it holds dates.
 
     Examples
     --------
@@ -94,6 +108,8 @@ def identifiers_found(table: Table) -> dict[str, dict[str, str]]:
 
 
 def _by_name(words: set[str]) -> Iterator[tuple[str, str]]:
+    if words in ({"name"}, {"names"}):  # beside other words it may be a place's or a thing's
+        yield "names", "by its name"
     for kind, listed in _WORDS.items():
         if words & set(listed.split()):
             yield kind, "by its name"
@@ -132,14 +148,24 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
         return f"ages over {OLDEST}"
     if sort == "date" and any(_finer(cell.isoformat()[:10]) for cell in cells):
         return "days or months of dates"
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    ranges = [parse_dates(text) for text in texts]
-    finer = sum(
-        1
-        for text, ends in zip(texts, ranges, strict=True)
-        if (any(map(_finer, ends)) if ends is not None else _DAY.search(text))
-    )
-    return "days or months of dates" if finer and 2 * finer >= len(texts) else ""
+    named = bool(words & {*_WORDS["dates"].split(), "date", "birth", "born"})
+    texts = [cell.strip() for cell in cells if isinstance(cell, str)]
+    if named and sort == "number":
+        texts = [f"{cell:.0f}" for cell in cells if cell == cell]
+    found = [_day_in(text) for text in texts]
+    whole, inside = found.count("whole"), found.count("inside")
+    enough = whole or (inside if named else 2 * inside >= len(texts) > 0)
+    return "days or months of dates" if enough else ""
+
+
+def _day_in(text: str) -> str:
+    """Whether a text is "whole" a date that says more than its year, holds one "inside", or neither."""
+    ends = parse_dates(text)
+    if ends is None:
+        return "" if not _DAY.search(text) else "whole" if _DAY.fullmatch(text) else "inside"
+    if not any(map(_finer, ends)):
+        return ""
+    return "inside" if text.isdigit() else "whole"  # eight digits may be any number
 
 
 def _finer(day: str) -> bool:
@@ -153,7 +179,10 @@ def _over(cell: Any) -> bool:
         return False
     ends = parse_range(str(cell))
     if ends is None:
-        return False
+        text = str(cell)
+        ages = [] if _NOT_YEARS.search(text) else [float(n) for n in re.findall(r"\d+", text)]
+        most = max(ages, default=0.0)
+        return most > OLDEST + bool(_POOLED.search(text))
     low, high = ends
     if high == float("inf"):
         return low > OLDEST + 1
