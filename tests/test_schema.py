@@ -171,6 +171,14 @@ def test_undeclared_columns_have_no_role_unless_the_rest_is_released() -> None:
         Schema(rest="keep")
 
 
+def test_a_grid_of_dates_by_a_step_is_told_how_dates_are_written() -> None:
+    with pytest.raises(SchemaError) as refused:
+        hr.Schema(quasi=["day"], grid={"day": "2020-01-01:2021-01-01:30"})
+    assert '["2020-01-01", "2020-07-01"]' in str(refused.value)
+    days = hr.Schema(quasi=["day"], grid={"day": ["2020-01-01", "2020-07-01"]})
+    assert list(days.grid["day"]) == ["2020-01-01", "2020-07-01"]
+
+
 def test_units_grids_and_events_survive_toml() -> None:
     for unit in ("person", None):
         schema = Schema(

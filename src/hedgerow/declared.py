@@ -76,7 +76,10 @@ MOST_POINTS = 65_000
 
 def points_of(name: str, given: Any) -> Points:
     """The cut points of a grid, ascending; numbers, or dates as ISO text."""
-    hint = 'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}'
+    hint = (
+        'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}; dates are '
+        'listed: grid={"day": ["2020-01-01", "2020-07-01"]}, --grid day=2020-01-01,2020-07-01'
+    )
     if isinstance(given, Points):
         return given
     if isinstance(given, str) and re.fullmatch(r"[^:]+:[^:]+:[^:]+", given):

@@ -55,7 +55,7 @@ class Session:
     ----------
     source : path, pandas, Polars or Arrow table, DuckDB relation
         The table; never changed.
-    engine, memory, schema, method
+    engine, memory, schema, method, resume
         As `open` takes them.
 
     Attributes
