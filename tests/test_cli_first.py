@@ -357,3 +357,32 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_the_work(
     said = capsys.readouterr().err
     assert "cannot be written to" in said
     assert "reading" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-k", "abc"), "'abc' is not a whole number"),
+        (("-k", "2.5"), "'2.5' is not a whole number"),
+        (("--max-disclosure", "0,5"), "'0,5' is not a number, such as 0.5"),
+    ],
+)
+def test_what_is_no_number_is_named_in_plain_words(words, told, capsys):
+    assert run(["protect", "people.csv", *words]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_files_that_score_takes_are_told(capsys):
+    assert run(["score", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The table before masking" in said
+    assert "The masked file, or the folder of a release" in said
+
+
+def test_one_column_is_scored_as_one(tmp_path, capsys):
+    one = pa.table({"pay": [float(7 * n % 101) for n in range(50)]})
+    pacsv.write_csv(one, tmp_path / "pay.csv")
+    assert run(["score", str(tmp_path / "pay.csv"), str(tmp_path / "pay.csv")]) == 0
+    said = capsys.readouterr().out
+    assert "1 numeric column compared" in said
+    assert "records linked, 1 column known" in said

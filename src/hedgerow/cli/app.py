@@ -22,7 +22,7 @@ from . import (
 )
 from .options import Panelled
 
-HELP = """Protect a table about people before it is shared, and prove it with numbers.
+HELP = """Protect a table about people before it is shared, and measure what is left to find out.
 
 To see one release of made people, with its report: hedgerow demo
 To do all of it in the browser, step by step: hedgerow studio

@@ -60,6 +60,24 @@ def sheet_of(file: str, options: Mapping[str, Any]) -> str:
 _SHAPES = {str: "TEXT", int: "N", float: "NUMBER", list: "LIST"}
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, such as 0.5.") from None
+
+
+_PARSERS: dict[type, Callable[[str], Any]] = {int: _whole, float: _number}
+"""How what is typed becomes a number, whichever words typer has for what does not."""
+
+
 def parameter(option: Option) -> inspect.Parameter:
     """The option as typer wants it; its default is None, for "not given"."""
     kind: Any = list[str] if option.type is list else option.type
@@ -69,6 +87,7 @@ def parameter(option: Option) -> inspect.Parameter:
         help=option.help,
         show_default=False,
         metavar=None if option.type is bool else _SHAPES[option.type],
+        parser=_PARSERS.get(option.type),
         rich_help_panel=option.panel or None,
     )
     return inspect.Parameter(

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..session.options import Option
 from .console import as_json, say, table
-from .options import ConfigFile, command, merged
+from .options import FORMATS, ConfigFile, command, merged
 from .schema import READING
 from .working import working
 
@@ -27,7 +27,11 @@ PAIRED = {
 }
 
 
-@command(OPTIONS, original=("ORIGINAL", ""), masked=("MASKED", ""))
+@command(
+    OPTIONS,
+    original=("ORIGINAL", f"The table before masking: {FORMATS}."),
+    masked=("MASKED", "The masked file, or the folder of a release."),
+)
 def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -> None:
     """Judge a masked file: information loss and disclosure risk.
 
@@ -45,7 +49,10 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
         as_json(found.to_dict())
         return
     loss = found.loss
-    say(f"{found.rows:,} complete records, {len(found.columns)} numeric columns compared.")
+    n = len(found.columns)
+    compared = "1 numeric column" if n == 1 else f"{n} numeric columns"
+    known = "1 column" if found.known == 1 else f"1 to {found.known} columns"
+    say(f"{found.rows:,} complete records, {compared} compared.")
     if found.linked < found.rows:
         say(f"{found.linked:,} of the records were drawn and linked.")
     say(f"Records were paired by {PAIRED[found.paired_by]}.")
@@ -59,8 +66,8 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
         ("  variances", loss.variances, "relative change"),
         ("  correlations", loss.correlations, "absolute change"),
         ("disclosure risk", found.dr, "1/4 distance + 1/4 probabilistic + 1/2 interval"),
-        ("  distance", found.dld, f"records linked, 1 to {found.known} columns known"),
-        ("  probabilistic", found.pld, f"records linked, 1 to {found.known} columns known"),
+        ("  distance", found.dld, f"records linked, {known} known"),
+        ("  probabilistic", found.pld, f"records linked, {known} known"),
         ("  interval", found.id, "originals within 1 to 10% of the ranks around"),
     ]
     table([(name, f"{value:.2f}", what) for name, value, what in rows], ("measure", "%", "of what"))

@@ -87,7 +87,8 @@ def _of_method(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
-            yield Verdict("disclosure risk", "the cap", f"{100 * reached:.0f}% of it", holds)
+            asked = "at most 100% of the cap"
+            yield Verdict("largest risk of a record", asked, f"{100 * reached:.0f}%", holds)
         elif check["name"] in BOUNDED:
             asked = f"at most {figure(check['required'])}"
             yield Verdict(check["name"], asked, figure(reached), holds)

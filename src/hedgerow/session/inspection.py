@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -103,9 +104,10 @@ class Inspection:
             c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"
         ]
         if codes:
+            key = json.dumps(codes[0], ensure_ascii=False)
             yield (
                 f"Few whole numbers, taken for codes by the attacks: {', '.join(codes)}. A number "
-                'that counts something is declared: kinds = { children = "numeric" } in the schema.'
+                f'that counts something is declared: kinds = {{ {key} = "numeric" }} in the schema.'
             )
 
 
