@@ -142,6 +142,36 @@ def test_a_file_that_changed_is_begun_anew(file: Path, home: Path, tmp_path: Pat
     assert released(file, tmp_path / "found", resume=True) == wanted
 
 
+def test_a_value_that_changed_behind_the_same_times(file: Path, home: Path, tmp_path: Path) -> None:
+    grown = pa.table({"age": [41] * 20_000, "job": ["cook"] * 20_000, "pay": range(20_000)})
+    grown = grown.append_column("note", pa.array([f"note {i}" for i in range(20_000)]))
+    (pq.write_table if file.suffix == ".parquet" else pyarrow.csv.write_csv)(grown, file)
+    before = file.stat()
+    told = kept.job_of([file])
+    with open(file, "r+b") as changed:
+        changed.seek(1000)
+        byte = changed.read(1)
+        changed.seek(1000)
+        changed.write(b"8" if byte != b"8" else b"9")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size > kept._END + 2000
+    assert kept.job_of([file]) != told
+
+
+def test_nothing_is_taken_from_before_the_machine_was_started(
+    file: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(file, "fitting")
+    (folder,) = left(home)
+    for path in folder.iterdir():  # what a disk may hold of a file that nobody had it hold
+        os.truncate(path, 0)
+    monkeypatch.setattr(kept, "_since_start", lambda: "another")
+    session = hr.Session(file, engine="duckdb", resume=True)
+    assert session.table.gone_on is None
+    session.choose(SCHEMA, METHOD)
+    session.protect()
+
+
 def test_other_parameters_take_no_release_of_others(
     file: Path, home: Path, tmp_path: Path
 ) -> None:

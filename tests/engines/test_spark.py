@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.engines.spark import growing, leaves, table, writing
+from hedgerow.engines.spark import cluster, growing, leaves, table, writing
 from hedgerow.plan.codec import dumps
 from hedgerow.release import on_cluster
 from hedgerow.release.release import Release
@@ -197,6 +197,16 @@ def test_what_a_cluster_cannot_do_is_refused_before_work(people: Any) -> None:
         hr.protect(people, SCHEMA, hr.MART(5), pseudonym_key=b"0123456789abcdef")
     with pytest.raises(hr.errors.ParameterError, match=r"spark\.executor\.memory"):
         hr.protect(people, SCHEMA, hr.MART(5), memory="4GB")
+
+
+def test_what_executors_lack_is_named() -> None:
+    errors = pytest.importorskip("pyspark.errors")
+
+    def job() -> None:
+        raise errors.PythonException("ModuleNotFoundError: No module named 'pyarrow.lib'\n")
+
+    with pytest.raises(hr.errors.UnsupportedError, match="the Python package 'pyarrow'"):
+        cluster.run(job)
 
 
 def test_rows_that_change_are_found(people: Any) -> None:

@@ -22,7 +22,7 @@ from ..plan import Partition
 from ..schema import Schema
 from ..table import Column, Table, ValueCounts
 from ..table.dialect import FileFormat
-from ..table.kept import forget, since_start
+from ..table.kept import forget
 from ..table.scan import Scan
 from ..table.scanned import Scanned
 from ..table.spool import read_by, spooled
@@ -146,7 +146,7 @@ def release(
     ordered = Ordered(listed, table.workspace, keep_order)
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     workspace, own = table.workspace, f".{ordered.digest()}" if table.keeps else ""
-    name, map_name = f"release{own}.parquet", f"rows{own}.{since_start()}"
+    name, map_name = f"release{own}.parquet", f"rows{own}"
     if table.keeps and (finished := workspace.finished(name)) is not None:
         rows = None if keep_order else workspace.held(map_name, (table.n_rows,), wide)
         if rows is not None or keep_order:

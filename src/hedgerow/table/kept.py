@@ -1,7 +1,8 @@
 """What a killed run leaves for the same work to go on from: finished files in a private folder.
 
-The folder is named after the files that are read (size, time of change, last bytes) and how they are
-read. What has its name there is finished; the rest is removed when a run takes the folder over.
+The folder is named after the files that are read (size, times of change, last bytes), how they are
+read, and when the machine was started: nobody has the disk hold a file, so what was written before
+may be half there. What has its name there is finished; the rest is removed when a run takes the folder over.
 Every file is named after all that it is made from, so a file of other work is never taken.
 """
 
@@ -29,18 +30,26 @@ _END = 1 << 16
 
 def job_of(files: Sequence[Path], *asked: Any) -> str:
     """A digest of files as they are now, and of how they are read."""
-    told: list[Any] = [_VERSION, *map(str, asked)]
+    told: list[Any] = [_VERSION, _since_start(), *map(str, asked)]
     for path in files:
         about = path.stat()
         with open(path, "rb") as file:
             file.seek(max(about.st_size - _END, 0))
             end = hashlib.sha256(file.read()).hexdigest()
-        told.append([str(path.resolve()), about.st_size, about.st_mtime_ns, end])
+        # a tool that alters a file may set st_mtime back; nobody sets st_ctime
+        times = [about.st_mtime_ns, about.st_ctime_ns]
+        told.append([str(path.resolve()), about.st_ino, about.st_size, *times, end])
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 
 
-_VERSION = 1
+_VERSION = 2
 """Of what the folders hold."""
+
+
+def _since_start() -> str:
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return "unknown"
 
 
 class Kept:
@@ -108,10 +117,3 @@ def forget(home: Path, job: str) -> None:
     """Remove what a killed run left of a job."""
     with suppress(OSError):
         Kept(home, job).close()
-
-
-def since_start() -> str:
-    """What changes when the machine starts anew, before which nobody had the disk hold an array."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()[:8]
-    return "unknown"

@@ -27,7 +27,6 @@ from .counts import ValueCounts
 from .dialect import FileFormat
 from .encode import Column, encode, kind_of, smallest
 from .exact import beyond_doubles
-from .kept import since_start
 from .scan import Scan, as_entries
 from .table import Table, Window, check_names
 from .workspace import LEAST, Workspace
@@ -226,7 +225,7 @@ class Scanned(Table):
                 self._keep(name)
 
     def _code_file(self, name: str) -> str | None:
-        return f"codes.{_digest(name)}.{since_start()}" if self.keeps else None
+        return f"codes.{_digest(name)}" if self.keeps else None
 
     def _keep(self, name: str) -> None:
         """Have the codes of a column for the same work to go on from."""

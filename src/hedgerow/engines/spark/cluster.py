@@ -22,6 +22,7 @@ from ...errors import HedgerowError, InputError, UnsupportedError
 AT_ONCE = 1 << 20
 """Rows that are put together before they are worked on."""
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)$", re.MULTILINE)
+_MISSING = re.compile(r"No module named '(\w+)")
 _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
 
 T = TypeVar("T")
@@ -96,10 +97,11 @@ def run(job: Callable[[], T]) -> T:
         kind = getattr(errors, raised[-1][0], None) if raised else None
         if isinstance(kind, type) and issubclass(kind, HedgerowError):
             raise kind(raised[-1][1]) from None
-        if "No module named 'hedgerow'" in str(error):
+        if missing := _MISSING.search(str(error)):
             raise UnsupportedError(
-                "the executors of the cluster do not have Hedgerow",
-                hint="install the same version there as here",
+                f"the executors of the cluster do not have the Python package {missing[1]!r}",
+                hint="install Hedgerow there in the same version as here; PYSPARK_PYTHON names the "
+                "Python that they run",
             ) from None
         raise InputError(
             f"the job on the cluster failed: {type(error).__name__}",
