@@ -7,8 +7,10 @@ import itertools
 import os
 import secrets
 import signal
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -197,6 +199,28 @@ def test_what_a_cluster_cannot_do_is_refused_before_work(people: Any) -> None:
         hr.protect(people, SCHEMA, hr.MART(5), pseudonym_key=b"0123456789abcdef")
     with pytest.raises(hr.errors.ParameterError, match=r"spark\.executor\.memory"):
         hr.protect(people, SCHEMA, hr.MART(5), memory="4GB")
+
+
+def test_what_spark_puts_aside_lies_where_nobody_else_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = pytest.importorskip("pyspark.sql")
+    told: dict[str, str] = {}
+
+    def config(name: str, value: str) -> Any:
+        told[name] = value
+        return builder
+
+    started = SimpleNamespace(sparkContext=SimpleNamespace(setLogLevel=str))
+    builder = SimpleNamespace(config=config, getOrCreate=lambda: started)
+    nobody = SimpleNamespace(getActiveSession=lambda: None, builder=builder)
+    monkeypatch.setattr(sql, "SparkSession", nobody)
+    monkeypatch.setattr("shutil.which", lambda _: "java")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cluster.session() is started
+    folder = Path(told["spark.local.dir"])
+    assert folder.parent == tmp_path
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_what_executors_lack_is_named() -> None:

@@ -6,11 +6,14 @@ a function and plain data, never a key of the steward.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +21,7 @@ import pyarrow as pa
 
 from ... import errors
 from ...errors import HedgerowError, InputError, UnsupportedError
+from ...files import PART, private_folder, sweep
 
 AT_ONCE = 1 << 20
 """Rows that are put together before they are worked on."""
@@ -53,7 +57,13 @@ def session() -> Any:
             "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME",
             hint=_JAVA,
         )
+    temporary = Path(tempfile.gettempdir(), "hedgerow")
+    sweep(temporary.parent, f".{temporary.name}.")
+    folder = ExitStack()
+    atexit.register(folder.close)
     settings = {
+        # what Spark puts aside is data of people, in files and folders that all users may read
+        "spark.local.dir": str(folder.enter_context(private_folder(temporary, PART))),
         # a task is tried four times: without that, local Spark gives up at the first failure
         "spark.master": f"local[{os.cpu_count() or 1},4]",
         "spark.app.name": "hedgerow",
