@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import OutputError
-from hedgerow.files import private_file, write_private
+from hedgerow.files import private_file, sweep, write_private
 from hedgerow.notation import plain
 from tests.limits import a_file_holds
 
@@ -91,6 +91,15 @@ def test_a_pipe_is_written_to(tmp_path):
     reader.join(timeout=10)
     assert found == [b"x"]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_that_somebody_laid_down_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / ".studio.aaaaaaaa.part")
+    sweeping = threading.Thread(target=sweep, args=(tmp_path, ".studio."), daemon=True)
+    sweeping.start()
+    sweeping.join(10)
+    assert not sweeping.is_alive()
 
 
 def test_plain_data_is_what_json_holds():

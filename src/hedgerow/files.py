@@ -94,7 +94,8 @@ def abandoned(folder: Path, prefix: str, ending: str) -> list[Path]:
         if not ours or path.is_symlink():
             continue
         with suppress(OSError):  # it is locked, just gone, or somebody else's
-            handle = os.open(path, os.O_RDONLY)
+            # a pipe that somebody laid there would be waited for
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 found.append(path)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
+from pathlib import Path
+
 import pytest
 
+from hedgerow.studio import guard
 from hedgerow.studio.desk import Desk
 
 from .conftest import HOME, PORT, Browser
@@ -91,3 +97,54 @@ def test_pages_ask_for_nothing_elsewhere(browser: Browser) -> None:
         assert "http://" not in text.replace("http://www.w3.org", "")
         assert "https://" not in text
         assert "style=" not in text  # which the policy refuses
+
+
+@pytest.mark.parametrize(("user", "status"), [("me", 303), (0, 303), (None, 303), (4_242, 403), (-1, 403)])
+def test_another_user_of_this_machine_gets_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, user: int | str | None, status: int
+) -> None:
+    whose = guard._myself() if user == "me" else user
+    monkeypatch.setattr(guard, "owner", lambda client, port: whose)
+    browser = Browser(desk)
+    first = browser("GET", f"/?token={browser.app.token}", token=False)
+    assert first.status_code == status
+    assert ("set-cookie" in first.headers) == (status == 303)
+    monkeypatch.setattr(guard, "owner", lambda client, port: None)
+    if status == 403:  # the token is not used up
+        assert browser("GET", f"/?token={browser.app.token}", token=False).status_code == 303
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_the_system_tells_whose_a_connection_is(family: socket.AddressFamily) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        try:
+            client = socket.socket(family)
+            client.connect(("127.0.0.1" if family == socket.AF_INET else "::ffff:127.0.0.1", port))
+        except OSError:
+            pytest.skip("no addresses of version 6 here")
+        with client:
+            answering, there = listening.accept()
+            with answering:
+                assert guard.owner(there, port) == os.getuid()
+                assert guard.owner((there[0], there[1]), port + 1) is None
+                client.close()
+                assert guard.owner(there, port) == -1  # not root, as the system's table has it
+
+
+def test_the_tables_of_the_system_are_read_as_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # lines as proc(5) shows them, of a machine whose lowest byte comes first
+    told = tmp_path / "tcp"
+    told.write_text(
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+        "   0: 0100007F:1FBB 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 7 1\n"
+        "   1: 0100007F:C350 0100007F:1FBB 01 00000000:00000000 00:00000000 00000000  1001        0 8 1\n"
+    )
+    monkeypatch.setattr(guard, "_CONNECTIONS", (str(tmp_path / "absent"), str(told)))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(sys, "byteorder", "little")
+    assert guard.owner(("127.0.0.1", 50000), 8123) == 1001
+    assert guard.owner(("127.0.0.1", 50001), 8123) is None

@@ -115,6 +115,15 @@ def test_what_is_no_table_or_too_large_is_not_kept(
     assert desk.path == "people.csv"
 
 
+def test_names_that_no_file_can_have_are_told(browser: Browser, desk: Desk) -> None:
+    for name in ("x" * 300 + ".csv", "%C3%A4" * 120 + ".csv", "a%00b.csv"):
+        answer = browser("POST", "/upload", content=b"a\n1\n", headers={"x-name": name})
+        assert (answer.status_code, "name" in answer.json()["fault"]) == (400, True)
+    assert list(desk.folder.iterdir()) == []
+    answer = browser("POST", "/open", data={"path": "~nobody-of-that-name/people.csv"})
+    assert (answer.status_code, desk.path) == (303, "~nobody-of-that-name/people.csv")
+
+
 def written(folder: Path) -> dict[str, Any]:
     for name in ("release.csv", "plan.json", "report.html"):
         (folder / name).write_text(name)

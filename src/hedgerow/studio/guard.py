@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
+import socket
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -27,6 +31,7 @@ HEADERS = {
 }
 """What every answer carries, unless it says otherwise itself."""
 READS = ("GET", "HEAD")
+_CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 class Guard:
@@ -36,6 +41,10 @@ class Guard:
     scripts cannot read and other sites cannot send; whoever finds the address later, in a history or
     a log, gets nothing. Host and Origin must be the studio's own, so that neither another site's
     page nor a name that was pointed to this machine can post or read.
+
+    A browser that is opened by the studio has the address among its arguments, where everybody on the
+    machine can read it, and sends the cookie to every port of 127.0.0.1. So where the system tells
+    whose a connection is (Linux does), that must be the user who started the studio, or root.
 
     Parameters
     ----------
@@ -50,6 +59,7 @@ class Guard:
         self.cookie = f"hedgerow-studio-{port}"
         self.token = secrets.token_urlsafe(32)
         self._pass = secrets.token_urlsafe(32)
+        self._port = port
         self._used = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,6 +69,9 @@ class Guard:
             return
         if scope["type"] != "http":  # there are no web sockets
             await send({"type": "websocket.close"})
+            return
+        if owner(scope.get("client"), self._port) not in (None, 0, _myself()):
+            await _say(send, 403, _ANOTHER)
             return
         headers = {k.decode("latin1").lower(): v.decode("latin1") for k, v in scope["headers"]}
         fault = self._fault(scope["method"], headers)
@@ -99,6 +112,43 @@ class Guard:
         await _say(send, 303, "", {"location": "/table", "set-cookie": cookie})
 
 
+def owner(client: tuple[str, int] | None, port: int) -> int | None:
+    """The user at the other end of a connection to a port of 127.0.0.1; None where nothing tells.
+
+    An end that was closed already belongs to nobody (-1): the system would say that it is root's.
+    """
+    if client is None or sys.platform != "linux":
+        return None
+    ends = [_written(*client), _written("127.0.0.1", port)]
+    for table in _CONNECTIONS:
+        try:
+            lines = Path(table).read_text("ascii").splitlines()
+        except OSError:
+            continue
+        for line in lines[1:]:
+            parts = line.split()
+            # an address of version 4 stands at the end of one of version 6
+            if [_last(parts[1]), _last(parts[2])] == ends:
+                return int(parts[7]) if parts[9] != "0" else -1
+    return None
+
+
+def _written(host: str, port: int) -> str:
+    """An address as the system's own tables have it: the number as it lies in memory."""
+    number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
+    return f"{number:08X}:{port:04X}"
+
+
+def _last(address: str) -> str:
+    host, _, port = address.partition(":")
+    return f"{host[-8:]}:{port}"
+
+
+def _myself() -> int | None:
+    return os.getuid() if hasattr(os, "getuid") else None
+
+
+_ANOTHER = "The studio answers the user who started it, and nobody else on this machine."
 _OTHER = "Another site asked the studio for something. Nothing was done."
 _NO_PASS = (
     "Open the studio by the address that was printed when it started: it holds a token, and this one "

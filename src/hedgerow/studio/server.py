@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Any
@@ -19,6 +20,8 @@ from .guard import Guard
 
 MOST = 500_000_000
 """Bytes of an upload; a larger table is opened by its path, and not copied."""
+LONGEST = 200
+"""Bytes of an uploaded file's name."""
 AT_ONCE = 0.7
 """Seconds that an answer waits for work: what takes less is not seen to run."""
 STALE = (
@@ -59,6 +62,11 @@ def _html(text: str, status: int = 200) -> Response:
 
 def _to(step: str) -> Response:
     return RedirectResponse(f"/{step}", 303)
+
+
+def _path(text: str) -> str:
+    """What was entered as a path; the home of somebody unknown is a name like others."""
+    return str(Path(os.path.expanduser(text)))
 
 
 async def _settled(desk: Desk) -> None:
@@ -221,7 +229,7 @@ def _files(app: FastAPI, desk: Desk) -> None:
         if not path:
             desk.notice = "Say which file: its path on this machine."
             return _to("table")
-        desk.open(str(Path(path).expanduser()))
+        desk.open(_path(path))
         return _to("table")
 
     @app.post("/demo")
@@ -235,6 +243,8 @@ def _files(app: FastAPI, desk: Desk) -> None:
         if PurePath(name).suffix.lower() not in SUFFIXES:
             endings = ", ".join(SUFFIXES)
             return JSONResponse({"fault": f"Not a table: its name must end in {endings}."}, 415)
+        if len(os.fsencode(name)) > LONGEST or "\0" in name:
+            return JSONResponse({"fault": "No file can have this name here: give it a short one."}, 400)
         target = desk.folder / name
         size = 0
         part = target.with_name(target.name + ".part")
@@ -264,7 +274,7 @@ def _files(app: FastAPI, desk: Desk) -> None:
         if not folder:
             desk.notice = "Say which folder the release goes to."
             return _to("release")
-        desk.write(str(Path(folder).expanduser()), bool(form.get("force")))
+        desk.write(_path(folder), bool(form.get("force")))
         await _settled(desk)
         return _to("release")
 
