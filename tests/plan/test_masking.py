@@ -28,7 +28,7 @@ def test_it_comes_back_from_json():
 
 def test_it_is_told_in_words():
     told = recoding_in_words(MASK).splitlines()
-    assert told[0].startswith("noise addition")
+    assert told[0].startswith("Method: noise addition")
     assert told[1:] == [
         "  scale: 0.1",
         "wage: 50.0% missing, 25.0% outside the original extent",
