@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from ..declared import Event
 from ..kernels.exact import deviations, total
+from ..kernels.measures import cell_counts, squared_sums
 from ..notation import Exact
 from ..table import ValueCounts
 from ..table.encode import smallest
@@ -265,6 +266,8 @@ def _known(counts: Counts, n_known: int) -> Counts:
     if n_known >= counts.n_values:
         return counts
     kept = counts.values < n_known
+    if kept.all():
+        return replace(counts, n_values=n_known)
     return Counts(
         counts.groups[kept], counts.values[kept], counts.counts[kept], counts.n_groups, n_known
     )
@@ -288,21 +291,9 @@ def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Fl
 def _merged(counts: Counts, cell: Ints) -> Counts:
     """The counts of the cells in which the codes lie."""
     n_cells = int(cell.max(initial=0)) + 1
-    groups, values, number = [], [], []
-    for part, dense in _dense(counts, cell, n_cells):
-        group, value = np.nonzero(dense)
-        groups.append(group + part.start)
-        values.append(value)
-        number.append(dense[group, value])
-    if not groups:
-        return Counts(counts.groups, counts.values, counts.counts, 0, n_cells)
-    return Counts(
-        np.concatenate(groups),
-        np.concatenate(values),
-        np.concatenate(number).astype(np.int64),
-        counts.n_groups,
-        n_cells,
-    )
+    small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
+    made = cell_counts(counts.starts, counts.values, counts.counts, small, n_cells)
+    return Counts(*made, counts.n_groups, n_cells)
 
 
 class Shares:
@@ -429,15 +420,14 @@ class Squared:
 
     def told(self, counts: Counts) -> Told:
         """Gain and loss of every class."""
-        apart, number = self.apart[counts.values], counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
-        away = number * apart
-        summed, absolute = counts.per_group(away), counts.per_group(np.abs(away))
+        summed, absolute, against = squared_sums(
+            counts.starts, counts.values, counts.counts, self.apart, self._floor
+        )
         entries = np.diff(counts.starts).astype(np.float64)
         off = _EPS * (entries + 4) * absolute + n * self._off
         gain = summed * summed / rows
-        against = counts.per_group(number * np.maximum(apart * apart, self._floor))  # `weight`
         slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
         slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
         return Told(gain, against, slack)

@@ -221,3 +221,84 @@ def _entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
 def entropies(counts: npt.NDArray[Any], starts: Ints, sizes: npt.NDArray[Any]) -> Floats:
     """`entropy` of every class; `sizes` are the sums of its counts."""
     return np.asarray(_entropies(counts, starts, sizes), np.float64)
+
+
+@checked
+def _squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-untyped-def]
+    n = starts.shape[0] - 1
+    summed, absolute, loss = np.zeros(n), np.zeros(n), np.zeros(n)
+    for group in range(n):
+        s, a, w = 0.0, 0.0, 0.0
+        for i in range(starts[group], starts[group + 1]):
+            d, c = deviation[values[i]], float(counts[i])
+            s += c * d
+            a += abs(c * d)
+            w += c * max(d * d, floor)
+        summed[group], absolute[group], loss[group] = s, a, w
+    return summed, absolute, loss
+
+
+def squared_sums(
+    starts: Ints, values: Ints, counts: Ints, deviation: Floats, floor: float
+) -> tuple[Floats, Floats, Floats]:
+    """Per class the sums of deviations, of their sizes, and of their squares not below a floor.
+
+    Parameters
+    ----------
+    starts : int64 array of shape (n_groups + 1,)
+        Where each class begins among the sparse counts, and where the last ends.
+    values, counts : int64 arrays
+        The codes in each class, and how often each occurs there.
+    deviation : float64 array
+        By code.
+    floor : float
+
+    Examples
+    --------
+    >>> one = np.array([1, 1])
+    >>> squared_sums(np.array([0, 2]), np.array([0, 1]), one, np.array([-1.0, 3.0]), 2.0)
+    (array([2.]), array([4.]), array([11.]))
+    """
+    made: tuple[Floats, Floats, Floats] = _squared_sums(starts, values, counts, deviation, floor)
+    return made
+
+
+@checked
+def _cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyped-def]
+    n = starts.shape[0] - 1
+    room = min(values.shape[0], n * n_cells)
+    groups, cells, number = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    here = np.zeros(n_cells, np.int64)
+    at = 0
+    for group in range(n):
+        for i in range(starts[group], starts[group + 1]):
+            here[cell[values[i]]] += counts[i]
+        for c in range(n_cells):
+            if here[c]:
+                groups[at], cells[at], number[at] = group, c, here[c]
+                at += 1
+                here[c] = 0
+    return groups[:at].copy(), cells[:at].copy(), number[:at].copy()
+
+
+def cell_counts(
+    starts: Ints, values: Ints, counts: Ints, cell: npt.NDArray[Any], n_cells: int
+) -> tuple[Ints, Ints, Ints]:
+    """Sparse counts of the cells in which codes lie: class, cell and number, in this order.
+
+    Parameters
+    ----------
+    starts, values, counts
+        As in `squared_sums`.
+    cell : integer array
+        The cell of each code.
+    n_cells : int
+
+    Examples
+    --------
+    >>> made = cell_counts(np.array([0, 3]), np.arange(3), np.array([2, 1, 4]), np.array([0, 1, 0]), 2)
+    >>> [part.tolist() for part in made]
+    [[0, 0], [0, 1], [6, 1]]
+    """
+    made: tuple[Ints, Ints, Ints] = _cell_counts(starts, values, counts, cell, n_cells)
+    return made

@@ -160,7 +160,8 @@ def conditions(
                 for begin, end in zip(begins, ends, strict=True)
             ]
             for text in dict.fromkeys(asked):
-                chosen = tuple(names[c] for c in np.frombuffer(text, grown.subset_codes.dtype))
+                places = np.frombuffer(text, grown.subset_codes.dtype).tolist()
+                chosen = tuple([names[c] for c in places])
                 number_of[text] = subsets.setdefault(chosen, len(subsets))
         subset[here] = [number_of[each] for each in asked]
     return threshold, subset, list(subsets)
