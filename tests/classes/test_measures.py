@@ -34,6 +34,27 @@ def by_class(rows: list[tuple[int, int]]) -> list[list[int]]:
 
 
 @settings(max_examples=80, deadline=None)
+@given(labelled, st.integers(0, 2**32 - 1))
+def test_sums_over_classes_are_numpys_to_the_last_bit(
+    rows: list[tuple[int, int]], seed: int
+) -> None:
+    counts, rng = make(rows), np.random.default_rng(seed)
+    apart, floor = rng.normal(size=6), float(rng.random())
+    away = counts.counts * apart[counts.values]
+    loss = counts.counts * np.maximum(apart[counts.values] ** 2, floor)
+    found = measures.squared_sums(counts.starts, counts.values, counts.counts, apart, floor)
+    for made, amounts in zip(found, (away, np.abs(away), loss), strict=True):
+        assert made.tolist() == np.bincount(counts.groups, amounts, counts.n_groups).tolist()
+    cell = rng.integers(0, 3, 6)
+    dense = np.zeros((counts.n_groups, 3), np.int64)
+    np.add.at(dense, (counts.groups, cell[counts.values]), counts.counts)
+    groups, cells = np.nonzero(dense)
+    merged = measures.cell_counts(counts.starts, counts.values, counts.counts, cell, 3)
+    for made, plain in zip(merged, (groups, cells, dense[groups, cells]), strict=True):
+        assert made.tolist() == plain.tolist()
+
+
+@settings(max_examples=80, deadline=None)
 @given(labelled)
 def test_diversity_closeness_and_likeness_equal_their_definitions(
     rows: list[tuple[int, int]],

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.table import ValueCounts, bins_of, read
-from hedgerow.table.encode import encode, smallest
+from hedgerow.table.column import smallest
+from hedgerow.table.encode import encode
 
 
 def column(values, kind=None, categories=None, type=None, unit=None):

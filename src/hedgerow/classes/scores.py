@@ -35,7 +35,7 @@ from ..kernels.exact import deviations, total
 from ..kernels.measures import cell_counts, squared_sums
 from ..notation import Exact
 from ..table import ValueCounts
-from ..table.encode import smallest
+from ..table.column import smallest
 from .counts import Counts
 
 Floats = npt.NDArray[np.float64]

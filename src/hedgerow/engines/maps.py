@@ -13,8 +13,8 @@ from ..classes import group
 from ..notation import number
 from ..plan.maps import ColumnMap, Maps, Released
 from ..table import Table
+from ..table.column import smallest
 from ..table.counts import tally
-from ..table.encode import smallest
 from .base import Transformed
 from .ordered import ReleasedColumn
 

@@ -14,7 +14,7 @@ from ..key import Key
 from ..plan.fields import plain
 from ..plan.randomized import Randomize, Randomized
 from ..table import Table
-from ..table.encode import smallest
+from ..table.column import smallest
 from .base import Transformed
 from .ordered import ReleasedColumn
 from .rows import Rows

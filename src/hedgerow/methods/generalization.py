@@ -18,7 +18,7 @@ from ..notation import quote
 from ..plan import ColumnMap, Maps
 from ..schema import Schema
 from ..table import Table
-from ..table.encode import Column
+from ..table.column import Column
 from .lattice import Axis, Lattice, Levels, NodeClasses
 
 Ints = NDArray[np.int64]

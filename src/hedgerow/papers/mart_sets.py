@@ -20,7 +20,7 @@ from ..datasets import load_alcohol, load_census_income, load_german_credit
 from ..hierarchy import TOP, Hierarchy
 from ..schema import Schema
 from ..table import Table, read
-from ..table.encode import Column
+from ..table.column import Column
 
 Groups = Mapping[str, Sequence[str]]
 

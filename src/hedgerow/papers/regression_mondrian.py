@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hierarchy import Hierarchy
-from ..table.encode import Column
+from ..table.column import Column
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

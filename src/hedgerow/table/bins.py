@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .column import smallest
 from .counts import ValueCounts
-from .encode import smallest
 
 
 @dataclass(frozen=True, eq=False, repr=False)

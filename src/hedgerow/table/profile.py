@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from ..errors import SchemaError
 from ..schema import UNSAID, Role, Schema
+from .column import Column
 from .dates import parse_dates
-from .encode import Column, is_text
+from .encode import is_text
 from .sources import read
 from .table import Table
 from .types import MARKERS

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..notation import number
 from ..schema import Kind
+from .column import Column
 from .dates import DAY
-from .encode import Column
 
 
 def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .encode import Column
+from .column import Column
 from .scanned import Scanned
 from .table import Window
 

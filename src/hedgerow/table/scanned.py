@@ -23,9 +23,10 @@ from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
 from ..files import private_handle
 from ..kernels.threads import streamed
 from ..schema import Kind
+from .column import Column, smallest
 from .counts import ValueCounts
 from .dialect import FileFormat
-from .encode import Column, encode, kind_of, smallest
+from .encode import encode, kind_of
 from .exact import beyond_doubles
 from .scan import Scan, as_entries
 from .table import Table, Window, check_names

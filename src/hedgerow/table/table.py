@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ..errors import InputError, SchemaError
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
+from .column import Column
 from .dialect import FileFormat
-from .encode import Column, decoded, encode, indexed, kind_of
+from .encode import decoded, encode, indexed, kind_of
 from .exact import beyond_doubles
 from .frames import ArrowSource, Source
 from .memory import filled, give_back, one_piece, same_memory, storage

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InputError
-from .encode import Column
+from .column import Column
 from .table import Table
 
 _SHARED = 10

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...table.encode import smallest
+from ...table.column import smallest
 
 _BITS = 63
 """Words stay positive, for Spark's numbers have a sign."""

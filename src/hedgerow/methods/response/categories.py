@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, SchemaError
 from ...notation import interval
 from ...table import Table, bins_of
-from ...table.encode import Column, smallest
+from ...table.column import Column, smallest
 
 Bins = int | Mapping[str, int | Sequence[float]]
 DEFAULT_BINS = 8
