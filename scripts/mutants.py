@@ -408,8 +408,8 @@ MUTANTS = (
       "audit/test_profiles.py::test_protect_keeps_a_profile_and_writes_evidence"),
     M("what was not measured is met", "audit/judged.py", "state = UNKNOWN\n", "state = MEETS\n",
       "audit/test_profiles.py::test_ihsn audit/test_profiles.py::test_wp216_is_answered_by_attacks"),
-    M("what does not meet its standard is written", "cli/protect.py",
-      "broken = unmet(found.profile) if found.profile else []", "broken = []",
+    M("what does not meet its standard is written", "audit/judged.py",
+      "if profile and (broken := unmet(profile)):", "if False and (broken := unmet(profile)):",
       "audit/test_profiles.py::test_what_does_not_meet_a_profile_is_not_written"),
     # files with labels
     M("labels that nobody has are written", "table/labelled.py",

@@ -21,6 +21,15 @@ except ImportError:  # where there are no such locks, leftovers stay
 
 PART, OLD = ".part", ".old"
 """Endings of what is being written, and of a folder that stands aside until it is replaced."""
+SUFFIXES = {
+    ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
+    ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
+    ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
+    ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
+    ".sav": ".sav", ".zsav": ".zsav", ".dta": ".dta", ".xpt": ".xpt", ".sas7bdat": ".sas7bdat",
+    ".xlsx": ".xlsx", ".xlsm": ".xlsx",
+}  # fmt: skip
+"""How the names of tables end, and the format that each ending stands for."""
 
 
 @contextmanager

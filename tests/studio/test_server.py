@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -73,7 +75,7 @@ def test_settings_are_read_and_what_is_wrong_is_said(browser: Browser, desk: Des
                                                         "option-max_disclosure": "0.3"}))  # fmt: skip
     assert dict(desk.choices.options) == {"k": 7, "max_disclosure": 1.0}
     before = desk.choices
-    for wrong, said in (({"option-k": "many"}, "the smallest group must be a whole number"),
+    for wrong, said in (({"option-k": "many"}, "The smallest group must be a whole number"),
                         ({"grid-0": "20, 85"}, "cut points of age are not three numbers"),
                         ({"method": "magic"}, "no such method")):  # fmt: skip
         browser("POST", "/settings", data=settings(desk) | wrong)
@@ -203,3 +205,84 @@ def test_no_sensitive_column_is_told_on_every_step(browser: Browser, desk: Desk)
     browser("POST", "/roles", data=roles(desk, income="other"))
     for step in ("table", "protect"):
         assert 'id="no-sensitive"' in browser("GET", f"/{step}").text
+
+
+def test_a_key_is_made_in_private_and_never_shown(
+    browser: Browser, desk: Desk, tmp_path: Path
+) -> None:
+    path = tmp_path / "my.key"
+    browser("POST", "/key", data={"turn": str(desk.turn), "key": str(path), "pseudonyms": "1"})
+    assert (desk.choices.key, desk.choices.pseudonyms) == (str(path), True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    desk.known["frontier"] = None
+    page = browser("GET", "/protect").text
+    assert str(path) in page
+    assert path.read_text().split()[-1] not in page
+    before = path.read_bytes()
+    browser("POST", "/key", data={"turn": str(desk.turn), "key": str(path)})
+    assert (desk.choices.pseudonyms, path.read_bytes()) == (False, before)  # used as it is
+    path.chmod(0o644)
+    browser("POST", "/key", data={"turn": str(desk.turn), "key": str(path), "pseudonyms": "1"})
+    assert not desk.choices.pseudonyms
+    assert "Other users may read the key file" in browser("GET", "/protect").text
+    browser("POST", "/key", data={"turn": str(desk.turn), "without": "1", "key": str(path)})
+    assert desk.choices.key == ""
+
+
+def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
+    asked = settings(desk, **{"option-k": "10", "profile": "ema-0070", "max_inference": "0.4"})
+    browser("POST", "/settings", data=asked)
+    assert (desk.choices.profile, desk.choices.options["k"]) == ("ema-0070", 12)
+    assert desk.choices.max_inference == 0.4
+    page = browser("GET", "/protect").text
+    assert "k is 12 now" in page
+    assert "at most 0.09" in page  # what it asks, with its clause
+    browser("POST", "/settings", data=settings(desk, **{"option-k": "11", "profile": "ema-0070"}))
+    assert desk.choices.options["k"] == 12
+    assert "takes groups of 12 at least" in browser("GET", "/protect").text
+    # what "Take it" sends says nothing of standards and bounds: they stay
+    browser("POST", "/settings", data=settings(desk, **{"option-k": "20"}))
+    assert (desk.choices.profile, desk.choices.max_inference) == ("ema-0070", 0.4)
+    for wrong in ("2", "much", "0"):
+        browser("POST", "/settings", data=settings(desk, **{"max_inference": wrong}))
+        assert desk.choices.max_inference == 0.4
+    browser("POST", "/settings", data=settings(desk, **{"profile": "", "max_inference": ""}))
+    assert (desk.choices.profile, desk.choices.max_inference) == ("", None)
+
+
+def test_hierarchies_are_taken_by_path_and_by_copy(
+    browser: Browser, desk: Desk, tmp_path: Path
+) -> None:
+    above = tmp_path / "jobs.csv"
+    above.write_text("nurse;health;*\ncook;service;*\n")
+    browser("POST", "/hierarchies", data={"turn": str(desk.turn), "hierarchy-1": str(above)})
+    assert desk.choices.hierarchies == {"job": str(above)}
+    assert "job: jobs.csv" in browser("GET", "/protect").text
+    browser("POST", "/hierarchies", data={"turn": str(desk.turn), "drop": "1"})
+    assert desk.choices.hierarchies == {}
+    head = {"x-name": "jobs.csv", "x-column": "1"}
+    answer = browser("POST", "/hierarchy", content=above.read_bytes(), headers=head)
+    assert answer.json() == {"to": "/protect"}
+    copied = Path(desk.choices.hierarchies["job"])
+    assert copied.read_bytes() == above.read_bytes()
+    assert desk.folder in copied.parents
+    for body, said in ((b"nurse;a;*\nnurse;b;*\n", "two different paths"), (b"nurse\n", "one level"),
+                       (b"", "is empty")):  # fmt: skip
+        answer = browser("POST", "/hierarchy", content=body, headers=head)
+        assert answer.status_code == 400
+        assert said in answer.json()["fault"]
+    # a column that others do not know has no use for one
+    browser("POST", "/roles", data=roles(desk, job="other"))
+    assert desk.choices.hierarchies == {}
+
+
+def test_the_server_starts_lean() -> None:
+    """It holds no table, so what computes stays in the worker's process."""
+    said = subprocess.run(
+        [sys.executable, "-c", "import sys, hedgerow.studio.server, hedgerow.studio.run as r;"
+         "from hedgerow.studio import pages; pages.environment(); print(*sys.modules)"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    heavy = {"numpy", "pyarrow", "pandas", "numba", "scipy", "sklearn", "duckdb", "matplotlib"}
+    assert "fastapi" in said
+    assert heavy.isdisjoint(said)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pyarrow.csv
 import pytest
 
 import hedgerow as hr
+from hedgerow.key import Key
 from hedgerow.studio.faults import told_of
 from hedgerow.studio.work import Work
 from hedgerow.studio.worker import Worker
@@ -21,7 +24,8 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "household": "",
-            "weight": "", "grid": {}, "method": "mart", "utility": "certainty",
+            "weight": "", "grid": {}, "hierarchies": {}, "method": "mart", "utility": "certainty",
+            "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 
 
@@ -116,3 +120,43 @@ def test_a_worker_is_stopped_killed_and_replaced(people: Path) -> None:
         assert work._process is not first
     finally:
         work.close()
+
+
+def test_promises_keys_and_hierarchies_reach_the_command(people: Path, tmp_path: Path) -> None:
+    key, above = tmp_path / "my.key", tmp_path / "above.csv"
+    Key.file(key)
+    names = sorted(set(hr.datasets.make_people(600, seed=3)["education"].to_pylist()))
+    above.write_text("".join(f"{name};any;*\n" for name in names))
+    asked = ask(people, key=str(key), pseudonyms=True, profile="ihsn-k5", max_inference=0.9,
+                hierarchies={"education": str(above)},
+                options={"k": 10, "max_disclosure": 0.5, "categorical": "hierarchy"})  # fmt: skip
+    worker = Worker(lambda message: None)
+    made = worker.do({**asked, "folder": str(tmp_path / "out"), "force": False, "do": "write"})
+    standard = made["standard"]
+    assert (standard["name"], standard["criteria"][0]["state"]) == ("ihsn-k5", "meets")
+    assert "evidence.json" in made["files"]
+    assert pyarrow.csv.read_csv(tmp_path / "out" / "release.csv").column_names[0] == "person_id"
+    secret = key.read_bytes().split()[-1].decode()
+    for text in made["script"].values():
+        assert secret not in text
+        assert str(key) in text
+    for words in ("--max-inference 0.9", "--pseudonyms", "--profile ihsn-k5",
+                  '[hierarchies."education"]'):
+        assert words in made["script"]["command"]
+    # the command in a shell makes the same bytes
+    command = made["script"]["command"].replace(str(tmp_path / "out"), str(tmp_path / "again"))
+    command = command.replace("hedgerow protect", f"{sys.executable} -m hedgerow protect")
+    subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True, capture_output=True)
+    for name in ("release.csv", "plan.json", "evidence.json"):
+        again = (tmp_path / "again" / name).read_bytes()
+        assert again == (tmp_path / "out" / name).read_bytes(), name
+
+
+def test_what_a_standard_does_not_find_met_is_not_written(people: Path, tmp_path: Path) -> None:
+    worker = Worker(lambda message: None)
+    asked = ask(people, profile="hipaa-safe-harbor", folder=str(tmp_path / "out"), force=False)
+    with pytest.raises(hr.errors.PromiseError, match="not at most"):
+        worker.do({**asked, "roles": {**ROLES, "postcode": "other"}, "do": "write"})
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(hr.errors.ParameterError, match="k of 12"):
+        worker.do({**asked, "profile": "ema-0070", "do": "say"})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import PromiseError
 from ..profiles import Criterion, Profile
 from ..table import Table
 from .safe_harbor import identifiers_found
@@ -213,3 +214,11 @@ def unmet(profile: Mapping[str, Any]) -> list[str]:
         for row in profile["criteria"]
         if row["state"] == FAILS
     ]
+
+
+def check_met(profile: Mapping[str, Any] | None) -> None:
+    """Raise PromiseError where a release does not meet the profile that it was measured against."""
+    if profile and (broken := unmet(profile)):
+        raise PromiseError(
+            "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"
+        )

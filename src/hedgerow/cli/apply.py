@@ -48,10 +48,10 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     A plan promises nothing about people it was not made from: groups may be smaller
     than k. Where values fall outside the released ranges, nothing is written unless --unseen says how.
     """
+    from ..files import SUFFIXES
     from ..key import Key
     from ..plan import Plan
     from ..release import apply_plan
-    from ..table.sources import SUFFIXES
 
     options = merged(given, config, OPTIONS)
     if not options.get("out"):

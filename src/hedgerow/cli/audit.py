@@ -162,7 +162,7 @@ def audit(
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
         raise ParameterError("--audience is steward or recipient")
-    from ..table.sources import SUFFIXES
+    from ..files import SUFFIXES
 
     also = options.get("also", [])
     named = map(options.get, ("plan", "control", "population"))

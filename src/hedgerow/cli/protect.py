@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import DAY, check
-from ..errors import Cancelled, HedgerowError, ParameterError, PromiseError
+from ..errors import Cancelled, HedgerowError, ParameterError
 from ..profiles import Profile
 from ..session import methods
 from ..session.options import Option, under
@@ -265,7 +265,7 @@ def _measure(
 
     One that does not meet its profile is not written.
     """
-    from ..audit.judged import unmet
+    from ..audit.judged import check_met
 
     more: dict[str, Any] = {n: options[n] for n in ("sample", "date") if n in options}
     if profile is not None:
@@ -283,12 +283,7 @@ def _measure(
             raise
         warn(f"no report.html: {error.message}")
         return
-    found = session.result("measure")
-    broken = unmet(found.profile) if found.profile else []
-    if broken:
-        raise PromiseError(
-            "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"
-        )
+    check_met(session.result("measure").profile)
 
 
 def _tell(session: Session, folder: Path, public: str | None, json: bool) -> None:

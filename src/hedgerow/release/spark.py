@@ -14,11 +14,10 @@ from ..engines.spark.cluster import run
 from ..engines.spark.files import one_file
 from ..engines.spark.table import SparkTable
 from ..errors import OutputError, UnsupportedError
-from ..files import PART, private_file, private_folder
+from ..files import PART, SUFFIXES, private_file, private_folder
 from ..guarantees import Check
 from ..table import Table
 from ..table.scanned import Scanned
-from ..table.sources import SUFFIXES
 from ..table.write import ROW_GROUP, parquet_writer
 from . import on_cluster
 from .release import Release

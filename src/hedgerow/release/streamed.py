@@ -11,11 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
-from ..files import private_file
+from ..files import SUFFIXES, private_file
 from ..table import Table
 from ..table.reordered import Reordered
 from ..table.scanned import Scanned
-from ..table.sources import SUFFIXES
 from ..table.write import layout_like, write_csv
 from .release import Release
 

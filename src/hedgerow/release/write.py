@@ -10,8 +10,17 @@ from pathlib import Path
 
 from ..arguments import PATH, check
 from ..errors import OutputError
-from ..files import OLD, PART, abandoned, private_folder, same_file, sweep, synced, unwritable
-from ..table.sources import SUFFIXES
+from ..files import (
+    OLD,
+    PART,
+    SUFFIXES,
+    abandoned,
+    private_folder,
+    same_file,
+    sweep,
+    synced,
+    unwritable,
+)
 from .evidence import EVIDENCE
 from .mapping import MAPPING
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .drawings import two
-from .frontier_picture import parameters_in_short
+from .drawings import parameters_in_short, two
 
 WIDTH, HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BASE = 52, 620, 16, 262

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 WIDTH = 440
+UNNAMED = ("k", "max_disclosure")
+"""Parameters that a label gives without their names."""
 
 
 def shares_by_disclosure(shares: Sequence[float], cap: float | None, alt: str) -> str:
@@ -95,3 +98,27 @@ def _svg(height: float, parts: Sequence[str], alt: str) -> str:
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:
     return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def parameters_in_short(parameters: Mapping[str, Any]) -> str:
+    """Parameters as the label of a point.
+
+    Examples
+    --------
+    >>> parameters_in_short({"k": 10, "max_disclosure": 0.4})
+    '10, .4'
+    >>> parameters_in_short({"max_disclosure": None, "scale": 0.3})
+    'no cap, scale .3'
+    >>> parameters_in_short({"k": 10, "max_disclosure": 1.0})
+    '10, no cap'
+    """
+    said = []
+    for name, value in parameters.items():
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        text = text[1:] if text.startswith("0.") else text
+        if name in UNNAMED:
+            none = name == "max_disclosure" and (value is None or value >= 1)
+            said.append("no cap" if none else text)
+        else:
+            said.append(f"{name} {text}")
+    return ", ".join(said)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from .drawings import UNNAMED, parameters_in_short
 from .pictures import STYLE, Picture, svg_text
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ _CHARACTER, _LINE = 5.0, 9.0
 """Width and height of a character of a label, in points."""
 _NOTES = 4
 """Reasons why settings are not possible that are told; of more, how many there are."""
-_PLAIN = ("k", "max_disclosure")
-"""Parameters that a label gives without their names."""
 _FAINT = 0.35
 _PAPER, _INK = "#ffffff", "#555555"
 _SHEET = {
@@ -154,7 +153,7 @@ def _short(axis: str) -> str:
 
 
 def _legend(points: Sequence[Mapping[str, Any]]) -> str:
-    names = [n for n in _PLAIN if any(n in p["parameters"] for p in points)]
+    names = [n for n in UNNAMED if any(n in p["parameters"] for p in points)]
     said = [f"labels: {', '.join(names)}"] if names else []
     if any(p["dominated"] for p in points):
         said.append("faint: another is better")
@@ -174,30 +173,6 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
         lines += textwrap.wrap(text, 118, max_lines=2, placeholder=" ...")
     more_reasons = len(by_reason) - _NOTES
     return [*lines, f"and for {more_reasons} further reasons"] if more_reasons > 0 else lines
-
-
-def parameters_in_short(parameters: Mapping[str, Any]) -> str:
-    """Parameters as the label of a point.
-
-    Examples
-    --------
-    >>> parameters_in_short({"k": 10, "max_disclosure": 0.4})
-    '10, .4'
-    >>> parameters_in_short({"max_disclosure": None, "scale": 0.3})
-    'no cap, scale .3'
-    >>> parameters_in_short({"k": 10, "max_disclosure": 1.0})
-    '10, no cap'
-    """
-    said = []
-    for name, value in parameters.items():
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-        text = text[1:] if text.startswith("0.") else text
-        if name in _PLAIN:
-            none = name == "max_disclosure" and (value is None or value >= 1)
-            said.append("no cap" if none else text)
-        else:
-            said.append(f"{name} {text}")
-    return ", ".join(said)
 
 
 Box = tuple[float, float, float, float]

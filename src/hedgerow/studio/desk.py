@@ -40,8 +40,13 @@ class Choices:
     household: str = ""
     weight: str = ""
     grid: Mapping[str, list[float]] = field(default_factory=dict)
+    hierarchies: Mapping[str, str] = field(default_factory=dict)
     method: str = "mart"
     options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
+    max_inference: float | None = None
+    profile: str = ""
+    key: str = ""
+    pseudonyms: bool = False
     utility: str = "certainty"
 
     @property
@@ -49,6 +54,11 @@ class Choices:
         """What the figures of the table as it is depend on."""
         people = self.unit, self.household, self.weight
         return dict(self.roles), dict(self.kinds), people, dict(self.grid)
+
+    @property
+    def picture(self) -> tuple[Any, ...]:
+        """What the points of the frontier depend on, beside the setting that each stands for."""
+        return self.table, dict(self.hierarchies), self.utility
 
 
 class Desk:
@@ -112,7 +122,7 @@ class Desk:
     def _take(self, made: Choices) -> None:
         before, self.choices = self.choices, made
         same_table = made.table == before.table
-        same_picture = same_table and made.utility == before.utility
+        same_picture = made.picture == before.picture
         kept = [name for name, same in (("today", same_table), ("frontier", same_picture)) if same]
         if self.job is not None and self.job.name not in ("hello", *kept):
             self.work.stop()
@@ -180,7 +190,7 @@ class Desk:
 
     def _setting(self) -> Any:
         made = self.choices
-        return made.table, made.method, dict(made.options), made.utility, self.path
+        return made.picture, made.method, dict(made.options), self.path
 
     @property
     def _base(self) -> Any:
@@ -246,20 +256,7 @@ class Desk:
         self.work.close()
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
-        made = self.choices
-        told: dict[str, Any] = {
-            "path": self.path,
-            "roles": dict(made.roles),
-            "kinds": dict(made.kinds),
-            "unit": made.unit,
-            "household": made.household,
-            "weight": made.weight,
-            "grid": dict(made.grid),
-            "method": made.method,
-            "options": dict(made.options),
-            "utility": made.utility,
-            **more,
-        }
+        told = {"path": self.path, **vars(self.choices), **more}
         self._asked_for = self.turn, step, self._setting()
         self.version += 1
         return self.work.ask(name, _TITLES[name], told)
@@ -282,13 +279,12 @@ class Desk:
 
     def _of_use(self, name: str, setting: Any) -> bool:
         """Whether what was asked for an earlier choice is still true."""
-        table, *_, utility, path = setting
+        picture, *_, path = setting
         if path != self.path:
             return False
-        same = table == self.choices.table
-        return {"today": same, "frontier": same and utility == self.choices.utility}.get(
-            name, name == "hello"
-        )
+        table, now = picture[0], self.choices
+        same = {"today": table == now.table, "frontier": picture == now.picture}
+        return same.get(name, name == "hello")
 
     def _failed(self, job: Job, step: str) -> None:
         failed = self.known.setdefault("failed", {})

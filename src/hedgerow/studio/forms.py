@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from ..errors import ParameterError
+from ..hierarchy import Hierarchy
+from ..key import Key
+from ..profiles import Profile
 from ..schema import KINDS
 from ..session.methods import METHODS, OPTIONS
 from ..session.options import Option, split
@@ -51,11 +55,15 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
         if people[part] in made and made[people[part]] not in fits:
             people[part] = ""
     grid = {n: points for n, points in before.grid.items() if made[n] == "quasi"}
-    return replace(before, roles=made, kinds=kinds, grid=grid, **people)
+    above = {n: file for n, file in before.hierarchies.items() if made[n] == "quasi"}
+    return replace(before, roles=made, kinds=kinds, grid=grid, hierarchies=above, **people)
 
 
-def settings(form: Mapping[str, str], before: Choices) -> Choices:
-    """The third step: method, its options, public cut points, what use means."""
+def settings(form: Mapping[str, str], before: Choices, usual: Mapping[str, Any]) -> Choices:
+    """The third step: method, its options, public cut points, further promises, what use means.
+
+    `usual` are the options of the method where nothing is said.
+    """
     method = form.get("method", before.method)
     if method not in METHODS:
         raise ParameterError("there is no such method")
@@ -74,7 +82,74 @@ def settings(form: Mapping[str, str], before: Choices) -> Choices:
         text = form.get(f"grid-{i}", "").strip()
         if text:
             grid[name] = _points(name, text)
-    return replace(before, method=method, options=options, utility=utility, grid=grid)
+    profile, own = form.get("profile", before.profile), form.get("own-profile", "").strip()
+    if own and profile in ("", before.profile):  # else another one was just picked from the list
+        profile = own
+    made = replace(before, method=method, options=options, utility=utility, grid=grid)
+    made = replace(made, max_inference=_inferred(form, before), profile=profile)
+    return _kept(made, before, usual)
+
+
+def _inferred(form: Mapping[str, str], before: Choices) -> float | None:
+    """What learners may infer at most; None where nothing was said."""
+    text = form.get("max_inference")
+    if text is None:
+        return before.max_inference
+    try:
+        most = float(text) if text.strip() else None
+    except ValueError:
+        most = 0.0
+    if most is not None and not 0 < most < 1:
+        raise ParameterError("what learners may infer at most must be a number between 0 and 1")
+    return most
+
+
+def _kept(made: Choices, before: Choices, usual: Mapping[str, Any]) -> Choices:
+    """A standard that is chosen raises k to what it takes; a smaller k is refused afterwards."""
+    profile = Profile.load(made.profile) if made.profile else None
+    k = made.options.get("k", usual.get("k"))
+    if profile is None or not isinstance(k, int) or k >= profile.k:
+        return made
+    if made.profile == before.profile and made.method == before.method:
+        raise ParameterError(
+            f"{profile.title} takes groups of {profile.k} at least, and {k} was chosen",
+            hint="choose no standard, or another one, to go below",
+        )
+    return replace(made, options={**made.options, "k": profile.k})
+
+
+def secret(form: Mapping[str, str], before: Choices) -> Choices:
+    """The file of the key, which is made where there is none; and what it is used for."""
+    if form.get("without"):
+        return replace(before, key="", pseudonyms=False)
+    text = form.get("key", "").strip()
+    if not text:
+        raise ParameterError("no key file is named", hint="say where it is, or where to make it")
+    path = Path(text).expanduser().absolute()
+    Key.file(path)
+    return replace(before, key=str(path), pseudonyms=bool(form.get("pseudonyms")))
+
+
+def hierarchies(form: Mapping[str, str], before: Choices) -> Choices:
+    """Files of hierarchies, by the place of their column in the table."""
+    made = dict(before.hierarchies)
+    for i, name in enumerate(before.roles):
+        text = form.get(f"hierarchy-{i}", "").strip()
+        if form.get("drop") == str(i):
+            made.pop(name, None)
+        elif text:
+            made[name] = hierarchy(Path(text).expanduser().absolute())
+    return replace(before, hierarchies=made)
+
+
+def hierarchy(path: Path) -> str:
+    """The path of a hierarchy that can be read; what is wrong with another is told."""
+    if Hierarchy.from_csv(path).n_levels < 2:
+        raise ParameterError(
+            f"the hierarchy {path.name} has one level, so nothing stands above a value",
+            hint="one line a value, from the value to the top, joined by semicolons: value;group;*",
+        )
+    return str(path)
 
 
 def _option(option: Option, form: Mapping[str, str]) -> Any:

@@ -8,13 +8,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..files import SUFFIXES
+from ..profiles import Profile
 from ..report.choices import choices
 from ..report.drawings import bars
 from ..report.narrow import stacked
+from ..report.standards import HEADS, ground, rows, verdict
 from ..schema import KINDS
 from ..session.advice import advise, listed, setting
 from ..session.methods import OPTIONS
-from ..table.sources import SUFFIXES
 from . import forms
 from .desk import PEOPLE, STEPS, Desk
 
@@ -210,7 +212,40 @@ def _protect(desk: Desk) -> dict[str, Any]:
         "point": chosen,
         "impossible": impossible,
         "advice": advise(desk.known.get("today"), found, chosen),
+        "profiles": _profiles(),
+        "standard": _asked(made.profile),
+        "key_file": made.key or str(Path.cwd() / "hedgerow.key"),
+        "identifiers": [n for n, role in made.roles.items() if role == "identifier"],
+        "draws": methods[made.method]["draws"],
+        "above": [
+            (i, name, Path(made.hierarchies.get(name, "")).name)
+            for i, (name, role) in enumerate(made.roles.items())
+            if role == "quasi"
+        ],
     }
+
+
+@cache
+def _profiles() -> list[Profile]:
+    return [Profile.load(name) for name in Profile.names()]
+
+
+def _asked(name: str) -> Any:
+    """A standard for the page: what it asks, where, the threshold, and how that is known."""
+    if not name:
+        return None
+    made = Profile.load(name)
+    criteria = [(c.asks, c.clause, c.threshold or "none named", ground(vars(c) | {"threshold": c.threshold}))
+                for c in made.criteria]  # fmt: skip
+    return {"name": name, "own": name.endswith(".toml"), "profile": made, "criteria": criteria}
+
+
+def _judged(found: Mapping[str, Any] | None) -> Any:
+    """A standard beside what a release reached; None where none was chosen."""
+    if not found:
+        return None
+    source = f"{found['source']}, {found['date']}. {found['note']}".rstrip()
+    return {"heads": HEADS, "told": verdict(found), "rows": list(rows(found)), "source": source}
 
 
 def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, bool]]:
@@ -223,6 +258,7 @@ def _compare(desk: Desk) -> dict[str, Any]:
     made = desk.known.get("measure")
     return {
         "made": made,
+        "judged": _judged(made["standard"]) if made else None,
         "wanted": desk.known.get("wanted", {}),
         "found_person": desk.known.get("lookup"),
     }
@@ -231,7 +267,12 @@ def _compare(desk: Desk) -> dict[str, Any]:
 def _release(desk: Desk) -> dict[str, Any]:
     written = desk.known.get("write")
     files = [] if written is None else [(n, _about(n), n.startswith(PUBLIC)) for n in written["files"]]
-    return {"written": written, "files": files, "folder": str(Path.cwd() / "release")}
+    return {
+        "written": written,
+        "files": files,
+        "folder": str(Path.cwd() / "release"),
+        "judged": _judged(written["standard"]) if written else None,
+    }
 
 
 def _about(name: str) -> str:
@@ -243,6 +284,7 @@ def _about(name: str) -> str:
         ("plan", "how it was made; private: it holds thresholds from the data"),
         ("audit", "the figures; private: for the auditor"),
         ("report", "the report; private: for you and the auditor"),
+        ("evidence", "what an output checker needs; private: for the auditor"),
     ):
         if name.startswith(begin):
             return words

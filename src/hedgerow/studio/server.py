@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import unquote
@@ -13,13 +14,15 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
 from ..errors import HedgerowError
-from ..table.sources import SUFFIXES
+from ..files import SUFFIXES
+from ..profiles import Profile
 from . import forms, pages
 from .desk import STEPS, Choices, Desk
 from .guard import Guard
 
 MOST = 500_000_000
 """Bytes of an upload; a larger table is opened by its path, and not copied."""
+MOST_OF_HIERARCHY = 20_000_000
 LONGEST = 200
 """Bytes of an uploaded file's name."""
 AT_ONCE = 0.7
@@ -74,6 +77,45 @@ async def _settled(desk: Desk) -> None:
     job = desk.job
     if job is not None:
         await asyncio.to_thread(job.done.wait, AT_ONCE)
+
+
+class _Refused(Exception):
+    """A file that is not copied."""
+
+    def __init__(self, fault: str, status: int) -> None:
+        self.answer = JSONResponse({"fault": fault}, status)
+
+
+async def _copied(request: Request, folder: Path, most: int, endings: Iterable[str]) -> Path:
+    """What the browser sends, a block at a time, as a private file under its own name."""
+    name = PurePath(unquote(request.headers.get("x-name", ""))).name
+    if PurePath(name).suffix.lower() not in endings:
+        raise _Refused(f"Not a table: its name must end in {', '.join(endings)}.", 415)
+    if len(os.fsencode(name)) > LONGEST or "\0" in name:
+        raise _Refused("No file can have this name here: give it a short one.", 400)
+    target, size = folder / name, 0
+    part = target.with_name(target.name + ".part")
+    try:
+        with open(part, "wb") as file:
+            async for block in request.stream():
+                size += len(block)
+                if size > most:
+                    said = f"More than {most // 1_000_000} MB: give the path of the file instead"
+                    raise _Refused(f"{said}, then nothing is copied.", 413)
+                await asyncio.to_thread(file.write, block)
+        part.replace(target)
+    except OSError:
+        said = "There is no room for a copy of the file: give its path instead."
+        raise _Refused(said, 507) from None
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _told(error: HedgerowError) -> str:
+    """A message and what to do, as the page says it."""
+    hint = error.hint and f"{error.hint[:1].upper()}{error.hint[1:]}."
+    return " ".join(filter(None, (f"{error.message[:1].upper()}{error.message[1:]}.", hint)))
 
 
 def _reading(app: FastAPI, desk: Desk) -> None:
@@ -146,7 +188,7 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
         try:
             desk.choose(made(form))
         except HedgerowError as error:
-            desk.notice = ". ".join(filter(None, (error.message, error.hint)))
+            desk.notice = _told(error)
         return _to(form.get("to") or step)
 
     @app.post("/roles")
@@ -155,7 +197,25 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/settings")
     async def settings(request: Request) -> Response:
-        return await change(request, "protect", lambda form: forms.settings(form, desk.choices))
+        def made(form: dict[str, str]) -> Choices:
+            known = desk.known.get("methods") or {}
+            usual = known.get(form.get("method", desk.choices.method), {}).get("defaults", {})
+            chosen = forms.settings(form, desk.choices, usual)
+            if chosen.profile != desk.choices.profile and chosen.profile:
+                title = Profile.load(chosen.profile).title
+                if chosen.options.get("k") != desk.choices.options.get("k"):
+                    desk.notice = f"k is {chosen.options['k']} now: {title} takes as much."
+            return chosen
+
+        return await change(request, "protect", made)
+
+    @app.post("/key")
+    async def key(request: Request) -> Response:
+        return await change(request, "protect", lambda form: forms.secret(form, desk.choices))
+
+    @app.post("/hierarchies")
+    async def hierarchies(request: Request) -> Response:
+        return await change(request, "protect", lambda form: forms.hierarchies(form, desk.choices))
 
     @app.post("/take")
     async def take(request: Request) -> Response:
@@ -239,33 +299,31 @@ def _files(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/upload")
     async def upload(request: Request) -> Response:
-        name = PurePath(unquote(request.headers.get("x-name", ""))).name
-        if PurePath(name).suffix.lower() not in SUFFIXES:
-            endings = ", ".join(SUFFIXES)
-            return JSONResponse({"fault": f"Not a table: its name must end in {endings}."}, 415)
-        if len(os.fsencode(name)) > LONGEST or "\0" in name:
-            return JSONResponse({"fault": "No file can have this name here: give it a short one."}, 400)
-        target = desk.folder / name
-        size = 0
-        part = target.with_name(target.name + ".part")
         try:
-            with open(part, "wb") as file:
-                async for block in request.stream():
-                    size += len(block)
-                    if size > MOST:
-                        raise ValueError
-                    await asyncio.to_thread(file.write, block)
-            part.replace(target)
-        except ValueError:
-            said = "More than 500 MB: give the path of the file instead, then nothing is copied."
-            return JSONResponse({"fault": said}, 413)
-        except OSError:
-            said = "There is no room for a copy of the file: give its path instead."
-            return JSONResponse({"fault": said}, 507)
-        finally:
-            part.unlink(missing_ok=True)
+            target = await _copied(request, desk.folder, MOST, SUFFIXES)
+        except _Refused as error:
+            return error.answer
         desk.open(str(target))
         return JSONResponse({"to": "/table"})
+
+    @app.post("/hierarchy")
+    async def hierarchy(request: Request) -> Response:
+        """A file for the column of a quasi-identifier, by its place in the table."""
+        names = list(desk.choices.roles)
+        at = request.headers.get("x-column", "")
+        if not at.isdecimal() or int(at) >= len(names):
+            return JSONResponse({"fault": "There is no such column."}, 400)
+        folder = desk.folder / f"hierarchy-{at}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            path = await _copied(request, folder, MOST_OF_HIERARCHY, (".csv", ".txt"))
+            made = {**desk.choices.hierarchies, names[int(at)]: forms.hierarchy(path)}
+        except _Refused as error:
+            return error.answer
+        except HedgerowError as error:
+            return JSONResponse({"fault": _told(error)}, 400)
+        desk.choose(replace(desk.choices, hierarchies=made))
+        return JSONResponse({"to": "/protect"})
 
     @app.post("/write")
     async def write(request: Request) -> Response:

@@ -46,6 +46,7 @@ def compared(session: Session) -> dict[str, Any]:
         else {"names": shown.names, "before": shown.before, "after": shown.after},
         "known": list(session.choice.schema.quasi) if grouped else [],
         "attacked": bool(audit["attacks"]),
+        "standard": audit["profile"],
         "notes": audit["table"]["notes"],
         "warned": list(release.cautions),
     }

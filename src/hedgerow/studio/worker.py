@@ -16,8 +16,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..audit.judged import check_met, needs_attacks
 from ..errors import HedgerowError
+from ..hierarchy import Hierarchy
 from ..notation import plain
+from ..profiles import Profile
 from ..schema import UNSAID, Schema
 from ..session import methods
 from ..session.steps import Session
@@ -29,7 +32,10 @@ MORE = (5, 10, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 """What the picture tries beside what was chosen; a cap of 1 is none."""
 
-_CHOSEN = ("roles", "unit", "household", "weight", "kinds", "grid", "method", "options")
+_CHOSEN = (
+    *("roles", "unit", "household", "weight", "kinds", "grid", "hierarchies"),
+    *("method", "options", "max_inference", "profile", "key", "pseudonyms"),
+)
 """What a request says of the choice that it is about."""
 
 Ask = Mapping[str, Any]
@@ -117,6 +123,7 @@ class Worker:
             other=named.get("other", []),
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
+            hierarchies={n: Hierarchy.from_csv(path) for n, path in ask["hierarchies"].items()},
             unit=unit,
             household=ask["household"] or None,
             weight=ask["weight"] or None,
@@ -124,13 +131,21 @@ class Worker:
         )
 
     def _method(self, ask: Ask) -> Any:
-        return methods.make(ask["method"], ask["options"])
+        method = methods.make(ask["method"], ask["options"])
+        if ask["key"] and method.draws:
+            method.set_params(key=ask["key"])
+        return Profile.load(ask["profile"]).strengthened(method, True) if ask["profile"] else method
 
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
         wanted = {name: ask[name] for name in _CHOSEN}
         if wanted != self._chosen:
-            session.choose(self._schema(ask), self._method(ask))
+            session.choose(
+                self._schema(ask),
+                self._method(ask),
+                pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
+                max_inference=ask["max_inference"],
+            )
             self._chosen, self._asked = wanted, None
         return session
 
@@ -168,13 +183,21 @@ class Worker:
     def _measure(self, ask: Ask) -> dict[str, Any]:
         from .told import compared
 
+        session = self._measured(ask, ask["attacks"])
+        self._progress("drawing", None)
+        return compared(session)
+
+    def _measured(self, ask: Ask, attacks: bool) -> Session:
+        """What the report shall hold; a standard may need the attacks as well."""
         session = self._protected(ask)
-        wanted = {"attacks": ask["attacks"], "learning": ask["attacks"]}
+        wanted: dict[str, Any] = {"attacks": attacks, "learning": attacks}
+        if ask["profile"]:
+            needed = needs_attacks(Profile.load(ask["profile"]))
+            wanted |= {"attacks": attacks or needed, "profile": ask["profile"]}
         if session.result("measure") is None or self._asked != wanted:
             session.measure(progress=self._progress, **wanted)
             self._asked = wanted
-        self._progress("drawing", None)
-        return compared(session)
+        return session
 
     def _say(self, ask: Ask) -> dict[str, Any]:
         """Nothing but what every answer has: the command and the code."""
@@ -190,8 +213,8 @@ class Worker:
 
         session = self._protected(ask)
         if session.result("measure") is None:
-            session.measure(attacks=False, learning=False, progress=self._progress)
-            self._asked = {"attacks": False, "learning": False}
+            session = self._measured(ask, attacks=False)
+        check_met(session.result("measure").profile)
         folder = session.write(ask["folder"], force=ask["force"], progress=self._progress)
         release = session.release
         promised, _ = answers(session.result("measure").to_dict(), release.plan, release.checks)
@@ -200,6 +223,7 @@ class Worker:
             "files": sorted(path.name for path in folder.iterdir()),
             "checks": len(release.checks),
             "promised": [line for line in promised if line[1] != "open"],
+            "standard": session.result("measure").profile,
         }
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from ..errors import InputError, no_memory
+from ..files import SUFFIXES
 from .dialect import FileFormat
 from .rowhash import value_class
-from .sources import SUFFIXES, check_path
+from .sources import check_path
 
 _HIDDEN = (".", "_")
 """What other programs leave beside their files begins so."""

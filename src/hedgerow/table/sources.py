@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import InputError, did_you_mean, no_memory
+from ..files import SUFFIXES
 from ..schema import Schema
 from .csvfile import read_csv
 from .dialect import Dialect, FileFormat
@@ -21,14 +22,6 @@ from .statistical import STATISTICAL, read_statistical
 from .table import Table, check_names
 from .workbook import parted, read_workbook
 
-SUFFIXES = {
-    ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
-    ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
-    ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
-    ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
-    ".sav": ".sav", ".zsav": ".zsav", ".dta": ".dta", ".xpt": ".xpt", ".sas7bdat": ".sas7bdat",
-    ".xlsx": ".xlsx", ".xlsm": ".xlsx",
-}  # fmt: skip
 _SHEETS = (".xls", ".xlsb", ".ods")
 _KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather"}
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OutputError
-from ..files import private_file
+from ..files import SUFFIXES, private_file
 from .dialect import Dialect, FileFormat
 from .duck import connected, whole
 from .encode import decoded, is_text
@@ -58,7 +58,6 @@ def write_table(
     OutputError
         The file cannot be written; nothing is left of it.
     """
-    from .sources import SUFFIXES
 
     path, table = Path(path), bare(table)
     layout = layout_like(like, table.column_names) if like is not None else FileFormat()

@@ -110,12 +110,13 @@
     }, byId("stop") ? 350 : 2500);
   }
 
-  async function upload(file) {
+  function upload(file, column) {
     if (!file) return;
-    const bar = byId("sent");
+    const bar = byId("sent") || document.createElement("progress");
     bar.hidden = false;
     const request = new XMLHttpRequest();  // fetch does not say how much was sent
-    request.open("POST", "/upload");
+    request.open("POST", column ? "/hierarchy" : "/upload");
+    if (column) request.setRequestHeader("X-Column", column);
     request.setRequestHeader("X-Name", encodeURIComponent(file.name));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = event => { bar.value = event.loaded / (event.total || 1); };
@@ -147,7 +148,7 @@
   });
   document.addEventListener("change", event => {
     const field = event.target;
-    if (field.id === "file") return upload(field.files[0]);
+    if (field.type === "file") return upload(field.files[0], field.dataset.column);
     if (field.id === "uncapped") byId("option-max_disclosure").disabled = field.checked;
     const form = field.closest("form[data-auto]");
     if (form) send(form);
