@@ -85,6 +85,7 @@ LATE = {
     ("plan/records.py", "release.explain"),  # Plan.explain
     ("plan/records.py", "engines.sql"),  # Plan.to_sql
     ("release/protection.py", "audit.inference_bound"),  # protect(max_inference=...)
+    ("release/protection.py", "audit.kept_profile"),  # protect(profile=...)
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
     ("audit/points.py", "report.frontier_picture"),  # Frontier.picture
     ("audit/points.py", "report.plots"),  # Frontier.plot

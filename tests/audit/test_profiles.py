@@ -15,8 +15,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.safe_harbor import identifiers_found
 from hedgerow.cli.run import run
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, PromiseError
 from hedgerow.release.evidence import evidence_schema
+from hedgerow.report.standards import verdict
 from hedgerow.report.verdict import verdicts
 from hedgerow.table import Table
 
@@ -210,7 +211,12 @@ def test_safe_harbor_finds_each_kind(kind: str) -> None:
     ],
 )
 def test_safe_harbor_reads_cells(name: str, cells: list[Any], kind: str) -> None:
-    assert name in identifiers_found(Table(pa.table({name: cells})))[kind]
+    assert name in identifiers_found(Table(pa.table({name: cells}))).found[kind]
+
+
+def _amounts(low: int, high: int) -> list[int]:
+    """Numbers without a rule, spread over a span by a fixed stride."""
+    return [low + (i * 7919) % (high - low) for i in range(400)]
 
 
 @pytest.mark.parametrize(
@@ -224,13 +230,104 @@ def test_safe_harbor_reads_cells(name: str, cells: list[Any], kind: str) -> None
         ("account_code", [10010101, 99999999]),
         ("zip", ["*", "*"]),
         ("born", ["[2001-01-01/2003-12-31]"]),
+        ("cost", _amounts(10_000, 99_999)),  # a sixteenth would be no ZIP codes
+        ("turnover", _amounts(1_000_000_000, 9_999_999_999)),
+        ("balance", list(range(20_000, 60_000, 500))),  # round
+        ("year", list(range(1950, 2024))),
+        ("income", [10001, 12345, 19999]),  # its name says an amount
+        ("hours_per_week", [40, 99]),
+        ("score", [3, 99]),
+        ("temperature", [36.5, 90.5]),
+        ("v7", [3, 45, 89]),
+        ("v7", ["[0-17]", "[18-89]", "[90-]"]),
+        ("v7", ["[80-90)", "[90-]"]),
+        ("age_months", [1, 7]),
+        ("study_day", [1, 31]),
+        ("days_past_visit", [1, 31]),
+        ("birth_month", ["[1-12]", "*"]),
+        ("part", ["123-456-7890", "101-222-3333"]),  # no area begins with 1
     ],
 )
 def test_safe_harbor_leaves_alone(name: str, cells: list[Any]) -> None:
-    found = identifiers_found(Table(pa.table({name: cells})))
-    assert not found["names"]
-    assert not found["dates"]
-    assert not found["geography"]
+    seen = identifiers_found(Table(pa.table({name: cells})))
+    for kind in ("names", "dates", "geography", "telephone", "social security"):
+        assert not seen.found[kind]
+        assert not seen.unsure[kind]
+
+
+# Post codes of 90 towns, as numbers: hardly a column of other numbers that span as much keeps clear of
+# the prefixes that the Postal Service has given to nobody.
+TOWNS = [
+    *(2108, 2903, 3101, 4101, 5401, 6103, 7102, 8608, 10001, 11201, 12207, 13202, 14202, 15222, 16501),
+    *(17101, 18503, 19103, 20001, 21202, 22301, 23219, 24011, 25301, 26501, 27601, 28202, 29201),
+    *(30303, 31401, 32202, 33130, 35203, 36104, 37219, 38103, 39201, 40202, 43215, 44113, 46204),
+    *(48226, 50309, 53202, 55401, 57104, 58102, 60602, 63101, 64106, 66603, 68102, 70112, 72201),
+    *(73102, 75201, 80202, 84111, 89101, 94110),
+    *(32801, 33602, 37402, 43604, 44308, 45202, 47708, 49503, 53703, 59101, 61602, 62701, 65101),
+    *(67202, 68508, 70802, 71101, 74103, 76102, 77002, 78205, 78701, 79901, 80903, 83702, 85004),
+    *(85701, 87102, 90012, 92101, 93721, 95113, 95814, 97204, 98101, 99201),
+]
+PHONES = [2125550187, 4155550133, 3125550142, 6175550108, 2065550171, 3035550116, 7025550153,
+          5035550129, 4045550164, 3055550137, 6025550192, 7135550121, 2145550175, 9165550146,
+          5105550118, 8185550163, 9495550150, 6195550189]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind"),
+    [
+        ("area", TOWNS, "geography"),
+        ("area", [float(n) for n in TOWNS] + [None], "geography"),
+        ("area", [*TOWNS, 99999], "geography"),  # 99999: no value
+        ("contact", PHONES, "telephone"),
+        ("contact", [str(n) for n in PHONES], "telephone"),
+        ("contact", ["212 555 0187", "-"], "telephone"),
+        ("contact", ["(212)555-0187 ext. 12", "-"], "telephone"),
+        ("contact", ["212/555-0187", "-"], "telephone"),
+        ("contact", ["1-212-555-0187", "-"], "telephone"),
+        ("contact", ["0049 30 1234567", "-"], "telephone"),
+        ("contact", ["030/1234567", "089/7654321"], "telephone"),
+        ("remark", ["call 212-555-0187 at night", "-"], "telephone"),
+        ("remark", ["his number is 078-05-1120", "-"], "social security"),
+        ("birth_month", [1, 7, 12], "dates"),
+        ("birth_day", [1, 17, 31], "dates"),
+        ("birthMonth", ["May", "June"], "dates"),
+        ("month_of_birth", ["[1-6]", "[7-12]"], "dates"),
+        ("admission_week", [3, 51], "dates"),
+        ("seen", ["2020-Q1", "2020-Q2"], "dates"),
+        ("alter", [35, 93], "dates"),
+    ],
+)
+def test_safe_harbor_tells_by_content(name: str, cells: list[Any], kind: str) -> None:
+    assert name in identifiers_found(Table(pa.table({name: cells * 20}))).found[kind]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind", "why"),
+    [
+        ("area", [10001, 94110], "geography", "2 of its distinct cells look like ZIP codes"),
+        ("code", list(range(10000, 20000, 37)), "geography", "as other numbers may"),
+        ("contact", PHONES[:3], "telephone", "telephone numbers, as other numbers may"),
+        ("n", [123456789, 234567891, 345678912], "social security", "as other numbers may"),
+        ("v7", [3, 45, 93], "dates", "some over 89, as ages are"),
+        ("v7", ["[80-94]", "[95-]"], "dates", "some over 89, as ages are"),
+        ("month", [1, 7], "dates", "as months of dates"),
+        ("day", [1, 31], "dates", "as days of dates"),
+    ],
+)
+def test_safe_harbor_says_what_must_be_confirmed(
+    name: str, cells: list[Any], kind: str, why: str
+) -> None:
+    table = pa.table({"state": ["NY", "CA"] * (len(cells) * 10), name: cells * 20})
+    found = against(table, "hipaa-safe-harbor", schema=hr.Schema(quasi=["state"]))
+    (row,) = (row for row in found["criteria"] if row["name"] == kind)
+    assert (row["figure"], row["state"]) == (None, "not measured")
+    assert row["detail"].startswith("to be confirmed by you")
+    assert f"{name}: " in row["detail"]
+    assert why in row["detail"]
+    assert found["state"] == "not measured"
+    others = [row for row in found["criteria"] if row["name"] != kind]
+    assert {row["state"] for row in others} == {"meets"}
+    assert all(row["detail"].endswith("confirm it") for row in others)
 
 
 def test_every_profile_says_where_its_thresholds_come_from() -> None:
@@ -304,6 +401,8 @@ def test_what_does_not_meet_a_profile_is_not_written(
     command = ["protect", "people.csv", *ROLES, "--out", "out", "--profile"]
     assert run([*command, "ema-0070", "-k", "5"]) == 2
     assert "takes a k of 12 at least" in capsys.readouterr().err
+    assert run([*command, "ema-0070", "-k", "5", "--no-report"]) == 2
+    assert "takes a k of 12 at least" in capsys.readouterr().err  # the report comes second
     own = people / "own.toml"
     own.write_text(
         'title = "Ours"\nsource = "s"\ndate = "2026-01-01"\n[[criteria]]\nname = "small"\n'
@@ -313,6 +412,94 @@ def test_what_does_not_meet_a_profile_is_not_written(
     assert "Ours, 1: small is" in capsys.readouterr().err
     assert not (people / "out").exists()
     assert run([*command, "ema-0070", "--no-report"]) == 2
+
+
+SCHEMA_OF_PEOPLE = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+
+
+@pytest.mark.filterwarnings("ignore:left out", "ignore:.*ranges of age")
+def test_protect_in_python_keeps_a_profile(people: Path) -> None:
+    with pytest.warns(UserWarning, match="k is 12: EMA policy 0070"):
+        release = hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070")
+    assert {"kind": "k_anonymity", "k": 12} in [dict(p) for p in release.plan.promises]
+    check = release.verify()[-1]
+    assert (check.name, check.required, check.reached) == ("profile ema-0070", 2, 2)
+    release.write("python")
+    assert run(["protect", "people.csv", *ROLES, "--profile", "ema-0070", "--out", "flags"]) == 0
+    Path("kept.toml").write_text(
+        'quasi = ["age", "education"]\nsensitive = ["income"]\nprofile = "ema-0070"\nout = "config"\n'
+    )
+    assert run(["protect", "people.csv", "--config", "kept.toml"]) == 0
+    assert len({Path(name, "release.csv").read_bytes() for name in ("python", "flags", "config")}) == 1
+    plans = [hr.Plan.load(Path(name, "plan.json")) for name in ("python", "flags", "config")]
+    assert [plan.parameters["profile"] for plan in plans] == ["ema-0070"] * 3
+    assert {plan.parameters["profile_date"] for plan in plans} == {"2017-09-20"}
+    assert "ema-0070" in Path("python/RECIPIENT.md").read_text()
+    session = hr.Session("people.csv")
+    with pytest.warns(UserWarning, match="k is 12"):
+        session.choose(SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070")
+    session.protect()
+    session.write("steps")
+    assert "--profile ema-0070" in session.command_line()
+    assert "profile='ema-0070'" in session.python()
+    assert hr.Plan.load("steps/plan.json").parameters["profile"] == "ema-0070"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_protect_in_python_refuses_what_does_not_meet(people: Path) -> None:
+    with pytest.raises(ParameterError, match="takes a k of 12 at least, and 5 was chosen"):
+        hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(k=5), profile="ema-0070")
+    own = people / "own.toml"
+    own.write_text(
+        'title = "Ours"\nsource = "s"\ndate = "2026-01-01"\n[[criteria]]\nname = "small"\n'
+        'clause = "1"\nasks = "a"\nstatistic = "risk_average"\nat_least = 0.5\nread = "primary"\n'
+    )
+    with pytest.raises(PromiseError, match="Ours, 1: small is"):
+        hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(), profile=own)
+    session = hr.Session("people.csv")
+    session.choose(SCHEMA_OF_PEOPLE, hr.MART(), profile=own)
+    session.protect()
+    with pytest.raises(PromiseError, match="Ours, 1: small is"):
+        session.write("out")
+    with pytest.raises(PromiseError, match="Ours, 1: small is"):
+        session.measure()
+    assert not Path("out").exists()
+
+
+def test_households_stand_beside_people(capsys: pytest.CaptureFixture[str]) -> None:
+    # Two groups of 12 people: of 12 households, and of 4 households of 3 each
+    people = pa.table(
+        {
+            "job": ["a"] * 12 + ["b"] * 12,
+            "ill": [True, False] * 12,
+            "home": [*range(12), *(100 + i % 4 for i in range(12))],
+        }
+    )
+    schema = SCHEMA.replace(household="home", other=["ill"], sensitive=[])
+    found = against(people.drop(["home"]), "ema-0070", people, schema=schema, paired=True)
+    assert found["state"] == "meets"  # a standard judges people
+    # three members at 1/12 each, and one member alone
+    three, one = 1 - (11 / 12) ** 3, 1 / 12
+    homes = found["households"]
+    assert (homes["k"], homes["by"]) == (4.0, "prosecutor")
+    assert homes["highest"] == pytest.approx(three)
+    assert homes["average"] == pytest.approx((12 * one + 4 * three) / 16)
+    most, mean = found["criteria"]
+    assert f"{three:.4g} that anybody of a household is found" in most["detail"]
+    assert f"{homes['average']:.4g} that anybody" in mean["detail"]
+    (said,) = verdict(found)
+    assert "of households the smallest group has 4" in said
+    assert f"found by somebody who knows who is in the table is {three:.3g} at most" in said
+    found = against(people.drop(["home"]), "cms-cell-size", people, schema=schema, paired=True)
+    assert "the smallest group is of 4 households" in found["criteria"][0]["detail"]
+    assert against(groups(12, 30), "ema-0070")["households"] is None
+    weighted = people.append_column("w", pa.array([100.0] * 24))
+    asked = {"schema": schema.replace(weight="w"), "paired": True}
+    found = against(weighted.drop(["home"]), "iso-27559", weighted, **asked)
+    rows = {row["name"]: row["detail"] for row in found["criteria"]}
+    assert "household" in rows["population"]  # of the intruder whose risk it is, and of no other
+    assert "household" not in rows["maximum risk"]
+    assert found["households"]["by"] == "journalist"
 
 
 def test_audit_fails_on_a_profile_and_profiles_are_listed(

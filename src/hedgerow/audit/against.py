@@ -9,13 +9,18 @@ from typing import Any
 from ..profiles import Profile
 from ..release import Release
 from .judged import Judged, needs_attacks
+from .result import Audit
 from .run import audit
 
 
 def against(release: Release, profile: str | Path | Profile, asked: Mapping[str, Any]) -> Judged:
     """What a profile finds of a release; attacks are tried where it asks for them."""
-    found = Profile.load(profile)
-    settings = {"attacks": needs_attacks(found), "learning": False, "inference": False, **asked}
-    made = audit(release.original, release, profile=found, **settings)
+    made = audit_against(release, Profile.load(profile), asked)
     assert made.profile is not None
     return Judged(made.profile)
+
+
+def audit_against(release: Release, profile: Profile, asked: Mapping[str, Any]) -> Audit:
+    """The audit that a profile asks for, and nothing beyond it unless asked."""
+    settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **asked}
+    return audit(release.original, release, profile=profile, **settings)

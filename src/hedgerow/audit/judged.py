@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import PromiseError
 from ..profiles import Criterion, Profile
 from ..table import Table
-from .safe_harbor import identifiers_found
+from .safe_harbor import Identifiers, identifiers_found
 
 MEETS, FAILS, TOLD, UNKNOWN = "meets", "does not meet", "measured", "not measured"
 """What is found of a criterion: "measured" where the profile names no threshold."""
@@ -87,7 +87,8 @@ def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[
     -------
     dict
         The profile's name, title, source, date and note; its ``state``, and of every criterion
-        what it asks, where, the threshold, the ``figure`` and the ``state``.
+        what it asks, where, the threshold, the ``figure`` and the ``state``; ``households`` has the
+        same of households (k, highest and average risk), which no standard judges.
     """
     columns = None
     if any(statistic.startswith("columns:") for statistic in profile.statistics):
@@ -102,6 +103,7 @@ def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[
         "date": profile.date,
         "note": profile.note,
         "state": TOLD if states == {TOLD} else state,
+        "households": households(audit),
         "criteria": rows,
     }
 
@@ -128,16 +130,27 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
 
 
 def _found(
-    criterion: Criterion, audit: Mapping[str, Any], columns: Mapping[str, Mapping[str, str]] | None
+    criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None
 ) -> Found:
     kind, _, what = criterion.statistic.partition(":")
-    if kind == "columns" and columns is not None and what in columns:
-        named = "; ".join(f"{name}: {why}" for name, why in columns[what].items())
-        return float(len(columns[what])), named or "no such column was found"
+    if kind == "columns" and columns is not None and what in columns.found:
+        return _columns(columns.found[what], columns.unsure[what])
     if kind == "gain" and what in _GAINS:
         return _gain(audit["attacks"], _GAINS[what])
     measure = _STATISTICS.get(criterion.statistic)
     return (None, "Hedgerow knows no such statistic") if measure is None else measure(audit)
+
+
+def _columns(found: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
+    """How many columns were found to hold an identifier; not measured where some only may."""
+    named = "; ".join(f"{name}: {why}" for name, why in found.items())
+    doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
+    if doubt:
+        doubt = f"to be confirmed by you, for no name or cell decides it: {doubt}"
+    if found or not unsure:
+        detail = "; ".join(filter(None, (named, doubt)))
+        return float(len(found)), detail or "none by its name or by what its cells look like: confirm it"
+    return None, doubt
 
 
 def _k(audit: Mapping[str, Any]) -> Found:
@@ -145,7 +158,32 @@ def _k(audit: Mapping[str, Any]) -> Found:
         return None, _NO_CLASSES
     classes = audit["risk"]["release"]["classes"]
     people = classes["people"]
-    return float(people or classes["k"]), "records" if people is None else "people"
+    counted = "records" if people is None else "people"
+    return float(people or classes["k"]), counted + _of_households(audit)
+
+
+def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What profiles ask of people, told of households; None where nobody says who lives together."""
+    risk = audit["risk"]["release"]
+    told = risk["reidentification"].get("household")
+    if told is None or audit["table"]["yardstick"] != "classes":
+        return None
+    return {
+        "k": float(risk["classes"]["households"]),
+        "highest": float(told["highest"]),
+        "average": float(told["average"]),
+        "by": "journalist" if "journalist" in risk["reidentification"] else "prosecutor",
+    }
+
+
+def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
+    """The figure of households beside one of people; nothing where it is not known of that intruder."""
+    told = households(audit)
+    if told is None or (by and told["by"] != by):
+        return ""
+    if which == "k":
+        return f"; the smallest group is of {told['k']:,.0f} households"
+    return f"; {told[which]:.4g} that anybody of a household is found"
 
 
 def _prosecutor(which: str) -> Callable[[Mapping[str, Any]], Found]:
@@ -153,7 +191,8 @@ def _prosecutor(which: str) -> Callable[[Mapping[str, Any]], Found]:
         if audit["table"]["yardstick"] != "classes":
             return None, _NO_CLASSES
         found = audit["risk"]["release"]["reidentification"]["prosecutor"]
-        return float(found[which]), "of an intruder who knows that the person is in the table"
+        words = "of an intruder who knows that the person is in the table"
+        return float(found[which]), words + _of_households(audit, which, "prosecutor")
 
     return measure
 
@@ -162,7 +201,8 @@ def _population(audit: Mapping[str, Any]) -> Found:
     found = audit["risk"]["release"]["reidentification"].get("journalist")
     if audit["table"]["yardstick"] != "classes" or found is None:
         return None, "it takes a population table or sampling weights (population=, weights=)"
-    return float(found["highest"]), "of an intruder who does not know who is in the table"
+    words = "of an intruder who does not know who is in the table"
+    return float(found["highest"]), words + _of_households(audit, "highest", "journalist")
 
 
 def _attacks(audit: Mapping[str, Any]) -> Found:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..notation import parse_dates, parse_range
 from ..table import Table
 from ..table.profile import ColumnProfile, profile
 from ..table.rowhash import value_class
-from ..table.vocabulary import tokens
+from ..table.vocabulary import says_sensitive, tokens
+from .telltale import MOST, numbers_like
 
 OLDEST = 89
 """The last age that stands by itself."""
@@ -22,9 +24,6 @@ FEW_PEOPLE = frozenset(
     }
 )
 """First digits of ZIP codes where 20,000 people or fewer lived, by the census of 2000."""
-_MOST = 0.9
-"""Share of a column's distinct cells that look like ZIP codes."""
-
 _WORDS: Mapping[str, str] = {
     "names": "surname lastname firstname fullname forename maidenname middlename givenname nickname "
     "patientname username initials fname lname namefirst namelast",
@@ -47,9 +46,10 @@ _WORDS: Mapping[str, str] = {
     "photograph": "photo photograph picture portrait image",
 }
 _LOOKS: Mapping[str, str] = {
-    "telephone": r"^(\+?1[ .-]?)?(\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}$|^\+\d{1,3}[\d ()/.-]{7,}$",
+    "telephone": r"(?<![\w.-])(\+?1[ .-]?)?(\([2-9]\d\d\) ?|[2-9]\d\d[ ./-])[2-9]\d\d[ .-]?\d{4}(?![\w-])"
+    r"|^\+\d{1,3}[\d ()/.-]{7,}$|^00[1-9]\d{0,2}[ ()/.-][\d ()/.-]{6,}$",
     "email": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
-    "social security": r"^\d{3}-\d{2}-\d{4}$",
+    "social security": r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])",
     "account": r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$",
     "vehicle": r"^(?=.*\d)(?=.*[A-HJ-NPR-Z])[A-HJ-NPR-Z0-9]{17}$",
     "url": r"https?://|^www\.",
@@ -63,19 +63,50 @@ _DAY = re.compile(
     rf"\b\d{{4}}([-/.])(0?[1-9]|1[0-2])(\1{_UP_TO_31})?\b"
     rf"|\b{_UP_TO_31}([-/.]){_UP_TO_31}\6(\d{{4}}|\d{{2}})\b"
     rf"|\b(0?[1-9]|1[0-2])/\d{{4}}\b"
-    rf"|\b({_UP_TO_31}(st|nd|rd|th|\.)?[ -])?{_MONTH}[ -]({_UP_TO_31}(st|nd|rd|th)?,? )?\d{{4}}\b",
+    rf"|\b({_UP_TO_31}(st|nd|rd|th|\.)?[ -])?{_MONTH}[ -]({_UP_TO_31}(st|nd|rd|th)?,? )?\d{{4}}\b"
+    r"|\b\d{4}[ -/]?Q[1-4]\b|\bQ[1-4][ -/]?\d{4}\b|\b\d{4}-?W\d\d\b",
     re.IGNORECASE,
 )
-"""A day or a month with its year, as people write it."""
-_AGE = frozenset(["age", "ages", "ageyears", "ageinyears"])
+"""A day, a week, a month or a quarter with its year, as people write it."""
+_PARTS: Mapping[str, int] = {"month": 12, "mon": 12, "day": 31, "week": 53, "yday": 366}
+"""Words of a name that say which part of a date a number is, and the largest such number."""
+_OF_DATES = {
+    *("birth", "born", "dob", "date", "death", "admission", "admit", "discharge", "visit", "exam"),
+}
+_OTHER_TIMES = {"per", "last", "past", "study", "followup", "stay", "number", "num", "n", "of", "in"}
+"""Words that make a length of time, or a count, of a day or a month."""
+_AGE = frozenset(["age", "ages", "ageyears", "ageinyears", "ageatvisit", "alter", "edad"])
+_NO_AGES = {
+    *("hours", "hour", "minutes", "percent", "percentage", "pct", "score", "grade", "points", "rate"),
+    *("index", "weight", "height", "kg", "cm", "pulse", "pressure", "temperature", "quantity"),
+    *("count", "number"),
+}
+"""Words of names that say of a number up to 120 that it is no age."""
+_MOST_YEARS = 120
 _NOT_YEARS = re.compile(r"month|week|day|hour", re.IGNORECASE)
 _POOLED = re.compile(r"\+|>|≥|over|older|above|more|up", re.IGNORECASE)
 
 Cells = list[Any]
 
 
-def identifiers_found(table: Table) -> dict[str, dict[str, str]]:
-    """By kind of identifier, the released columns that hold it, each with why; no value of a cell.
+@dataclass(frozen=True)
+class Identifiers:
+    """What was found of a table's columns, each by kind of identifier, with why; no value of a cell.
+
+    Parameters
+    ----------
+    found : mapping of str to mapping
+        Columns that hold such identifiers.
+    unsure : mapping of str to mapping
+        Columns that may hold them, which neither their names nor their cells decide.
+    """
+
+    found: dict[str, dict[str, str]]
+    unsure: dict[str, dict[str, str]]
+
+
+def identifiers_found(table: Table) -> Identifiers:
+    """By kind of identifier, the released columns that hold it, and those that may.
 
     One cell that is a date, or an age over 89, is enough; of dates inside longer texts, and of eight
     digits in a row, half of a column's distinct cells, unless its name says that it holds dates.
@@ -83,28 +114,37 @@ def identifiers_found(table: Table) -> dict[str, dict[str, str]]:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> found = identifiers_found(Table(pa.table({"born": ["1950-02-01"], "age": [93]})))
-    >>> found["dates"]
+    >>> table = Table(pa.table({"born": ["1950-02-01"], "age": [93]}))
+    >>> identifiers_found(table).found["dates"]
     {'born': 'days or months of dates', 'age': 'ages over 89'}
     """
-    found: dict[str, dict[str, str]] = {kind: {} for kind in (*_WORDS, "other")}
+    kinds = (*_WORDS, "other")
+    told = Identifiers({kind: {} for kind in kinds}, {kind: {} for kind in kinds})
     described = {each.name: each for each in profile(table)}
     for name in table.names:
         words = tokens(name)
         cells = [cell for cell in table.entries(name).to_pylist() if cell is not None]
+        cells = [cell for cell in cells if cell != "*"]
         texts = [cell for cell in cells if isinstance(cell, str)]
-        shown = any(cell != "*" for cell in cells)
-        kinds = {kind: why for kind, why in _by_name(words) if shown and kind not in _CHECKED}
-        kinds |= dict(_by_look(texts))
+        found = {kind: why for kind, why in _by_name(words) if cells and kind not in _CHECKED}
+        found |= dict(_by_look(texts))
         for kind, judge in _CHECKED.items():
             why = judge(words, cells, value_class(table.types.field(name).type))
             if why:
-                kinds[kind] = why
-        if not kinds and _names_its_record(described[name]):
-            kinds["other"] = described[name].reason
-        for kind, why in kinds.items():
-            found[kind][name] = why
-    return found
+                found[kind] = why
+        unsure: dict[str, str] = {}
+        if not found and not says_sensitive(words):  # an amount looks like any number
+            for kind, why, sure in numbers_like(cells):
+                (found if sure else unsure)[kind] = why
+            if why := _may_be_dates(words, cells):
+                unsure["dates"] = why
+        if not found and (why := _names_its_record(described[name])):
+            found["telephone" if "telephone" in why else "other"] = why
+        for kind, why in found.items():
+            told.found[kind][name] = why
+        for kind, why in unsure.items() if not found else ():
+            told.unsure[kind][name] = why
+    return told
 
 
 def _by_name(words: set[str]) -> Iterator[tuple[str, str]]:
@@ -124,18 +164,18 @@ def _by_look(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield kind, f"{n} of its distinct cells look like it"
 
 
-def _names_its_record(column: ColumnProfile) -> bool:
-    return column.role == "identifier"
+def _names_its_record(column: ColumnProfile) -> str:
+    return column.reason if column.role == "identifier" else ""
 
 
 def _geography(words: set[str], cells: Cells, sort: str) -> str:
-    texts = [str(cell).strip() for cell in cells if cell != "*"]
+    texts = [str(cell).strip() for cell in cells]
     if not texts:
         return ""
     named = words & set(_WORDS["geography"].split())
     full = sum(1 for text in texts if _ZIP.match(text))
     postal = words & {"zip", "zipcode", "postcode", "postal"}
-    if full and (postal or (sort == "text" and full >= _MOST * len(texts))):
+    if full and (postal or (sort == "text" and full >= MOST * len(texts))):
         return f"{full} of its distinct cells look like whole ZIP codes"
     if postal and all(_SHORT_ZIP.match(text) for text in texts):
         few = sum(1 for text in texts if text[:3] in FEW_PEOPLE)
@@ -149,6 +189,8 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
     if sort == "date" and any(_finer(cell.isoformat()[:10]) for cell in cells):
         return "days or months of dates"
     named = bool(words & {*_WORDS["dates"].split(), "date", "birth", "born"})
+    if words & _OF_DATES and _parts(words, cells):
+        return f"{_parts(words, cells)} of dates"
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
     if named and sort == "number":
         texts = [f"{cell:.0f}" for cell in cells if cell == cell]
@@ -156,6 +198,39 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
     whole, inside = found.count("whole"), found.count("inside")
     enough = whole or (inside if named else 2 * inside >= len(texts) > 0)
     return "days or months of dates" if enough else ""
+
+
+def _parts(words: set[str], cells: Cells) -> str:
+    """Which part of a date a column's name and cells speak for: days, months, weeks; or none.
+
+    Cells that are pooled over the whole year or month tell nothing.
+    """
+    for word, most in _PARTS.items():
+        if word not in words or not cells:
+            continue
+        ends = [parse_range(str(cell)) for cell in cells]
+        known = [pair for pair in ends if pair is not None]
+        named = [c for c in cells if isinstance(c, str) and re.fullmatch(_MONTH, c.strip(), re.IGNORECASE)]
+        within = [(a, b) for a, b in known if 1 <= a <= b <= most and a == int(a)]
+        if len(within) + len(named) == len(cells) and (named or set(within) != {(1, most)}):
+            return {"mon": "months", "yday": "days"}.get(word, f"{word}s")
+    return ""
+
+
+def _may_be_dates(words: set[str], cells: Cells) -> str:
+    """Why a column may hold parts of dates, or ages over 89, although its name does not say so."""
+    if not words & _OTHER_TIMES and (part := _parts(words, cells)):
+        return f"numbers as {part} of dates have"
+    if words & _NO_AGES or any(isinstance(cell, (bool, bytes)) for cell in cells):
+        return ""
+    ends = [parse_range(str(cell)) for cell in cells]
+    if not ends or not all(pair and _in_years(*pair) for pair in ends) or not any(map(_over, cells)):
+        return ""
+    return f"whole numbers up to {_MOST_YEARS} and some over {OLDEST}, as ages are"
+
+
+def _in_years(low: float, high: float) -> bool:
+    return low >= 0 and low.is_integer() and (high == float("inf") or high <= _MOST_YEARS)
 
 
 def _day_in(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import DAY, check
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..profiles import Profile
+from ..progress import cautions
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, note, say, warn
@@ -152,14 +153,17 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
     method, pseudonym_key = _secrets(options)
     profile = Profile.load(options["profile"]) if options.get("profile") else None
     if profile is not None:
+        from ..audit.kept_profile import stronger
+
+        with cautions() as heard:
+            method = stronger(profile, method, given="k" in options)
+        for text in heard:
+            note(text)
         if streamed or not options.get("report", True):
             raise ParameterError(
                 "--profile is judged by what the report measures",
                 hint="leave --no-report away, and name a folder as --out",
             )
-        before, method = method.get_params(), profile.strengthened(method, given="k" in options)
-        if before != method.get_params():
-            note(f"k is {method.k}: {profile.title} takes as much.")
     schema = schema_of(options, config)
     with working("reading"):
         session = Session(
@@ -176,6 +180,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             pseudonym_key=pseudonym_key,
             max_inference=options.get("max_inference"),
             keep_order=bool(options.get("keep_order")),
+            profile=options.get("profile"),
         )
         wary = beforehand(session.table, schema)
     measured = _asked(options, profile) if options.get("report", True) and not streamed else {}
@@ -265,11 +270,7 @@ def _measure(
 
     One that does not meet its profile is not written.
     """
-    from ..audit.judged import check_met
-
     more: dict[str, Any] = {n: options[n] for n in ("sample", "date") if n in options}
-    if profile is not None:
-        more["profile"] = options["profile"]
     began = monotonic()
     try:
         with working("measuring") as progress:
@@ -283,7 +284,6 @@ def _measure(
             raise
         warn(f"no report.html: {error.message}")
         return
-    check_met(session.result("measure").profile)
 
 
 def _tell(session: Session, folder: Path, public: str | None, json: bool) -> None:

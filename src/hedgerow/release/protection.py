@@ -13,6 +13,7 @@ from ..errors import ParameterError, UnsupportedError
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
+from ..profiles import Profile
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import SCHEMA, Schema
 from ..table.profile import refuse_identifiers, refuse_repeated
@@ -30,6 +31,7 @@ def protect(
     *,
     pseudonym_key: bytes | str | Path | Secret | None = None,
     max_inference: float | None = None,
+    profile: str | Path | Profile | None = None,
     keep_order: bool = False,
     engine: str = "auto",
     memory: str | int | None = None,
@@ -58,6 +60,11 @@ def protect(
         error of every sensitive column, over all people and over the worst tenth. The
         method is tightened step by step (`Method.stricter`: k up, cap down) until it does.
         A measured bound under these learners, not a promise about others.
+    profile : str, path or Profile, optional
+        A standard to keep (`Profile.names`, or a TOML file of your own). A k below what keeps it is
+        raised where the method has its own k, and refused where you chose another; what k does not keep
+        is measured, with attacks where the standard asks for them (`Release.against`). The plan
+        remembers the profile, and `Release.verify` checks it again.
     keep_order : bool, default False
         Leave the rows in the order of the input. By default a release stands in the order that
         its own content gives, for the order of a register may tell who is who.
@@ -80,6 +87,8 @@ def protect(
     ------
     InfeasibleError
         No release within `max_inference` was found; says what was reached.
+    PromiseError
+        A criterion of the profile is not met; one that cannot be measured stops nothing.
     SchemaError
         ``rest="release"`` would release columns that look like identifiers; identifiers
         repeat, and the schema does not say who is a person.
@@ -101,6 +110,21 @@ def protect(
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
+    if profile is not None:
+        from ..audit.kept_profile import protect_to
+
+        return protect_to(
+            people,
+            schema,
+            method,
+            profile,
+            pseudonym_key=pseudonym_key,
+            max_inference=max_inference,
+            keep_order=keep_order,
+            engine=engine,
+            memory=memory,
+            progress=progress,
+        )
     if max_inference is not None:
         if engine not in ("auto", "memory"):
             raise UnsupportedError(

@@ -94,6 +94,12 @@ def recipient(
             f"The best of them took at most {most:g} off the error of guessing from public totals, over "
             "those asked and over the tenth that it explains best. Other learners may infer more.",
         ]
+    if profile := plan.parameters.get("profile"):
+        lines += [
+            "",
+            f"Held against the profile {markdown(profile)} ({plan.parameters['profile_date']}): whatever it "
+            "asks and could be measured here is met. What else the standard asks, no table shows.",
+        ]
     # altered cells and unchanged ones make no groups to speak of
     grouped = recoding.yardstick == "classes" and not recoding.beside
     if grouped and plan.names("quasi"):

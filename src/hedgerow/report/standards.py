@@ -11,6 +11,10 @@ _READ = {
     "reprint": "threshold read in a reprint of the source",
     "secondary": "threshold not verified in the source",
 }
+_INTRUDER = {
+    "prosecutor": "somebody who knows who is in the table",
+    "journalist": "somebody who does not know who is in the table",
+}
 
 
 def verdict(profile: Mapping[str, Any] | None) -> list[str]:
@@ -28,7 +32,15 @@ def verdict(profile: Mapping[str, Any] | None) -> list[str]:
         )
         if state in states
     ]
-    return [f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(told)}."]
+    said = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(told)}."
+    homes = profile.get("households")
+    if not homes:
+        return [said]
+    return [
+        f"{said} They judge people; of households the smallest group has {homes['k']:,.0f}, and the "
+        f"risk that anybody of one is found by {_INTRUDER[homes['by']]} is {homes['highest']:.3g} at "
+        f"most, {homes['average']:.3g} on average."
+    ]
 
 
 def rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -40,6 +40,8 @@ class Choice:
         What named learners may infer at most; see `hedgerow.protect`.
     keep_order : bool
         Leave the rows in the order of the input.
+    profile : str or path, optional
+        The standard to keep; see `hedgerow.protect`.
     """
 
     schema: Schema
@@ -47,6 +49,7 @@ class Choice:
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
     max_inference: float | None = None
     keep_order: bool = False
+    profile: str | Path | None = None
 
     def secret(self) -> Secret | None:
         """The pseudonyms' key itself."""
@@ -146,7 +149,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
         words += ["--max-inference", repr(chosen.max_inference)]
     words += ["--keep-order"] if chosen.keep_order else []
     words += _key(chosen.method, chosen.pseudonym_key)
-    words += _report(chosen.measured)
+    words += _report(chosen.measured, chosen.profile)
     words += [] if chosen.escape else ["--no-escape"]
     words += ["--mapping"] if chosen.mapping else []
     words += ["--public", _file(chosen.public)] if chosen.public is not None else []
@@ -188,9 +191,10 @@ def _key(method: Any, pseudonym_key: Any) -> list[str]:
     return words + (["--key-file", _file(secrets[0])] if secrets else [])
 
 
-def _report(measured: Mapping[str, Any] | None) -> list[str]:
-    if measured is None:
+def _report(measured: Mapping[str, Any] | None, kept: str | Path | None) -> list[str]:
+    if measured is None and kept is None:
         return ["--no-report"]
+    measured = {"attacks": False, "learning": False, **(measured or {})}
     known = ("attacks", "learning", "inference", "sample", "date", "profile")
     more = [name for name in measured if name not in known]
     if more:
@@ -208,7 +212,8 @@ def _report(measured: Mapping[str, Any] | None) -> list[str]:
     if measured.get("sample") is not None:
         words += ["--sample", str(measured["sample"])]
     words += ["--date", measured["date"]] if measured.get("date") else []
-    return [*words, "--profile", str(measured["profile"])] if measured.get("profile") else words
+    profile = measured.get("profile") or kept
+    return [*words, "--profile", str(profile)] if profile else words
 
 
 def python(chosen: Chosen) -> str:
@@ -233,6 +238,8 @@ def python(chosen: Chosen) -> str:
         given.append(f"pseudonym_key=Path({str(chosen.pseudonym_key)!r}).read_bytes()")
     if chosen.max_inference is not None:
         given.append(f"max_inference={chosen.max_inference!r}")
+    if chosen.profile is not None:
+        given.append(f"profile={str(chosen.profile)!r}")
     if chosen.keep_order:
         given.append("keep_order=True")
     lines.append(f"release = hr.protect({', '.join(given)})")

@@ -293,6 +293,7 @@ class Session:
         pseudonym_key: str | Path | bytes | None = None,
         max_inference: float | None = None,
         keep_order: bool = False,
+        profile: str | Path | None = None,
     ) -> Choice:
         """Choose the roles of the columns and what protects them.
 
@@ -309,6 +310,8 @@ class Session:
             What named learners may infer at most; see `hedgerow.protect`.
         keep_order : bool, default False
             Leave the rows in the order of the input, which may tell who is who.
+        profile : str or path, optional
+            A standard to keep; see `hedgerow.protect`. What k does not keep is judged by `measure`.
 
         Raises
         ------
@@ -319,7 +322,12 @@ class Session:
         """
         schema.check(self.table.names)
         schema.check_quasi()
-        made = Choice(schema, canonical(method), pseudonym_key, max_inference, keep_order)
+        wanted = canonical(method)
+        if profile is not None:
+            from ..audit.kept_profile import stronger
+
+            wanted = stronger(profile, wanted)
+        made = Choice(schema, wanted, pseudonym_key, max_inference, keep_order, profile)
         made.secret()  # a key that is none is told now, not after the work
         tried: Frontier | None = self._results.get("frontier")
         if tried is not None and tried.schema != schema:
@@ -377,6 +385,7 @@ class Session:
             if found.max_inference is None and before is not None
             else found.max_inference,
             keep_order=before is not None and before.keep_order,
+            profile=before.profile if before is not None else None,
         )
 
     @takes(progress=PROGRESS)
@@ -423,12 +432,23 @@ class Session:
         progress : callable, optional
         **more
             As `hedgerow.audit` takes them: ``inference``, ``control``, ``people``, ``population`` ...
+
+        Raises
+        ------
+        PromiseError
+            The release does not meet the profile that was chosen.
         """
         from ..audit.run import audit
 
-        release, asked = self.release, {"attacks": attacks, "learning": learning, **more}
+        release, kept = self.release, self.choice.profile
+        told = {} if kept is None else {"profile": kept}
+        asked = {"attacks": attacks, "learning": learning, **told, **more}
         with self._running(progress) as tell:
             made = audit(self.table, release, progress=tell, **asked)
+        if kept is not None and asked["profile"] == kept:
+            from ..audit.kept_profile import bind
+
+            bind(release, kept, made)
         self._asked = asked
         return self._finish("measure", made)
 
@@ -446,9 +466,13 @@ class Session:
         """Write the release as a folder that appears whole or not at all.
 
         What was measured goes into its report and ``audit.json``; without `measure` there
-        is no report. See `Release.write`.
+        is no report. See `Release.write`. A chosen profile is judged before, if it was not yet.
         """
         release = self.release
+        if self.choice.profile is not None and "profile" not in release.plan.parameters:
+            from ..audit.kept_profile import bind
+
+            bind(release, self.choice.profile)
         with self._running(progress, final=True) as tell:  # a folder that is there stays
             made = release.write(
                 folder,
