@@ -411,6 +411,9 @@ MUTANTS = (
     M("what does not meet its standard is written", "audit/judged.py",
       "if profile and (broken := unmet(profile)):", "if False and (broken := unmet(profile)):",
       "audit/test_profiles.py::test_what_does_not_meet_a_profile_is_not_written"),
+    M("columns in doubt are taken for none", "audit/judged.py",
+      "if found or not unsure:", "if True:",
+      "audit/test_profiles.py::test_safe_harbor_says_what_must_be_confirmed"),
     # files with labels
     M("labels that nobody has are written", "table/labelled.py",
       "values={c: t for c, t in before.values.items() if c in there}", "values={**before.values}",

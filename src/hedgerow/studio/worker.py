@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..audit.judged import check_met, needs_attacks
+from ..audit.judged import needs_attacks
+from ..audit.kept_profile import bind
 from ..errors import HedgerowError
 from ..hierarchy import Hierarchy
 from ..notation import plain
@@ -214,7 +215,8 @@ class Worker:
         session = self._protected(ask)
         if session.result("measure") is None:
             session = self._measured(ask, attacks=False)
-        check_met(session.result("measure").profile)
+        if ask["profile"]:
+            bind(session.release, ask["profile"], session.result("measure"))
         folder = session.write(ask["folder"], force=ask["force"], progress=self._progress)
         release = session.release
         promised, _ = answers(session.result("measure").to_dict(), release.plan, release.checks)
