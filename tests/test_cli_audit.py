@@ -46,7 +46,7 @@ class TestAudit:
         )
         out = capsys.readouterr().out
         assert "k (smallest group)" in out
-        assert "regression, tree: pay" in out
+        assert "regression: pay\n  tree " in out
         assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
         assert json.loads(Path("a.json").read_text())["hedgerow_audit"] == 1
 

@@ -253,3 +253,16 @@ def test_too_many_patterns_are_refused():
     wide = np.random.default_rng(0).random((5, 50))
     with pytest.raises(UnsupportedError, match="25 attributes"):
         probabilistic_linkage(wide, wide)
+
+
+def test_columns_without_a_change_and_ranges_are_named(recwarn):
+    people = pd.DataFrame({"age": np.arange(200) % 37 + 20.0, "pay": np.arange(200) * 7.0})
+    release = hr.protect(people, hr.Schema(quasi=["age"], sensitive=["pay"]), hr.Mondrian(k=10))
+    recwarn.clear()
+    assert score(people, release).unchanged == ("pay",)
+    said = [str(w.message) for w in recwarn]
+    assert any(text.startswith("pay: the masked file holds the original numbers") for text in said)
+    assert any(text.startswith("age: the masked file holds no plain numbers") for text in said)
+    recwarn.clear()
+    assert score(people, people + 1.0).unchanged == ()
+    assert not [w for w in recwarn if "original numbers" in str(w.message)]

@@ -355,7 +355,7 @@ def _spoilt(path: Path) -> None:
         (_other_type, r"'age' \(string, there int64\)"),
         (_cut_short, "b.parquet is not a Parquet file"),
         (_spoilt, "b.parquet cannot be read to its end"),
-        (lambda path: path.mkdir(), r"holds folders \(b.parquet\)"),
+        (lambda path: path.mkdir(), r"holds 1 folder \(b.parquet\) and 1 table file"),
         (lambda path: path.write_bytes(b""), "b.parquet is empty"),
         (
             lambda path: path.with_suffix(".csv").write_text("a\n1\n"),

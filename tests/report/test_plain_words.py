@@ -117,3 +117,42 @@ def test_linkings_control_is_explained_only_where_somebody_was_linked():
     linked = hr.audit(people, one, people=20, learning=False, inference=False)
     assert "Linking's control" in summary(linked.to_dict())
     assert isinstance(people, pd.DataFrame)
+
+
+def test_the_first_screen_of_a_randomized_release_shows_the_guess_about_the_worst_group():
+    """Two groups of 20: 19 of one are ill alike, 12 of the other. The cap is on records alone."""
+    people = pd.DataFrame(
+        {
+            "town": ["A"] * 20 + ["B"] * 20 + ["C"] * 3,
+            "ill": ["flu"] * 19 + ["gout"] + ["gout"] * 12 + ["flu"] * 8 + ["flu"] * 3,
+        }
+    )
+    schema = hr.Schema(quasi=["town"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.RandomizedResponse(2, random_state=1))
+    found = hr.audit(people, release, **QUICK)
+    guess = found.to_dict()["risk"]["linkage"]["reconstructed"]
+    assert (guess["groups"], guess["records"]) == (2, 40)
+    assert guess["columns"]["ill"]["worst"] == pytest.approx(19 / 20)
+    assert guess["columns"]["ill"]["right"] == pytest.approx(31 / 40)
+    assert guess["columns"]["ill"]["shares"] == [0.0] * 11 + [0.5] + [0.0] * 6 + [0.5, 0.0]
+    page = render(found.to_dict(), plan=release.plan, checks=release.checks)
+    card = re.search(r'<div class="card.*?</div>', page, re.S)[0]
+    assert "guessing its most frequent ill is right for <b>95%</b> of the people" in card
+    assert "The cap of 50% is on single records, not on this guess." in card
+    assert "randomized most: " in page
+    assert "coarsened" not in page
+    recipient = render(found.to_dict(), plan=release.plan, audience="recipient")
+    assert "95%" not in recipient
+    assert "guesses 'ill' right for 95.0% of the people of the worst group" in str(found)
+
+
+def test_the_text_of_an_audit_fits_a_terminal():
+    """Tables within 80 columns; sentences are broken where they are printed."""
+    people = people_of(300, seed=3)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
+    release = hr.protect(people, schema, hr.Mondrian(k=10))
+    found = hr.audit(people, release, people=40, learners=["tree"], learning=False)
+    tables = [line for line in str(found).split("\n") if "  " in line.strip()]
+    assert len(tables) > 30
+    assert max(map(len, tables)) <= 80
+    assert any(line.startswith("regression: pay") for line in str(found).split("\n"))

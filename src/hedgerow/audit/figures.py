@@ -300,7 +300,7 @@ OF_PAIRS = (
     Figure(
         "risk.linkage",
         lambda t: linkage_summary(
-            t.sides, people=t.people, random_state=t.random_state, tell=t.tell
+            t.sides, t.what.plan, people=t.people, random_state=t.random_state, tell=t.tell
         ),
         ("altered values",),
     ),

@@ -6,7 +6,7 @@ methods for microdata". The measures judge any masked file, whoever made it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -87,6 +87,8 @@ class Scores:
     paired_by : {"release", "order", "columns", "nothing"}
         What shows which rows belong together: the release, the order as tested, or whole rows of
         columns that were left as they were. "nothing": the order was taken for granted.
+    unchanged : tuple of str
+        Compared columns in which the masked file holds the original numbers.
     """
 
     columns: tuple[str, ...]
@@ -98,6 +100,7 @@ class Scores:
     probabilistic: tuple[float, ...]
     interval: tuple[float, ...]
     paired_by: str = "nothing"
+    unchanged: tuple[str, ...] = ()
 
     @property
     def il(self) -> float:
@@ -247,8 +250,31 @@ def score(
             f"only {int(complete.sum())} rows are complete in both files",
             hint="leave out columns that are mostly missing",
         )
-    found = score_arrays(x[complete], y[complete], names, known, records, random_state)
-    return replace(found, paired_by=paired_by)
+    x, y = x[complete], y[complete]
+    found = score_arrays(x, y, names, known, records, random_state)
+    same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
+    recoded = [
+        n for n in first.names
+        if n in second.names and first.kind(n) == "numeric" and second.kind(n) != "numeric"
+    ]  # fmt: skip
+    for text in _limits(same, names, recoded):
+        caution(text)
+    return replace(found, paired_by=paired_by, unchanged=same)
+
+
+def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
+    """What the figures do not speak of: columns without a change, and ranges in place of numbers."""
+    if same:
+        rest = "" if len(same) < len(names) else ". Nothing else was compared"
+        yield (
+            f"{', '.join(same)}: the masked file holds the original numbers, so the score finds no "
+            f"loss in them, and an intruder who knows them finds their record{rest}"
+        )
+    if recoded:
+        yield (
+            f"{', '.join(recoded)}: the masked file holds no plain numbers (ranges or text), so the "
+            "score does not compare them; hedgerow audit measures such columns"
+        )
 
 
 def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:

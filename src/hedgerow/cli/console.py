@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TextIO
+
+from ..report.lines import wrapped
 
 QUIET, USUAL, VERBOSE = -1, 0, 1
 _loudness = USUAL
@@ -23,14 +26,25 @@ def loudness() -> int:
 
 
 def say(text: str = "") -> None:
-    """A line of the result."""
-    print(text)
+    """Lines of the result."""
+    print(_broken(text, sys.stdout))
+
+
+def _broken(text: str, stream: TextIO) -> str:
+    """Sentences in lines that fit a terminal; elsewhere, and in tables, as they are."""
+    if stream is None or not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        wrapped(line, width) if len(line) > width and "  " not in line else line
+        for line in text.split("\n")
+    )
 
 
 def beside(text: str) -> None:
     """A line on stderr; none where that is closed, for `print` would take stdout."""
     if sys.stderr is not None:
-        print(text, file=sys.stderr)
+        print(_broken(text, sys.stderr), file=sys.stderr)
 
 
 def note(text: str) -> None:

@@ -71,6 +71,12 @@ class Mask(Recoding):
     facts: Mapping[str, Any]
     judged_by: str = "linkage"
 
+    @property
+    def most(self) -> str:
+        """The method by the name that its words have in brackets, or by its words."""
+        words, _, name = self.method.partition(" (")
+        return f"changed most by {name.rstrip(')') or words}"
+
     def recoded(self) -> tuple[PlanColumn, ...]:
         """The columns that are recoded, with their kinds in the original table."""
         return self.columns

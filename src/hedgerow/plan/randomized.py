@@ -101,6 +101,11 @@ class Randomize(Recoding):
         return self.columns
 
     @property
+    def most(self) -> str:
+        """Its columns are randomized, not coarsened."""
+        return "randomized most"
+
+    @property
     def yardstick(self) -> str:
         """A released cell may be false, so classes of equal cells say nothing."""
         return "linkage"

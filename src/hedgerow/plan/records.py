@@ -104,6 +104,11 @@ class Recoding(Discreet):
         """What judges a release: "classes" of equal cells, or "linkage" of altered records."""
         return "classes"
 
+    @property
+    def most(self) -> str:
+        """What is said of the column of which it left least."""
+        return "coarsened most"
+
     def recoded(self) -> tuple[PlanColumn, ...]:
         """The columns that are recoded, with their kinds in the original table."""
         return ()

@@ -28,6 +28,7 @@ from ..schema import Schema
 from ..table import Column, Table
 from ..table.cover import Cover
 from ..table.dates import LOOKS_LIKE_DATE
+from ..table.encode import is_text
 from ..table.weights import strata_told
 
 LOST = 0.8
@@ -77,6 +78,7 @@ def of_release(
         yield f"{original.path.name} is {encoding}, and the release is written in UTF-8"
     if original.suffix == ".csv":
         yield from original.layout.dialect.doubts()
+    yield from _written_otherwise(plan, original)
     persons = Persons.of(original, schema.person, schema.household)
     if persons is not None:
         yield from _people(persons, plan)
@@ -221,6 +223,21 @@ def _reading(column: Column, pattern: str) -> tuple[int, int]:
     texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
     reads = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
     return int(counts.sum()), int(counts[reads].sum())
+
+
+def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
+    """Dates of groups, which are ISO whatever the file has."""
+    fields, style = original.types, original.layout.dialect.dates
+    names = [
+        column.name
+        for column in plan.recoding.recoded()
+        if column.kind == "date" and (style or is_text(fields.field(column.name).type))
+    ]
+    if names and original.path is not None:
+        yield (
+            f"{', '.join(names)}: {original.path.name} does not write its dates as 2020-12-31, and the "
+            "release writes the dates of groups so; columns that are not recoded keep their own way"
+        )
 
 
 def _dates(column: Column) -> Iterator[str]:

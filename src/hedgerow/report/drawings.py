@@ -11,8 +11,13 @@ UNNAMED = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
 
 
-def shares_by_disclosure(shares: Sequence[float], cap: float | None, alt: str) -> str:
-    """Bars of the records by what their group tells, with the promised cap.
+def shares_by_group(
+    shares: Sequence[float],
+    cap: float | None,
+    alt: str,
+    ends: tuple[str, str] = ("0% nothing", "100% all"),
+) -> str:
+    """Bars of the records by a figure of their group, with the promised cap.
 
     Parameters
     ----------
@@ -22,6 +27,8 @@ def shares_by_disclosure(shares: Sequence[float], cap: float | None, alt: str) -
         Where the line stands.
     alt : str
         The picture in words.
+    ends : tuple of str
+        What nothing and all are called.
     """
     left, wide, base, high = 4, WIDTH - 8, 88, 70
     step, top = wide / len(shares), max(shares, default=0.0) or 1.0
@@ -32,13 +39,13 @@ def shares_by_disclosure(shares: Sequence[float], cap: float | None, alt: str) -
         if s > 0
     ]
     parts.append(f'<path d="M{left} {base}H{left + wide}" class="axis"/>')
-    for at, anchor, words in ((0, "start", "0 % nothing"), (1, "end", "100 % all")):
+    for at, anchor, words in ((0, "start", ends[0]), (1, "end", ends[1])):
         parts.append(_text(left + at * wide, base + 16, words, anchor))
     if cap is not None:
         x = left + cap * wide
         side, off = ("start", 5) if cap < 0.8 else ("end", -5)
         parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
-        parts.append(_text(x + off, 12, f"the cap, {100 * cap:.0f} %", side))
+        parts.append(_text(x + off, 12, f"the cap, {100 * cap:.0f}%", side))
     return _svg(base + 24, parts, alt)
 
 
@@ -70,7 +77,7 @@ def bars(
             if value is None:
                 continue
             long = wide * min(max(value / most, 0.0), 1.0)
-            y += 11
+            y += 12
             parts.append(
                 f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
             )

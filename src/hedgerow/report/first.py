@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..plan import Plan
-from .drawings import bars, shares_by_disclosure, two
+from .drawings import bars, shares_by_group, two
 from .figures import at, percent
 from .standards import verdict
 from .text import others
@@ -70,7 +70,7 @@ def cards(
     """
     table, risk = audit["table"], audit["risk"]
     if table["yardstick"] == "linkage":
-        intruder = _linked(risk, table)
+        intruder = _altered(risk, table, plan, audit["attacks"], most)
     elif table["alone"] and plan is not None and plan.recoding.yardstick == "linkage":
         said = [(_MASKED_ALONE, False)]
         intruder = said, "", [*others(risk, share)], list[tuple[str, str]]()
@@ -82,7 +82,10 @@ def cards(
     broken = broken or (profile is not None and profile["state"] == "does not meet")
     tone, question = "bad" if broken else "open", "What can an intruder do?"
     say, drawing, notes, facts = intruder
-    return [Card(question, tone, say, drawing, [*verdict(profile), *notes], facts), _use(audit)]
+    return [
+        Card(question, tone, say, drawing, [*verdict(profile), *notes], facts),
+        _use(audit, plan),
+    ]
 
 
 Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
@@ -92,7 +95,7 @@ def share(value: float | None) -> str:
     """A share in two digits."""
     if value is None:
         return "-"
-    return f"{100 * value:.2g} %" if 0 < value < 0.0995 else f"{100 * value:.0f} %"
+    return f"{100 * value:.2g}%" if 0 < value < 0.0995 else f"{100 * value:.0f}%"
 
 
 def cap_on(plan: Plan | None, name: str) -> float | None:
@@ -112,10 +115,17 @@ def cap_of(promises: Sequence[Mapping[str, Any]], name: str) -> float | None:
 def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
     """The attack that most surely gains over people who took no part, which no cap speaks of."""
     if most is not None and most["over_control_interval"][0] > 0:
+        reached, control = share(most["success"]), share(most["control"])
+        how = (
+            f"in {reached} of the pairs of a person in the table and one who is not; a coin does in "
+            f"{control}."
+            if most["attack"] == "membership"
+            else f"in {reached} of its attempts on people in the table, and in {control} of those on "
+            "people who are not in it."
+        )
         yield (
             f"The surest of {len(tried)} attacks, {most['attack']} ({most['learner']}; "
-            f"{most['target']}), succeeds on {share(most['success'])} of the people in the table, and "
-            f"on {share(most['control'])} of people who are not in it."
+            f"{most['target']}), succeeds {how}"
         )
 
 
@@ -140,14 +150,20 @@ def _grouped(
             ("In the worst group, knowing the group takes ", False),
             (share(told["worst"]), True),
             (f" off an intruder's uncertainty about {name}. ", False),
-            (f"Promised: at most {share(cap)}." if cap else "No cap was promised.", False),
+            (f"Promised: at most {share(cap)}." if cap else "No cap on this was promised.", False),
         ]
-        drawing = shares_by_disclosure(
+        drawing = shares_by_group(
             told["shares"],
             cap,
             f"Share of the records by how much their group tells about {name}; half of them are at "
             f"{share(told['median_over_records'])} or below",
         )
+        alone = after["classes"]["unique_share"]
+        if alone:
+            notes.append(
+                f"{share(alone)} of the records are alone with their released quasi-identifiers: "
+                "whoever knows those of such a person finds the record."
+            )
         notes.append(
             f"For half of all records the group takes {share(told['median_over_records'])} or less."
         )
@@ -188,8 +204,70 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
     )
 
 
-def _linked(risk: Mapping[str, Any], table: Mapping[str, Any]) -> Told:
-    linkage = risk["linkage"]
+def _altered(
+    risk: Mapping[str, Any],
+    table: Mapping[str, Any],
+    plan: Plan | None,
+    tried: Sequence[Any],
+    most: Mapping[str, Any] | None,
+) -> Told:
+    """Altered records: the larger of what linking finds and what a group's best guess tells."""
+    say, drawing, facts = _linked(risk["linkage"], table)
+    notes: list[str] = []
+    guess = risk["linkage"].get("reconstructed")
+    if guess is not None:
+        name = max(guess["columns"], key=lambda n: guess["columns"][n]["worst"])
+        if guess["columns"][name]["worst"] > risk["linkage"]["highest"]:
+            notes = ["".join(text for text, _ in say)]
+            say, drawing, more = _guessed(guess, name, plan)
+            notes = [more, *notes]
+    inferred = at(risk["inference"], "columns") or {}
+    if inferred:
+        name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
+        facts = [*facts[:1], *_learned(risk, name), *facts[1:]]
+        hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
+        notes.append(
+            "About the tenth of the people whom learners know best, they take "
+            f"{share(inferred[hardest]['worst_tenth']['explained'])} off the uncertainty about "
+            f"{hardest}."
+        )
+    return say, drawing, [*notes, *_surest(tried, most), *others(risk, share)], facts[:3]
+
+
+def _guessed(
+    guess: Mapping[str, Any], name: str, plan: Plan | None
+) -> tuple[list[tuple[str, bool]], str, str]:
+    """What a reader who reconstructs the counts of the groups guesses about their people."""
+    found, cap = guess["columns"][name], 1 / plan.parameters["l"] if plan is not None else None
+    best = f"its most frequent {name}" if found["means"] == "exact" else f"the best {name}"
+    near = "" if found["means"] == "exact" else f" {found['means']}"
+    say = [
+        (f"Readers can reconstruct the counts of groups. In the worst group, guessing {best} is "
+         "right for ", False),
+        (share(found["worst"]), True),
+        (f" of the people{near}. ", False),
+        (f"The cap of {share(cap)} is on single records, not on this guess." if cap else "", False),
+    ]  # fmt: skip
+    drawing = shares_by_group(
+        found["shares"],
+        cap,
+        f"Share of the records by how often the best guess about {name} is right in their group; on "
+        f"average it is right for {share(found['right'])}",
+        ("0% guessed right", "100%"),
+    )
+    many = guess["groups"] > 1
+    return (
+        say,
+        drawing,
+        f"On average over the {guess['groups']:,} group{'s' if many else ''} of at least "
+        f"{guess['least']} records this guess is right for {share(found['right'])} of the people.",
+    )
+
+
+def _linked(
+    linkage: Mapping[str, Any], table: Mapping[str, Any]
+) -> tuple[list[tuple[str, bool]], str, list[tuple[str, str]]]:
+    """How many people are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
     known = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
@@ -214,22 +292,17 @@ def _linked(risk: Mapping[str, Any], table: Mapping[str, Any]) -> Told:
         + "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows),
         most=1.0,
     )
-    facts: list[tuple[str, str]] = []
-    scores = linkage["scores"]
-    if scores is not None:
-        facts += [
-            (f"{scores[key]:.0f} %", words)
-            for key, words in (
-                ("dr", "disclosure risk of the numbers, a score (DR)"),
-                ("dld", "linked by distance, averaged from 1 known column to all (DLD)"),
-                ("pld", "linked by probability, averaged from 1 known column to all (PLD)"),
-            )
-        ]
-    inferred = at(risk["inference"], "columns") or {}
-    if inferred:
-        name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
-        facts = [*facts[:1], *_learned(risk, name), *facts[1:]]
-    return say, drawing, [*others(risk, share)], facts[:3]
+    scores = linkage["scores"] or {}
+    facts = [
+        (f"{scores[key]:.0f}%", words)
+        for key, words in (
+            ("dr", "disclosure risk of the numbers, a score (DR)"),
+            ("dld", "linked by distance, averaged from 1 known column to all (DLD)"),
+            ("pld", "linked by probability, averaged from 1 known column to all (PLD)"),
+        )
+        if scores
+    ]
+    return say, drawing, facts
 
 
 def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Told:
@@ -257,7 +330,7 @@ def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any
     return say, "", [*others(risk, share)], facts
 
 
-def _use(audit: Mapping[str, Any]) -> Card:
+def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """What the table is still good for."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
@@ -283,7 +356,7 @@ def _use(audit: Mapping[str, Any]) -> Card:
             (share(use["queries"]["range"]["median"]), True),
             (" or less in half of all cases. What models learn was not measured.", False),
         ]
-    return Card(title, tone, say, _drawing(use, rows), (), [*_kept(use)])
+    return Card(title, tone, say, _drawing(use, rows), (), [*_kept(use, plan)])
 
 
 def _row(found: Mapping[str, Any]) -> tuple[str, float, float, float]:
@@ -320,7 +393,7 @@ def _drawing(
     )
 
 
-def _kept(use: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _kept(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
     counts = use["queries"]["range"]
     if counts["median"] is not None:
         yield (
@@ -335,5 +408,6 @@ def _kept(use: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if columns:
         name = max(columns, key=lambda n: columns[n]["ncp"])
         lost = columns[name]["ncp"]
-        words = f"coarsened most: {share(lost)} of its detail is gone"
+        most = plan.recoding.most if plan is not None else "changed most"
+        words = f"{most}: {share(lost)} of its detail is gone"
         yield (name, words) if lost else ("none", "of the columns lost any detail")

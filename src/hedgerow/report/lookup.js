@@ -80,7 +80,7 @@
   const everybody = side => side.n.map((_, i) => i);
   const whole = n => n.toLocaleString("en");
   const digits = x => Number(x.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
-  const percent = x => Math.round(100 * x) + " %";
+  const percent = x => Math.round(100 * x) + "%";
   const count = (side, found) => found.reduce((a, i) => a + side.n[i], 0);
   function line(text, strong) {
     const p = document.createElement("p");

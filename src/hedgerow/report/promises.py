@@ -135,7 +135,7 @@ def _open(
     if capped and not any("operational" in name for name in capped):
         yield "Not promised: how often a guess through somebody else's record is right.", "open"
     if capped:
-        yield "Not promised: what the most frequent value of a person's group tells.", "open"
+        yield f"Not promised: a cap on guessing a group's most frequent value.{_guessed(risk)}", "open"
     if checks and risk.get("linkage"):
         yield (
             "Not promised: a limit on how many people are found by their quasi-identifiers. "
@@ -152,6 +152,16 @@ def _open(
         )
     for line in audit["not_measured"]:
         yield f"Not measured: {line}.", "open"
+
+
+def _guessed(risk: Mapping[str, Any]) -> str:
+    """How often a guess about a whole group is right, where it was measured."""
+    found = (risk.get("linkage") or {}).get("reconstructed")
+    return "".join(
+        f" Measured: in the worst group such a guess about {name} is right for "
+        f"{100 * column['worst']:.0f}% of the people, and for {100 * column['right']:.0f}% on average."
+        for name, column in (found["columns"] if found else {}).items()
+    )
 
 
 def _digits(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import survey
 from .figures import WIDE, at, count, percent
-from .lines import aligned
+from .lines import aligned, fitted
 from .standards import in_text
 
 
@@ -206,6 +206,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
         yield f"{title:56}{share:>12}"
     if linkage["scores"] is None:
         yield NO_SCORES
+    yield from guesses(linkage.get("reconstructed"))
 
 
 def _how(attack: Mapping[str, Any]) -> str:
@@ -227,6 +228,20 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
             ("score, half IL and half DR", "score"),
         )
     ]
+
+
+def guesses(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """What a reader guesses who reconstructs the counts of a randomized release."""
+    if found is None:
+        return
+    for name, column in found["columns"].items():
+        exactly = "" if column["means"] == "exact" else f" {column['means']}"
+        yield (
+            f"A reader who reconstructs the counts of groups guesses {name!r}{exactly} right for "
+            f"{percent(column['worst'])} of the people of the worst group, and for "
+            f"{percent(column['right'])} on average ({found['groups']:,} groups of at least "
+            f"{found['least']} records)."
+        )
 
 
 NO_SCORES = (
@@ -278,7 +293,8 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     rows = three_numbers(risk, audit["table"]["yardstick"] == "classes")
     if rows:
         yield ""
-        yield from aligned(rows, ("Disclosure (0 none, 1 all)", *THREE))
+        yield f"Disclosure (0 none, 1 all): {'; '.join(THREE[:2])}."
+        yield from fitted(rows, ("column", *SHORT))
     if rows and not risk["inference"] and not audit["table"]["alone"]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
     yield from risk["inference"]["notes"] if risk["inference"] else ()
@@ -286,6 +302,8 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
 
 THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
 """The three numbers of disclosure: what groups tell, what learners infer, what is of members."""
+SHORT = ("groups", "inferred", "advantage")
+"""Their names in a narrow table."""
 
 
 def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:
@@ -370,16 +388,18 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     attacks, paired = audit["attacks"], audit["table"]["paired"]
     if not attacks:
         return
-    head = f"{'original':>10}{'release':>10}{'control':>10}{'public':>10}  over control"
-    names = [f"{attack['attack']}, {attack['learner']}: {attack['target']}" for attack in attacks]
-    wide = min(max(44, *(len(name) + 1 for name in names)), 60)
-    yield from ("", f"{'Attack success':{wide}}{head}")
-    for attack, name in zip(attacks, names, strict=True):
+    head = f"{'original':>9}{'release':>8}{'control':>8}{'public':>8}  over control"
+    yield from ("", f"{'Attack success':20}{head}")
+    said = None
+    for attack in attacks:
+        if (attack["attack"], attack["target"]) != said:
+            said = attack["attack"], attack["target"]
+            yield f"{said[0]}: {said[1]}"
         public = max(attack["public_best"], attack["random_row"])
         yield (
-            f"{name[: wide - 1]:{wide}}{percent(attack['original']):>10}"
-            f"{percent(attack['success']):>10}{percent(attack['control']):>10}"
-            f"{percent(public):>10}{_over_control(attack)}"
+            f"  {attack['learner'][:18]:18}{percent(attack['original']):>9}"
+            f"{percent(attack['success']):>8}{percent(attack['control']):>8}"
+            f"{percent(public):>8}{_over_control(attack)}"
         )
     named = {a["target"]: a["success_means"] for a in attacks if a["attack"] == "regression"}
     if named:

@@ -62,7 +62,7 @@ def environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters["percent"] = lambda share: "-" if share is None else f"{100 * share:.0f} %"
+    made.filters["percent"] = lambda share: "-" if share is None else f"{100 * share:.0f}%"
     made.filters["listed"] = listed
     made.filters["setting"] = setting
     made.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"

@@ -42,12 +42,15 @@ def parts_of(path: str | Path) -> list[Path]:
         found = [Path(p) for p in glob.glob(str(path))]
         where = f"the pattern {path}"
     inner = sorted(p.name for p in found if p.is_dir())
+    files = sorted(p for p in found if p.suffix.lower() in SUFFIXES and not p.is_dir())
     if inner:
         raise InputError(
-            f"{where} holds folders ({', '.join(inner[:3])}), whose names are not read as columns",
-            hint="name the files by a pattern, such as people/*/*.parquet",
+            f"{where} is not one table: it holds {len(inner):,} folder{'s' * (len(inner) > 1)} "
+            f"({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''})"
+            + (f" and {len(files):,} table file{'s' * (len(files) > 1)}" if files else ""),
+            hint="name the file, such as people.csv; parts of one table that lie in folders are "
+            "named by a pattern, such as people/*/*.parquet",
         )
-    files = sorted(p for p in found if p.suffix.lower() in SUFFIXES)
     if not files:
         raise InputError(
             f"{where} holds no table file",

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...plan import Plan, Randomize
 from ...progress import Tell
 from ..pairing import Pair
 from ..scores import Scores, score_arrays
 from .linking import linking_attacks
+from .reconstructed import reconstructed
 
 COLUMNS = 20
 """Most numeric columns that the scores compare."""
@@ -17,7 +19,9 @@ RECORDS = 5_000
 """Most released records that the scores link."""
 
 
-def linkage_summary(pair: Pair, *, people: int, random_state: int, tell: Tell) -> dict[str, Any]:
+def linkage_summary(
+    pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, tell: Tell
+) -> dict[str, Any]:
     """How many records are linked with their originals, by every quasi-identifier.
 
     Where classes of equal cells say nothing, for the cells are not true, this is
@@ -31,7 +35,8 @@ def linkage_summary(pair: Pair, *, people: int, random_state: int, tell: Tell) -
         `linking_attacks` gives them; ``highest`` is the larger success.
         ``scores``: linkage of all records by the numeric quasi-identifiers, interval
         disclosure and information loss (Domingo-Ferrer & Torra), in per cent; None
-        when no two records are complete.
+        when no two records are complete. ``reconstructed``: what a reader of randomized columns
+        guesses about a group, by `reconstructed`; None where no plan says how they were drawn.
     """
     tell("linking altered records with their originals")
     attacks = linking_attacks(pair, people=people, random_state=random_state)
@@ -40,6 +45,9 @@ def linkage_summary(pair: Pair, *, people: int, random_state: int, tell: Tell) -
         "attacks": attacks,
         "highest": max(attack["success"] for attack in attacks),
         "scores": None if scores is None else scores.to_dict(),
+        "reconstructed": reconstructed(pair, plan.recoding)
+        if plan is not None and isinstance(plan.recoding, Randomize)
+        else None,
     }
 
 

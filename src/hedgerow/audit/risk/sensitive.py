@@ -101,6 +101,13 @@ def diversity_summary(
     }
 
 
+def twentieths(told: FloatArray, sizes: IntArray) -> list[float]:
+    """The share of the records by a figure of their group, from 0 to 1, in twentieths."""
+    place = np.clip(np.ceil(BINS * told - 1e-9).astype(int) - 1, 0, BINS - 1)
+    made: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
+    return made
+
+
 def disclosure_summary(
     told: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
@@ -112,14 +119,13 @@ def disclosure_summary(
     gives away, in twentieths.
     """
     quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
-    place = np.clip(np.ceil(BINS * told - 1e-9).astype(int) - 1, 0, BINS - 1)
     order = np.argsort(told, kind="stable")
     below = np.cumsum(sizes[order])
     middle = told[order[np.searchsorted(below, below[-1] / 2)]] if len(told) else 0.0
     return {
         **disclosure.Disclosed.of(told, sizes).to_json(),
         "median_over_records": float(middle),
-        "shares": (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist(),
+        "shares": twentieths(told, sizes),
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }
