@@ -28,6 +28,7 @@ SCHEMES = {"dark": 0, "light": 1}
 WIDTHS = {"wide": (1280, 800), "narrow": (390, 844)}
 """Windows of a desk and of a telephone."""
 QUASI, NUMBERS = ["age", "sex", "job", "marital"], ["age", "hours_per_week", "years_schooling"]
+SPREAD = ["age", "hours_per_week", "income"]
 METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
     "mart": (lambda: hr.MART(k=10, max_disclosure=0.5), QUASI, "income"),
     "hedge": (lambda: hr.Hedge(k=10, max_disclosure=0.5), QUASI, "income"),
@@ -45,8 +46,8 @@ METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
     "incognito": (lambda: hr.Incognito(10, suppression=0.02), QUASI, "income"),
     "local-suppression": (lambda: hr.LocalSuppression(5), QUASI, "income"),
     "microaggregation": (lambda: hr.Microaggregation(10), ["age", "children"], "income"),
-    "porop": (lambda: hr.PoROP(50, degree=2, random_state=1), NUMBERS, "income"),
-    "lirop": (lambda: hr.LiROP(50, random_state=1), NUMBERS, "income"),
+    "porop": (lambda: hr.PoROP(3_000, degree=2, random_state=1), SPREAD, "diagnosis"),
+    "lirop": (lambda: hr.LiROP(3_000, random_state=1), SPREAD, "diagnosis"),
     "noise": (lambda: hr.NoiseAddition(0.2, random_state=1), NUMBERS, "income"),
     "rank-swapping": (lambda: hr.RankSwapping(0.05, random_state=1), NUMBERS, "income"),
     "pram": (lambda: hr.PRAM(0.8, random_state=1), ["sex", "job", "marital"], "income"),
