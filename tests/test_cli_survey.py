@@ -12,6 +12,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.errors import PlanError
 
 FLAGS = "--quasi age,region --sensitive pay --household hid --weight w"
 
@@ -88,3 +89,50 @@ def test_an_audit_takes_the_weight_of_the_schema(
     again = f"audit survey.csv survey.csv --quasi age --population-size 40000 {quick}"
     assert run(shlex.split(again)) == 0
     assert "by the model zayatz" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_plan_remembers_the_weight(
+    survey: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(shlex.split(f"protect survey.csv {FLAGS} --method mondrian -k 5 --out kept")) == 0
+    plan = hr.Plan.load("kept/plan.json")
+    assert plan.weight == "w"
+    assert "sampling weights, how many people a record stands for: w" in plan.explain()
+    assert "weighted by w" in Path("kept/RECIPIENT.md").read_text()
+    # nobody says it again: the folder's audit, and what a checker gets, go by it
+    quick = "--no-attacks --no-learning"
+    capsys.readouterr()
+    command = f"audit survey.csv kept {quick} --profile iso-27559 --evidence e.json --json"
+    assert run(shlex.split(command)) == 0
+    found = json.loads(capsys.readouterr().out)
+    total = found["risk"]["release"]["classes"]["population"]["total"]
+    assert total == pytest.approx(survey["w"].sum())
+    assert found["utility"]["estimates"]["weight"] == "w"
+    told = json.loads(Path("e.json").read_text())
+    assert told["settings"]["weights"] == "w"
+    states = {row["name"]: row["state"] for row in told["profile"]["criteria"]}
+    assert states["population"] == "measured"
+    # a plan of before holds no weight, and is read as ever
+    old = json.loads(Path("kept/plan.json").read_text())
+    del old["weight"]
+    Path("old.json").write_text(json.dumps(old))
+    assert hr.Plan.load("old.json").weight == ""
+    again = f"audit survey.csv kept/release.csv --plan old.json {quick} --json"
+    assert run(shlex.split(again)) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["risk"]["release"]["classes"]["population"] is None
+    # one that names a column that is not released is damaged
+    Path("bad.json").write_text(json.dumps({**old, "weight": "hid"}))
+    with pytest.raises(PlanError, match="sampling weights is not released"):
+        hr.Plan.load("bad.json")
+    # other people's weights are held to the same, and told by the plan of those
+    survey.assign(w=0.5).to_csv("light.csv", index=False)
+    assert run(shlex.split("apply kept/plan.json light.csv --out light-out.csv")) == 2
+    assert "sampling weights in 'w' are missing, infinite or below 1" in capsys.readouterr().err
+    survey.drop(columns="w").to_csv("none.csv", index=False)
+    assert run(shlex.split("apply kept/plan.json none.csv --out none-out.csv")) == 0
+    capsys.readouterr()
+    given = f"audit none.csv none-out.csv --plan kept/plan.json {quick} --json"
+    assert run(shlex.split(given)) == 0
+    assert json.loads(capsys.readouterr().out)["risk"]["release"]["classes"]["population"] is None

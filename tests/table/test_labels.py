@@ -109,7 +109,7 @@ def test_spss_goes_out_with_its_labels(sav: Path, tmp_path: Path) -> None:
     assert made.name == "release.sav"
     before, first = pyreadstat.read_sav(sav, user_missing=True)
     after, found = pyreadstat.read_sav(made, user_missing=True)
-    assert found.file_label == "A survey"
+    assert not found.file_label
     for name in ("sex", "educ", "age", "income"):
         assert found.column_names_to_labels[name] == LABELS[name]
     assert found.missing_ranges["income"] == first.missing_ranges["income"]
@@ -128,6 +128,20 @@ def test_spss_goes_out_with_its_labels(sav: Path, tmp_path: Path) -> None:
     told = found.variable_value_labels["age"]
     assert set(after["age"].dropna()) == set(told)
     assert any("-" in text or "[" in text for text in told.values())
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_the_title_inside_a_file_is_left_out_and_told(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    frame = people()[["age", "person"]]
+    write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}
+    write[ending](frame, str(path), file_label="Study of Dr Roe")
+    assert b"Dr Roe" in path.read_bytes()
+    schema = hr.Schema(quasi=["age"], sensitive=["person"])
+    with pytest.warns(UserWarning, match="left out the title that stands inside the file"):
+        made = protected(path, tmp_path / "out", schema)
+    for file in made.parent.iterdir():
+        assert b"Dr Roe" not in file.read_bytes(), file.name
 
 
 def test_the_released_file_reads_as_the_released_table(sav: Path, tmp_path: Path) -> None:
@@ -174,28 +188,39 @@ def test_the_same_release_has_the_same_bytes(
     assert one.read_bytes() == protected(other, tmp_path / "two").read_bytes()
 
 
-def test_stata_goes_out_with_its_labels_and_letters(tmp_path: Path) -> None:
+def letters() -> Any:
+    """The people, whose letters say why a number is missing."""
     frame = people()
     frame["income"] = [
         "a" if i % 10 == 0 else None if i % 40 == 7 else 1500 + 7 * i for i in range(N)
     ]
     for name in ("sex", "educ", "age", "person"):
         frame[name] = frame[name].astype(int)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def stata(tmp_path_factory: pytest.TempPathFactory) -> Path:
     values = {n: {int(c): t for c, t in VALUES[n].items()} for n in ("sex", "educ")}
-    path = tmp_path / "people.dta"
+    path = tmp_path_factory.mktemp("stata") / "people.dta"
     pyreadstat.write_dta(
-        frame,
+        letters(),
         str(path),
         column_labels=LABELS,
         variable_value_labels={**values, "income": {"a": "would not say"}},
         missing_user_values={"income": ["a"]},
         variable_format={"born": "%tdD_m_Y"},
     )
-    rows = read(path).arrow.to_pylist()
+    return path
+
+
+def test_stata_goes_out_with_its_labels_and_letters(stata: Path, tmp_path: Path) -> None:
+    frame = letters()
+    rows = read(stata).arrow.to_pylist()
     assert (rows[0]["income"], rows[0]["income_missing"]) == (None, "would not say")
     assert (rows[7]["income"], rows[7]["income_missing"]) == (None, None)
     schema = SCHEMA.replace(quasi=["sex", "age"], other=[*SCHEMA.other, "educ"])
-    made = protected(path, tmp_path / "out", schema)
+    made = protected(stata, tmp_path / "out", schema)
     assert made.name == "release.dta"
     # as lists: in frames pyreadstat has no room for whole numbers that are missing
     after, found = pyreadstat.read_dta(made, user_missing=True, output_format="dict")
@@ -209,20 +234,32 @@ def test_stata_goes_out_with_its_labels_and_letters(tmp_path: Path) -> None:
     assert {age for age in after["age"] if age} == set(found.variable_value_labels["age"])
 
 
-@pytest.mark.parametrize("version", [5, 8])
-def test_a_sas_transport_file_goes_out_with_its_labels(tmp_path: Path, version: int) -> None:
-    path = tmp_path / "people.xpt"
+TRANSPORT = hr.Schema(quasi=["AGE", "sex"], sensitive=["pay"], other=["born", "town"])
+
+
+def paid() -> Any:
+    """The people as SAS has them."""
     frame = people().drop(columns=["income"]).rename(columns={"age": "AGE"})
     frame["pay"] = [1000.5 + i for i in range(N)]
+    return frame
+
+
+def transport(folder: Path, version: int) -> Path:
+    path = folder / "people.xpt"
     pyreadstat.write_xport(
-        frame,
+        paid(),
         str(path),
         file_format_version=version,
         column_labels={"AGE": "Age in years"},
         variable_format={"born": "DATE9"},
     )
-    schema = hr.Schema(quasi=["AGE", "sex"], sensitive=["pay"], other=["born", "town"])
-    made = protected(path, tmp_path / "out", schema)
+    return path
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_a_sas_transport_file_goes_out_with_its_labels(tmp_path: Path, version: int) -> None:
+    frame = paid()
+    made = protected(transport(tmp_path, version), tmp_path / "out", TRANSPORT)
     assert made.name == "release.xpt"
     assert (b"LIBV8" in made.read_bytes()[:80]) is (version == 8)
     after, found = pyreadstat.read_xport(made)
@@ -231,6 +268,52 @@ def test_a_sas_transport_file_goes_out_with_its_labels(tmp_path: Path, version: 
     assert Counter(after["pay"]) == Counter(frame["pay"])
     assert Counter(after["born"]) == Counter(frame["born"])
     assert all(isinstance(cell, str) for cell in after["AGE"])  # SAS keeps labels elsewhere
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_column_whose_values_all_have_labels_can_be_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.sav"
+    rows = range(60)
+    frame = pandas.DataFrame(
+        {
+            "age": [20.0 + i for i in rows],
+            "kids": [float(i % 4) for i in rows],
+            "mood": [(1.0, 2.0, 3.0, 9.0)[i % 4] for i in rows],
+        }
+    )
+    kids = {0.0: "none", 1.0: "one", 2.0: "two", 3.0: "three or more"}
+    mood = {1.0: "low", 2.0: "fair", 3.0: "good", 9.0: "refused"}
+    pyreadstat.write_sav(
+        frame, str(path), variable_value_labels={"kids": kids, "mood": mood}, missing_ranges={"mood": [9]}
+    )
+    assert read(path).kind("kids") == "categorical"
+    schema = hr.Schema(
+        quasi=["age", "kids"],
+        sensitive=["mood"],
+        other=["mood_missing"],
+        kinds={"kids": "numeric", "mood": "numeric"},
+    )
+    table = read(path, schema=schema)
+    assert (table.kind("kids"), table.kind("mood")) == ("numeric", "numeric")
+    assert table.arrow.column("kids").to_pylist()[:5] == [0, 1, 2, 3, 0]
+    assert table.arrow.column("mood").to_pylist()[:4] == [1, 2, 3, None]
+    assert table.arrow.column("mood_missing").to_pylist()[:4] == [None, None, None, "refused"]
+    release = hr.protect(path, schema, hr.MART(k=10, max_disclosure=1.0))
+    release.write(tmp_path / "out")
+    after, found = pyreadstat.read_sav(tmp_path / "out/release.sav", user_missing=True)
+    assert Counter(after["mood"]) == Counter(frame["mood"])
+    assert found.variable_value_labels["mood"] == mood  # every code still says what it said
+    assert found.missing_ranges["mood"] == [{"lo": 9.0, "hi": 9.0}]
+    shown = set(release.table.column("kids").to_pylist())
+    assert any("-" in cell for cell in shown)  # ranges of numbers, not sets of categories
+    session = hr.Session(path)
+    session.choose(schema, hr.MART(k=10, max_disclosure=1.0))
+    session.protect()
+    session.write(tmp_path / "steps")
+    made = [tmp_path / name / "release.sav" for name in ("out", "steps")]
+    assert made[0].read_bytes() == made[1].read_bytes()
+    found = hr.audit(path, tmp_path / "out", attacks=False, learning=False)
+    assert found.to_dict()["table"]["sensitive"] == ["mood"]
 
 
 def test_what_two_codes_say_has_the_code_beside_it(tmp_path: Path) -> None:
@@ -338,6 +421,76 @@ def test_haven_reads_what_was_written(sav: Path, tmp_path: Path) -> None:
     assert (label, values, span, n) == ("Monthly income", "would not say", "99990,99999", "12")
     assert set(sexes.split(",")) <= {"male", "female", "male+female", "*"}
     assert kind == "Date"
+
+
+def test_letters_of_sas_say_why_a_number_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SAS data sets cannot be written here, so what pyreadstat reads of one stands for the file."""
+    path = tmp_path / "t.sas7bdat"
+    path.write_bytes(b"x")
+    frame = pandas.DataFrame({"pay": [1.5, 2.5, 3.5, 4.5], "age": [20.0, 20.0, 20.0, 20.0]})
+    plain = tmp_path / "t.sav"
+    pyreadstat.write_sav(frame, str(plain))
+    asked = {}
+
+    def read_sas7bdat(file: str, **given: Any) -> Any:
+        asked.update(given)
+        columns, about = pyreadstat.read_sav(str(plain), output_format="dict")
+        return {"pay": [1.5, "A", "_", None], "age": list(columns["age"])}, about
+
+    monkeypatch.setattr(pyreadstat, "read_sas7bdat", read_sas7bdat)
+    table = read(path)
+    assert asked["user_missing"] is True
+    assert table.arrow.column("pay").to_pylist() == [1.5, None, None, None]
+    assert table.arrow.column("pay_missing").to_pylist() == [None, "A", "_", None]
+    write_table(table.arrow, tmp_path / "u.xpt", like=table)
+    after, _ = pyreadstat.read_xport(tmp_path / "u.xpt", output_format="dict")
+    assert list(after["pay_missing"]) == ["", "A", "_", ""]
+
+
+R_STATA = """
+library(haven)
+d <- read_dta(FILE)
+cat(attr(d$income, "label"), "\n")
+cat(paste(names(attr(d$educ, "labels")), collapse = ","), "\n")
+cat(sum(is_tagged_na(d$income, "a")), sum(is.na(d$income)), "\n")
+cat(paste(names(attr(d$income, "labels")), collapse = ","), "\n")
+cat(as.character(class(d$born))[1], attr(d$born, "format.stata"), "\n")
+cat(sum(d$income, na.rm = TRUE), "\n")
+"""
+
+
+def test_haven_reads_what_was_written_for_stata(stata: Path, tmp_path: Path) -> None:
+    schema = SCHEMA.replace(quasi=["sex", "age"], other=[*SCHEMA.other, "educ"])
+    made = protected(stata, tmp_path / "out", schema)
+    label, levels, missing, why, born, total = _haven(R_STATA.replace("FILE", f"'{made}'"))
+    assert (label, why) == ("Monthly income", "would not say")
+    assert levels == "low,middle,high,refused"
+    assert missing == "12 15"  # 12 of 120 would not say, and 3 have nothing
+    assert born == "Date %tdD_m_Y"
+    known = [1500 + 7 * i for i in range(N) if i % 10 and i % 40 != 7]
+    assert float(total) == sum(known)
+
+
+R_SAS = """
+library(haven)
+d <- read_xpt(FILE)
+cat(attr(d$AGE, "label"), "\n")
+cat(as.character(class(d$born))[1], attr(d$born, "format.sas"), "\n")
+cat(paste(sort(unique(d$town)), collapse = ","), "\n")
+cat(class(d$AGE), nrow(d), "\n")
+cat(sum(d$pay), "\n")
+"""
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_haven_reads_what_was_written_for_sas(tmp_path: Path, version: int) -> None:
+    made = protected(transport(tmp_path, version), tmp_path / "out", TRANSPORT)
+    label, born, towns, kind, total = _haven(R_SAS.replace("FILE", f"'{made}'"))
+    assert (label, born, towns) == ("Age in years", "Date DATE9", "Bonn,Ulm")
+    assert kind == f"character {N}"  # ranges: SAS keeps labels elsewhere
+    assert float(total) == sum(1000.5 + i for i in range(N))
 
 
 def test_a_sas_data_set_comes_in_and_a_transport_file_goes_out(tmp_path: Path) -> None:

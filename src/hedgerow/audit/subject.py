@@ -322,6 +322,7 @@ def roles(plan: Plan) -> Schema:
         identifiers=plan.names("identifier"),
         unit=plan.unit or UNSAID,
         household=plan.household,
+        weight=plan.weight or None,
         kinds={c.name: c.kind for c in (*known, *plan.recoding.recoded())},
         categories={c.name: c.order for c in measured if c.order},
         events={c.name: c.events for c in measured if c.events},

@@ -359,6 +359,7 @@ class Method(Estimator):
             table.n_rows,
             missing=tuple(schema.missing),
             decimal=schema.decimal,
+            weight=schema.weight or "",
         )
 
     def plan_parameters(self) -> dict[str, Any]:

@@ -39,6 +39,8 @@ def dumps(plan: Plan, *, public: bool = False) -> str:
         data["missing"] = list(plan.missing)
     if plan.decimal:
         data["decimal"] = plan.decimal
+    if plan.weight:
+        data["weight"] = plan.weight
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -88,6 +90,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             n_rows=read(int, data["n_rows"]),
             missing=read(tuple[str, ...], data.get("missing", [])),
             decimal=read(str, data.get("decimal", "")),
+            weight=read(str, data.get("weight", "")),
         )
         plan.check()
         return plan

@@ -278,6 +278,9 @@ class Plan:
     missing, decimal
         How a CSV file of such people is read: words for no value, and the decimal separator where
         numbers can be read in two ways (`Schema`).
+    weight : str
+        The column of sampling weights, by which risks and estimates are told; nothing where there is
+        none, or where the plan is of a Hedgerow that did not keep it.
     version : int
         Version of the plan's JSON.
     """
@@ -290,6 +293,7 @@ class Plan:
     n_rows: int = 0
     missing: tuple[str, ...] = ()
     decimal: str = ""
+    weight: str = ""
     version: int = VERSION
 
     def __repr__(self) -> str:
@@ -358,6 +362,8 @@ class Plan:
         for column in self.columns:
             if column.role not in ROLES or column.kind not in KINDS:
                 raise Contradiction("a column has an unknown role or kind")
+        if self.weight and roles.get(self.weight, "undeclared") in ("identifier", "undeclared"):
+            raise Contradiction("its column of sampling weights is not released")
         for promise in self.promises:
             if type(promise.get("kind")) is not str or type(promise.get("k", 0)) is not int:
                 raise Contradiction("a promise does not say what it promises")

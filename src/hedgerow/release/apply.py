@@ -17,6 +17,7 @@ from ..progress import caution
 from ..schema import Schema
 from ..table import Table
 from ..table.scanned import Scanned
+from ..table.weights import check_weights
 from ..table.write import write_table
 from .streamed import write_streamed
 
@@ -91,6 +92,8 @@ def apply_plan(
     ------
     PlanError
         Quasi-identifiers of the plan are missing; values are unseen, and refused.
+    InputError
+        The plan's sampling weights are missing, infinite or below 1.
 
     Warns
     -----
@@ -110,6 +113,8 @@ def apply_plan(
         schema=Schema(kinds=kinds, missing=plan.missing, decimal=plan.decimal),
     )
     check_columns(plan, table)
+    if plan.weight in table.names:
+        check_weights(table, plan.weight)
     made = transform(plan, table, key=key)
     known = {column.name for column in plan.columns} - set(plan.left_out)
     dropped = [name for name in table.names if name not in known]

@@ -47,6 +47,8 @@ def explain(plan: Plan) -> str:
         names = plan.names(role)
         if names:
             lines.append(f"  {words}: {', '.join(names)}")
+    if plan.weight:
+        lines.append(f"  sampling weights, how many people a record stands for: {plan.weight}")
     if plan.zones:
         told = ", ".join(f"{name} (its zone is {zone})" for name, zone in plan.zones.items())
         lines.append(f"  times below and in released cells are those of UTC: {told}")

@@ -176,6 +176,8 @@ def protect(
                 f"left out columns that the schema does not name: {', '.join(undeclared)}; "
                 "to release those that are harmless, name them in other=[...] (--other)"
             )
+        if table.layout.labels.title:
+            caution("left out the title that stands inside the file: it may name who made it")
         if secret is not None and schema.household in schema.identifiers:
             caution(f"{schema.household} is left out and has no pseudonym: it tells who lives together")
         if keep_order:

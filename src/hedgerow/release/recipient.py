@@ -75,6 +75,12 @@ def recipient(
         lines.append(f"| {markdown(column.name)} | {column.role} | {said} |")
     if gone:
         lines += ["", f"Left out: {', '.join(map(markdown, gone))}."]
+    if plan.weight:
+        lines += [
+            "",
+            f"Records are weighted by {markdown(plan.weight)}: it says how many people a record stands "
+            "for, and totals, means and shares of the population take it.",
+        ]
     lines += _labelled(layout, [c.name for c in plan.columns if c.name not in gone])
     lines += _reading(recoding, file, empty)
     if plan.zones:

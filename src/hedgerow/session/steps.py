@@ -15,7 +15,7 @@ from ..engines.choice import chosen, opened
 from ..errors import Cancelled, ParameterError
 from ..progress import Progress, cautions
 from ..schema import SCHEMA, Schema
-from ..table import Table
+from ..table import Table, read
 from . import repeat
 from .inspection import Inspection, inspect
 from .methods import canonical
@@ -320,7 +320,7 @@ class Session:
         ParameterError
             There is no quasi-identifier, or the key cannot be read or is too short.
         """
-        schema.check(self.table.names)
+        schema.check(read(self.table, schema=schema).names)
         schema.check_quasi()
         wanted = canonical(method)
         if profile is not None:

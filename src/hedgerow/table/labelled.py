@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,7 +70,7 @@ class Leaving:
 
 
 def arrived(
-    columns: Mapping[str, Sequence[Any]], labels: Labels
+    columns: Mapping[str, Sequence[Any]], labels: Labels, numbers: Collection[str] = ()
 ) -> tuple[pa.Table, Mapping[str, Sequence[str]], Labels]:
     """The columns of a file as Arrow, the order of their categories, and what is to be written again.
 
@@ -79,6 +79,8 @@ def arrived(
     columns : mapping of str to list
         Cells as they stand in the file: numbers, text, dates, None.
     labels : Labels
+    numbers : collection of str
+        Columns of numbers, though all their values have labels.
     """
     arrays: dict[str, pa.ChunkedArray] = {}
     orders: dict[str, Sequence[str]] = {}
@@ -86,7 +88,8 @@ def arrived(
     for name, cells in columns.items():
         variable = variables[name] = _sorted(variables.get(name, Variable()), cells)
         there = sorted({cell for cell in cells if _is_code(cell)}, key=_place)
-        if variable.sort in ("number", "text") and there and variable.categorical(there):
+        labelled = name not in numbers and variable.sort in ("number", "text")
+        if labelled and there and variable.categorical(there):
             texts = _texts({**dict.fromkeys(there, ""), **variable.values})
             variables[name] = replace(variable, values=texts, coded=True)
             arrays[name] = _categories([texts.get(cell) for cell in cells], texts, variable)
@@ -95,7 +98,8 @@ def arrived(
         gone = [code for code in there if variable.declared_missing(code)]
         texts = _texts({code: variable.values.get(code, "") for code in gone})
         values = {code: text for code, text in variable.values.items() if code not in texts}
-        variables[name] = replace(variable, values={**values, **texts})
+        told = {**values, **texts}
+        variables[name] = replace(variable, values=told, coded=False, numbers=name in numbers)
         arrays[name] = _plain([None if cell in texts else cell for cell in cells], variable)
         if gone:
             why = _free(f"{name}{WHY}", [*columns, *arrays])
@@ -122,6 +126,14 @@ def leaving(table: pa.Table, labels: Labels, form: Format) -> list[Leaving]:
                 made[name] = both
                 del made[why]
     return list(made.values())
+
+
+def codes_again(cells: pa.ChunkedArray, variable: Variable) -> list[Code | None] | None:
+    """The codes of categories, where these are numbers and letters; None where they are text."""
+    if not variable.coded or variable.sort != "number":
+        return None
+    codes = {text: code for code, text in variable.values.items()}
+    return [None if cell is None else codes[cell] for cell in cells.to_pylist()]
 
 
 def _is_code(cell: Any) -> bool:
@@ -234,8 +246,8 @@ def _of_numbers(cells: Sequence[Any], before: Variable) -> Variable:
     made = replace(before, values={c: t for c, t in before.values.items() if c in there})
     if any(made.declared_missing(cell) for cell in there):
         made = replace(made, missing=())
-    if made.categorical(there):  # or its reader would take it for categories
-        made = replace(made, values={})
+    if made.categorical(there) and not before.numbers:
+        made = replace(made, values={})  # or its reader would take it for categories
     if any(cell != int(cell) for cell in there if abs(cell) < _EXACT) and re.fullmatch(
         r"[A-Z]+\d+(\.0)?", made.form
     ):

@@ -31,6 +31,8 @@ class Variable:
         What arrived: "number", "text", "date", "moment" or "time".
     coded : bool
         Whether its codes arrived as categories.
+    numbers : bool
+        Whether a schema says that it holds numbers, though all its codes have labels.
     """
 
     label: str = ""
@@ -41,6 +43,7 @@ class Variable:
     width: int = 0
     sort: str = "number"
     coded: bool = False
+    numbers: bool = False
 
     def declared_missing(self, code: Code) -> bool:
         """Whether a cell with this code counts as missing."""
@@ -68,7 +71,7 @@ class Labels:
     whys : mapping of str to str
         By the column that says why numbers are missing, the column of these numbers.
     title : str
-        What the file is called inside.
+        What the file is called inside, which may name who made it; it is never written.
     version : int
         Of a SAS transport file: 5 or 8; 0 elsewhere.
     """

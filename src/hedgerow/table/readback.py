@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
+from ..schema import Schema
 from .csvfile import read_csv_batches
 from .dates import days_of, parse_iso
 from .dialect import Dialect, FileFormat
@@ -82,7 +83,8 @@ def read_back(
     if suffix == ".feather":
         return _feather(path)
     if suffix in STATISTICAL or suffix == ".xlsx":
-        whole = read(path).arrow  # which these formats' packages read as one
+        numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
+        whole = read(path, schema=numbers).arrow  # which these formats' packages read as one
         # numbers and booleans stand there in one way, and text beside them in ISO's
         found = _Cells(Dialect(), classes, frozenset(recoded), False)
         batches = iter(whole.to_batches(BATCH))

@@ -1,7 +1,8 @@
-"""A CSV file as a schema says that it is to be read.
+"""A file as a schema says that it is to be read.
 
-Columns that look like numbers and are declared categories are read as they are spelled: `250.1` and
-`250.10` are one number and two codes.
+Columns of a CSV file that look like numbers and are declared categories are read as they are spelled:
+`250.1` and `250.10` are one number and two codes. Columns of a statistical file whose values all have
+labels, and that are declared numeric, are read as their codes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .dialect import Dialect
 from .encode import as_text, indexed, is_text, kind_of
 from .escape import unescape
 from .frames import ArrowSource
+from .labelled import arrived, codes_again
 from .table import Table
 from .types import MARKERS, typed
 
@@ -36,7 +38,36 @@ def as_declared(table: Table, schema: Schema) -> Table:
         since it was read.
     """
     known, kinds = declared_texts(schema)
-    return as_spelled(_as_told(table, schema), kinds, known)
+    return as_spelled(_as_numbers(_as_told(table, schema), kinds), kinds, known)
+
+
+def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
+    """The table of a statistical file, with labelled columns that are declared numeric as numbers.
+
+    Codes that are declared missing become missing, and a column of its own says why, as in every
+    column of numbers.
+    """
+    labels, arrow = table.layout.labels, table.arrow if table.engine == "memory" else None
+    names = [n for n, v in labels.variables.items() if v.coded and kinds.get(n) == "numeric"]
+    if arrow is None or not names:
+        return table
+    key = ("numbers", *names)
+    if key not in table.spelled:
+        codes = {n: codes_again(arrow.column(n), labels.variables[n]) for n in names if n in table.names}
+        cells = {name: found for name, found in codes.items() if found is not None}
+        made, orders, told = arrived(cells, labels, numbers=cells)
+        for name in made.column_names:
+            if name in table.names:
+                arrow = arrow.set_column(table.names.index(name), name, made.column(name))
+            else:
+                arrow = arrow.append_column(name, made.column(name))
+        origin = ArrowSource(arrow, file=True)
+        kept = {n: table.declared(n) for n in table.names if n not in cells and table.declared(n)}
+        origin.categories = {**kept, **orders}
+        whys = {**labels.whys, **told.whys}
+        layout = replace(table.layout, labels=replace(told, whys=whys))
+        table.spelled[key] = Table(arrow, origin, layout, table.path)
+    return table.spelled[key]
 
 
 def _as_told(table: Table, schema: Schema) -> Table:

@@ -55,7 +55,7 @@ _KINDS = {
 }  # fmt: skip
 STATISTICAL = tuple(_READERS)
 """The endings of files that this reads."""
-_TELLS_MISSING = (".sav", ".zsav", ".dta")
+_TELLS_MISSING = (".sav", ".zsav", ".dta", ".sas7bdat")
 _INT32 = 1 << 31
 _OLD_NAME, _OLD_LABEL, _OLD_TEXT = 8, 40, 200
 """What a SAS transport file of version 5 holds of a name, a label and a text, in bytes."""
@@ -166,7 +166,7 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Lab
     about: dict[str, Any] = {
         "column_labels": {c.name: c.variable.label for c in columns if c.variable.label},
         "variable_format": {c.name: c.variable.form for c in columns if c.variable.form},
-        "file_label": labels.title,
+        "file_label": "",  # a title may name who made the file
     }
     values = {c.name: values for c, (*_, values) in zip(columns, made, strict=True) if values}
     if suffix == ".xpt":
