@@ -13,7 +13,7 @@ from hedgerow.release.contract import engine_checks
 CHECKS = [
     pytest.param(check, id=f"{name}: {title}")
     for name in ENGINES
-    if name not in ("memory", "spark")  # Spark takes frames: tests/engines/test_spark.py
+    if name not in ("memory", "spark")  # some of Spark's: tests/engines/test_spark_methods.py
     for title, check in engine_checks(name)
 ]
 

@@ -14,8 +14,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.engines import rows
-from hedgerow.engines.rows import Rows, _numbered, normal, sequence
+from hedgerow.engines.rows import NUMBER, Rows, normal, numbered, sequence
 from hedgerow.table import read
+from hedgerow.table.rowhash import key_words
 
 KEY = hr.Key(b"k" * 32)
 
@@ -116,11 +117,11 @@ def test_rows_that_are_alike_are_numbered_and_the_order_is_that_of_the_content()
 def test_rows_that_share_half_a_hash_are_told_apart_by_the_other():
     first = np.array([5, 5, 5, 9, 5], np.uint64)
     second = np.array([3, 1, 3, 0, 2], np.uint64)
-    ids = _numbered(first, second, KEY)
+    ids = numbered(first, second, key_words(KEY, NUMBER))
     assert len(set(ids.tolist())) == 5
     assert ids[3] == 9
     order = np.array([4, 1, 3, 0, 2])
-    again = _numbered(first[order], second[order], KEY)
+    again = numbered(first[order], second[order], key_words(KEY, NUMBER))
     assert again[1] == ids[1]
     assert again[0] == ids[4]
     assert set(again[[3, 4]].tolist()) == set(ids[[0, 2]].tolist())

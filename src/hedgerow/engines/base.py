@@ -87,6 +87,10 @@ class Transformed:
         return self._outside
 
 
+def _every(kind: pa.DataType) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """What an engine declares of itself.
@@ -108,6 +112,11 @@ class Capabilities:
         Whether identifiers may be replaced by pseudonyms.
     resumes : bool
         Whether `open` takes `resume`: work that was killed is gone on with.
+    positions : bool
+        Whether rows have numbers: columns have a code for each, and a release knows the row
+        behind each of its own.
+    holds : callable
+        Whether values of an Arrow type, which is not nested, are held as they are.
     """
 
     sources: str
@@ -117,6 +126,8 @@ class Capabilities:
     units: bool = True
     pseudonyms: bool = True
     resumes: bool = False
+    positions: bool = True
+    holds: Callable[[pa.DataType], bool] = _every
 
 
 class Engine(Protocol):

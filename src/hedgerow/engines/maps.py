@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,8 @@ from numpy.typing import NDArray
 from ..classes import group
 from ..notation import number
 from ..plan.maps import ColumnMap, Maps, Released
-from ..table import Table
+from ..table import Column, Table
 from ..table.column import smallest
-from ..table.counts import tally
 from .base import Transformed
 from .ordered import ReleasedColumn
 
@@ -25,7 +25,7 @@ _WINDOW = 1 << 20
 
 def recode(maps: Maps, table: Table) -> Transformed:
     """The released columns: every value by its column's map, small classes suppressed."""
-    read = [_Read.of(column, maps, table) for column in maps.columns]
+    read = [Read.of(column, maps, table) for column in maps.columns]
     places = [each.places[each.codes] for each in read]
     coded = [each.words[found] for each, found in zip(read, places, strict=True)]
     outside = sum(
@@ -33,7 +33,7 @@ def recode(maps: Maps, table: Table) -> Transformed:
         for each, found in zip(read, places, strict=True)
         if not each.column.is_number
     )
-    hidden = _hidden(maps, [each.listed for each in read], coded)
+    hidden = suppressed(maps, [each.listed for each in read], coded)
     made = {}
     for each, codes in zip(read, coded, strict=True):
         column = each.column
@@ -50,47 +50,44 @@ def recode(maps: Maps, table: Table) -> Transformed:
 
 def recode_streaming(maps: Maps, table: Table) -> Transformed:
     """The same of a table that streams past: what each code of a column is released as."""
-    read = [_Read.of(column, maps, table) for column in maps.columns]
-    outside = sum(
-        int(tally(each.codes, len(each.places))[each.places == _unknown(each.column)].sum())
-        for each in read
-        if not each.column.is_number
-    )
+    read, outside = reads(maps, table)
     numbers: list[NDArray[Any]] = [each.codes for each in read]
     if maps.suppressed:
         numbers = [table.allocate((table.n_rows,), smallest(len(each.places) + 1)) for each in read]
         for a in range(0, table.n_rows, _WINDOW):
             here = slice(a, a + _WINDOW)
-            coded = [each.words[each.places[each.codes[here]]] for each in read]
-            hidden = _hidden(maps, [each.listed for each in read], coded)
+            coded = [each.by_code[each.codes[here]] for each in read]
+            hidden = suppressed(maps, [each.listed for each in read], coded)
             for each, out in zip(read, numbers, strict=True):
                 out[here] = np.where(hidden, len(each.places), each.codes[here])
     made = {}
     for each, out in zip(read, numbers, strict=True):
-        column, place = each.column, each.words[each.places]
-        if maps.suppressed:
-            place = np.append(place, each.listed[maps.suppress_label])
-        elif each.same:
-            unchanged = _numbers(column, np.arange(len(_labels(column))), table)
-            if unchanged is not None:
-                made[column.name] = ReleasedColumn(
-                    column.name, unchanged.type, unchanged, out, each.places
-                )
-            continue
-        every = _moments(column, _array(list(each.listed), np.arange(len(each.listed))))
-        entries = every.dictionary_decode() if pa.types.is_dictionary(every.type) else every
-        made[column.name] = ReleasedColumn(column.name, every.type, entries, out, place)
+        if (told := each.released(maps, table)) is not None:
+            kind, entries, place = told
+            name = each.column.name
+            made[name] = ReleasedColumn(name, kind, entries, out, place)
     return Transformed(made, outside)
 
 
+def reads(maps: Maps, table: Table) -> tuple[list[Read], int]:
+    """The columns as maps read them, and how many cells hold categories that no map knows."""
+    read = [Read.of(column, maps, table) for column in maps.columns]
+    outside = sum(
+        int(each.coded.counts()[each.places == _unknown(each.column)].sum())
+        for each in read
+        if not each.column.is_number
+    )
+    return read, outside
+
+
 @dataclass(frozen=True, eq=False)
-class _Read:
+class Read:
     """A column as a map reads it.
 
     Parameters
     ----------
     column : ColumnMap
-    codes : integer array of shape (n_rows,)
+    coded : Column
     places : int64 array
         For every code the place of its label in `_labels`.
     listed : mapping
@@ -100,18 +97,44 @@ class _Read:
     """
 
     column: ColumnMap
-    codes: NDArray[Any]
+    coded: Column
     places: Ints
     listed: dict[Released, int]
     words: Ints
 
     @classmethod
-    def of(cls, column: ColumnMap, maps: Maps, table: Table) -> _Read:
+    def of(cls, column: ColumnMap, maps: Maps, table: Table) -> Read:
         """A column of a table."""
-        codes, places = _places(column, table)
+        coded, places = _places(column, table)
         listed = _words(column, maps)
         words = np.array([listed[label] for label in _labels(column)], dtype=np.int64)
-        return cls(column, codes, places, listed, words)
+        return cls(column, coded, places, listed, words)
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """The code of each row."""
+        return self.coded.codes
+
+    @property
+    def by_code(self) -> Ints:
+        """The number of what each code is released as."""
+        return self.words[self.places]
+
+    def released(self, maps: Maps, table: Table) -> tuple[pa.DataType, pa.Array, Ints] | None:
+        """The type, the released values, and which of them each code stands for.
+
+        Of maps that suppress one code more: that of a suppressed row. None where the column
+        stays as it is.
+        """
+        if not maps.suppressed and self.same:
+            unchanged = _numbers(self.column, np.arange(len(_labels(self.column))), table)
+            return None if unchanged is None else (unchanged.type, unchanged, self.places)
+        place = self.by_code
+        if maps.suppressed:
+            place = np.append(place, self.listed[maps.suppress_label])
+        every = _moments(self.column, _array(list(self.listed), np.arange(len(self.listed))))
+        entries = every.dictionary_decode() if pa.types.is_dictionary(every.type) else every
+        return every.type, entries, place
 
     @property
     def same(self) -> bool:
@@ -143,8 +166,8 @@ def _numbers(column: ColumnMap, codes: Ints, table: Table) -> pa.Array | None:
     return values.take(pa.array(codes))
 
 
-def _places(column: ColumnMap, table: Table) -> tuple[NDArray[Any], Ints]:
-    """The codes of a column, and for every code the place of its label in `_labels`."""
+def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
+    """A column, and for every code the place of its label in `_labels`."""
     if column.is_number:
         coded = table.like(column)
         place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
@@ -154,7 +177,7 @@ def _places(column: ColumnMap, table: Table) -> tuple[NDArray[Any], Ints]:
         place = np.array(
             [known.get(value, _unknown(column)) for value in coded.values], dtype=np.int64
         )
-    return coded.codes, np.append(place, len(column.labels) + 1)
+    return coded, np.append(place, len(column.labels) + 1)
 
 
 def _words(column: ColumnMap, maps: Maps) -> dict[Released, int]:
@@ -163,7 +186,10 @@ def _words(column: ColumnMap, maps: Maps) -> dict[Released, int]:
     return {label: i for i, label in enumerate(dict.fromkeys(every))}
 
 
-def _hidden(maps: Maps, words: list[dict[Released, int]], coded: list[Ints]) -> NDArray[np.bool_]:
+def suppressed(
+    maps: Maps, words: Sequence[Mapping[Released, int]], coded: Sequence[Ints]
+) -> NDArray[np.bool_]:
+    """Which rows have a key that is suppressed; their words are numbered as in `words`."""
     n = len(coded[0]) if coded else 0
     keys = [
         tuple(listed[label] for listed, label in zip(words, key, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +14,15 @@ from ..kernels.draws import draw
 from ..key import Key
 from ..plan.fields import plain
 from ..plan.randomized import Randomize, Randomized
-from ..table import Table
+from ..table import Column, Table
 from ..table.column import smallest
 from .base import Transformed
 from .ordered import ReleasedColumn
 from .rows import Rows
 
 _WINDOW = 1 << 20
+PURPOSE = "column "
+"""The purpose of a column's words, before its name."""
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
@@ -35,8 +38,17 @@ def execute_streaming(plan: Randomize, table: Table, key: Key | None) -> Transfo
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
     """Categories of the plan per row; d where the plan does not know the value."""
-    is_number = column.kind in ("numeric", "date")
     found = table.like(column)
+    lookup = category_of_code(found, column)
+    codes = table.allocate((table.n_rows,), lookup.dtype)
+    for here in _windows(table):
+        codes[here] = lookup[found.codes[here]]
+    return codes
+
+
+def category_of_code(found: Column, column: Randomized) -> NDArray[np.unsignedinteger]:
+    """The plan's category behind each code of a column; d where the plan does not know the value."""
+    is_number = column.kind in ("numeric", "date")
     d = column.d
     if is_number:
         place = np.searchsorted(np.asarray(column.cuts), found.doubles, side="right")
@@ -44,11 +56,13 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
         known = {c: i for i, c in enumerate(column.categories) if c is not None}
         place = np.array([known.get(v, d) for v in found.values], dtype=np.int64)
     lost = d - 1 if column.categories[-1] is None else d
-    lookup = np.append(place, lost).astype(smallest(d + 1))
-    codes = table.allocate((table.n_rows,), lookup.dtype)
-    for here in _windows(table):
-        codes[here] = lookup[found.codes[here]]
-    return codes
+    return np.append(place, lost).astype(smallest(d + 1))
+
+
+def bound_to(plan: Randomize) -> dict[str, Any]:
+    """The parameters that the draws of a plan are bound to."""
+    told = [plain(column) for column in plan.columns]
+    return {"columns": told, "row_id": plan.row_id, "bound": plan.bound}
 
 
 def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, ReleasedColumn], int]:
@@ -63,19 +77,18 @@ def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, Releas
         table or plan draws independently.
     """
     rows = Rows.of(table, key, plan.row_id)
-    told = [plain(column) for column in plan.columns]
-    mine = rows.release_key({"columns": told, "row_id": plan.row_id, "bound": plan.bound})
+    mine = rows.release_key(bound_to(plan))
     made, outside = {}, 0
     for column in plan.columns:
         codes = original_codes(table, column)
         unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in _windows(table))
         outside += unknown
         if column.p < 1 or unknown:
-            words = mine.words("column " + column.name)
+            words = mine.words(PURPOSE + column.name)
             for here in _windows(table):
                 codes[here] = draw(codes[here], rows.ids[here], words, column.p, column.d)
         table.put_aside()
-        values = _values(column, table.types.field(column.name).type)
+        values = released_values(column, table.types.field(column.name).type)
         place = np.arange(len(values))
         made[column.name] = ReleasedColumn(column.name, values.type, values, codes, place)
     return made, outside
@@ -85,7 +98,7 @@ def _windows(table: Table) -> Iterator[slice]:
     return (slice(a, a + _WINDOW) for a in range(0, table.n_rows, _WINDOW))
 
 
-def _values(column: Randomized, wanted: pa.DataType) -> pa.Array:
+def released_values(column: Randomized, wanted: pa.DataType) -> pa.Array:
     """The released values, in the column's own type where it holds them."""
     labels = list(column.categories)
     values = pa.array(labels, pa.float64() if _floats(labels) else pa.string())

@@ -24,6 +24,8 @@ from ..table import Table
 from ..table.rowhash import Words, key_words, row_hashes
 
 _WINDOW = 1 << 17
+NUMBER = "row number"
+"""The purpose of the words that number rows which are alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +64,11 @@ class Rows:
         """
         first, second, whole = hashes(table, table.names, key)
         if row_id is not None:
-            if row_id not in table.names:
-                raise PlanError(
-                    f"the plan draws by the row id {row_id!r}, and the table has no such column"
-                )
+            check_row_id(table, row_id)
             first, second, _ = hashes(table, [row_id], key)
             _check_ids(table, row_id, first, second)
-        return cls(key, _numbered(first, second, key), (table.n_rows, whole))
+        number = key_words(key, NUMBER)
+        return cls(key, numbered(first, second, number), (table.n_rows, whole))
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -99,7 +99,12 @@ class Rows:
         The same call gives the same draws; any other table, or other parameters, draw
         independently, so that two releases under one key do not tell which values were kept.
         """
-        return self.key.bound(json.dumps([self.fingerprint, parameters], sort_keys=True))
+        return release_key(self.key, self.fingerprint, parameters)
+
+
+def release_key(key: Key, fingerprint: tuple[int, int], parameters: Mapping[str, Any]) -> Key:
+    """`Rows.release_key`, from the fingerprint of a table."""
+    return key.bound(json.dumps([fingerprint, parameters], sort_keys=True))
 
 
 def sequence(key: Key, purpose: str, n: int) -> Words:
@@ -121,10 +126,11 @@ def normal(words: Words) -> NDArray[np.float64]:
     return np.asarray(ndtri(middles))
 
 
-def _numbered(first: Words, second: Words, key: Key) -> Words:
+def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> Words:
     """Ids from both words of hashes; rows that share the first have a number as well.
 
-    Rows that share both are alike, so which of them has which number is no matter.
+    Rows that share both are alike, so which of them has which number is no matter. Rows that share
+    the first must be side by side here; `key` are the words of the purpose `NUMBER`.
     """
     order = np.argsort(first)
     same = np.append(False, first[order[1:]] == first[order[:-1]])
@@ -135,7 +141,7 @@ def _numbered(first: Words, second: Words, key: Key) -> Words:
     start = np.maximum.accumulate(np.where(same, 0, np.arange(len(rows))))
     number = (np.arange(len(rows)) - start).astype(np.uint64)
     ids = first.copy()
-    ids[rows] = words_of(first[rows] + number, key, "row number")
+    ids[rows] = siphash_words(first[rows] + number, *key)
     return ids
 
 
@@ -151,7 +157,18 @@ def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:
     missing = sum(w.cells[name].null_count for w in table.windows([name], _WINDOW))
     order = np.lexsort((second, first))
     same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
-    doubled = int(np.count_nonzero(same)) - max(missing - 1, 0)
+    refuse_ids(name, missing, int(np.count_nonzero(same)))
+
+
+def check_row_id(table: Table, name: str) -> None:
+    """Raise PlanError where a table lacks the column of row ids."""
+    if name not in table.names:
+        raise PlanError(f"the plan draws by the row id {name!r}, and the table has no such column")
+
+
+def refuse_ids(name: str, missing: int, again: int) -> None:
+    """Raise PlanError where ids are missing, or so many occurred before."""
+    doubled = again - max(missing - 1, 0)
     if missing or doubled:
         raise PlanError(
             f"the row id {name!r} has {missing:,} missing and {doubled:,} repeated values",

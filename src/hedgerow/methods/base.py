@@ -123,6 +123,10 @@ class Method(Estimator):
         for parameters in rungs(self.get_params(deep=False)):
             yield self.copy().set_params(**parameters)
 
+    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+        """Columns whose codes `fit` asks for record by record; a cluster brings these together."""
+        return (*schema.quasi, *schema.sensitive)
+
     def room(self, n_rows: int) -> int:
         """Bytes of memory that so many records take beside their codes, roughly."""
         return 0
@@ -134,6 +138,10 @@ class Method(Estimator):
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Checks beyond the plan's promises, derived again from a released table."""
         return []
+
+    def checked(self, schema: Schema) -> tuple[str, ...]:
+        """Released columns that `release_checks` asks for record by record."""
+        return ()
 
     def release_files(self, release: Any) -> Files:
         """Files beside the released table."""

@@ -36,13 +36,17 @@ class _FullDomain(Method):
     suppression: float
     needs_sensitive = False
     heeds = ("unit", "household")
-    engines = ("memory", "duckdb")
+    engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
     not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
 
     def _guarantees(self) -> list[ColumnGuarantee]:
         """What is promised beyond the size of a class."""
         return []
+
+    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+        """Sensitive columns where something is promised of them."""
+        return (*schema.quasi, *(schema.sensitive if self._guarantees() else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         # ties go by the table's columns, and not by who wrote the schema

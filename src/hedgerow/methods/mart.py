@@ -114,9 +114,10 @@ class MART(PartitionMethod):
         sensitive = self._sensitive(table, schema)
         min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)
-        tree = self._grown(quasi, sensitive, persons, SSE, min_leaf, depth)
+        pruned = self.alpha is not None or min_leaf < self.k
+        tree = self._grown(quasi, sensitive, persons, SSE, min_leaf, depth, pruned)
         self._full_tree = tree
-        if self.alpha is not None or min_leaf < self.k:
+        if pruned:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
         self.tree_: Tree = self._kept(tree, sensitive, persons)
         promises = self._promises(schema, tree.responses)

@@ -94,11 +94,11 @@ class Mondrian(PartitionMethod):
         """Its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
 
-    @property
-    def runs_on(self) -> tuple[str, ...]:
-        """A cluster counts what sensitive columns tell; extents and losses ask for the rows."""
-        by_extents = self.objective in ("median", "loss")
-        return tuple(name for name in self.engines if not (by_extents and name == "spark"))
+    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+        """What sensitive columns tell is counted; extents and losses ask for the records."""
+        if self.objective not in ("median", "loss"):
+            return ()
+        return (*schema.quasi, *(schema.sensitive if self._cap() is not None else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)

@@ -62,6 +62,10 @@ class PartitionMethod(Method):
     criteria: Sequence[Any] | None
     max_bins: int
 
+    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+        """None: nodes are counted, whoever has their rows."""
+        return ()
+
     ranges_beside_grids: ClassVar[bool] = False
     """Whether columns with a grid are told as ranges where other numbers are not."""
 
@@ -129,15 +133,18 @@ class PartitionMethod(Method):
         gain: int,
         min_leaf: int,
         depth: int | None = None,
+        pruned: bool = False,
     ) -> Tree:
-        """The tree of the best admissible splits."""
+        """The tree of the best admissible splits; `pruned`: by what its nodes tell of classes."""
         cap = self._cap()
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
         own = ("persons",) if persons is not None else ()
+        # listed classes are read off the rows, which are not here; the tree is the same
+        listed_from = None if pruned and quasi.elsewhere is not None else COUNTED
         layout = StatisticsLayout.of(
-            responses, gain, limit < 1, own, floored=scored, counted=COUNTED
+            responses, gain, limit < 1, own, floored=scored, counted=listed_from
         )
         # a split exactly at the cap is not lost to rounding: `_kept` decides exactly
         rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)

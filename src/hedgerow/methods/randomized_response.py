@@ -135,7 +135,7 @@ class RandomizedResponse(Method):
 
     draws = True
     pairs = True
-    engines = ("memory", "duckdb")
+    engines = ("memory", "duckdb", "spark")
     yardstick = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
         "caps": named(NUMBER, "a mapping of values to caps"),

@@ -416,7 +416,7 @@ class Plan:
 
         Returns
         -------
-        the same kind of frame as given (a pyarrow table for a path)
+        the same kind of frame as given (a pyarrow table for a path, a Spark DataFrame for one)
 
         Raises
         ------

@@ -10,6 +10,7 @@ from ..arguments import check_one_of
 from ..engines import ENGINES, transform
 from ..engines import engine as computing
 from ..engines.choice import opened
+from ..engines.spark.table import SparkTable
 from ..errors import PlanError, did_you_mean
 from ..key import Key
 from ..plan import Plan
@@ -19,6 +20,7 @@ from ..table import Table
 from ..table.scanned import Scanned
 from ..table.weights import check_weights
 from ..table.write import write_table
+from .spark import write_collected
 from .streamed import write_streamed
 
 UNSEEN = ("error", "suppress", "count")
@@ -37,12 +39,15 @@ class Applied:
         The people as they were read.
     dropped : tuple of str
         Columns left out: identifiers, and columns that nobody declared.
+    on_cluster : SparkTable, optional
+        What `table` is the Spark DataFrame of.
     """
 
     table: Any
     outside: int
     source: Table
     dropped: tuple[str, ...] = ()
+    on_cluster: SparkTable | None = None
 
     @property
     def n_rows(self) -> int:
@@ -51,7 +56,9 @@ class Applied:
 
     def write(self, file: str | Path, *, escape: bool = True) -> None:
         """Write the table to one file, in the format that its ending says; see `write_table`."""
-        if isinstance(self.table, Scanned):
+        if self.on_cluster is not None:
+            write_collected(self.on_cluster, Path(file), self.source, escape)
+        elif isinstance(self.table, Scanned):
             write_streamed(self.table, Path(file), self.source, escape)
         else:
             write_table(self.table, file, like=self.source, escape=escape)
@@ -137,6 +144,8 @@ def apply_plan(
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
     columns = made.without_outside() if unseen == "suppress" else made.columns
     frame, _ = computing(table.engine).release(table, columns, drop=dropped, keep_order=keep_order)
+    if isinstance(frame, SparkTable):
+        return Applied(frame.given, made.outside, table, tuple(dropped), frame)
     return Applied(frame, made.outside, table, tuple(dropped))
 
 

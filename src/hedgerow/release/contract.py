@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..engines import engine
+from ..engines.base import Capabilities
 from ..errors import HedgerowError, PromiseError, UnsupportedError
 from ..methods.base import Method
 from ..methods.full_domain import Datafly, Incognito
@@ -191,8 +192,16 @@ METHODS: dict[str, Callable[[], Method]] = {
 """The methods that an engine is asked to run, where they run there."""
 
 
-def engine_checks(name: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
+def engine_checks(
+    name: str, methods: Sequence[str] = tuple(METHODS)
+) -> Iterator[tuple[str, Callable[[Path], None]]]:
     """The checks of an engine, each to be called with an empty folder.
+
+    Parameters
+    ----------
+    name : str
+    methods : sequence of str
+        Those of `METHODS` that are tried.
 
     Yields
     ------
@@ -203,13 +212,15 @@ def engine_checks(name: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
     for title, make in ODD_TABLES.items():
 
         def one(folder: Path, make: Callable[[], OddTable] = make, title: str = title) -> None:
-            _check(name, title, make(), folder)
+            _check(name, title, make(), folder, methods)
 
         yield title, one
 
 
-def check_engine(name: str) -> int:
+def check_engine(name: str, methods: Sequence[str] = tuple(METHODS)) -> int:
     """Hold an engine against the one in memory on every odd table; how many there were.
+
+    What an engine declares that it cannot do (`Capabilities`) it must refuse before work starts.
 
     Raises
     ------
@@ -217,14 +228,16 @@ def check_engine(name: str) -> int:
         It gives another table, plan or file, or another kind of error.
     """
     count = 0
-    for _, check in engine_checks(name):
+    for _, check in engine_checks(name, methods):
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
         count += 1
     return count
 
 
-def _check(name: str, title: str, odd: OddTable, folder: Path) -> None:
+def _check(
+    name: str, title: str, odd: OddTable, folder: Path, methods: Sequence[str]
+) -> None:
     table = pa.table(dict(odd.columns))
     pq.write_table(table, folder / "people.parquet")
     (folder / "parts").mkdir()
@@ -235,25 +248,36 @@ def _check(name: str, title: str, odd: OddTable, folder: Path) -> None:
         if one != other:
             raise PromiseError(f"the engine {name!r} differs on the table {title!r}: {what}")
 
-    nested = any(pa.types.is_nested(kind) for kind in table.schema.types)
-    refused = nested and not engine(name).capabilities.nested
-    if table.num_rows and not nested:
+    refused = _is_refused(engine(name).capabilities, table.schema, odd.schema)
+    held = not any(pa.types.is_nested(kind) for kind in table.schema.types)
+    held &= all(map(engine(name).capabilities.holds, table.schema.types))
+    if table.num_rows and held:
         _check_columns(name, folder / "people.parquet", equal)
     for method, make in METHODS.items():
-        if name not in make().engines:
+        if method not in methods or name not in make().runs_on:
             continue
         # how a table is cut into files is no matter of the method
         for source in (folder / "people.parquet", folder / "parts")[: 2 if method == "MART" else 1]:
-            wanted = _outcome("memory", source, odd.schema, make(), folder / "wanted")
-            found = _outcome(name, source, odd.schema, make(), folder / "found")
-            if refused and isinstance(found, UnsupportedError):
+            found, begun = _outcome(name, source, odd.schema, make(), folder / "found")
+            if refused and isinstance(found, UnsupportedError) and not begun:
                 continue
+            wanted, _ = _outcome("memory", source, odd.schema, make(), folder / "wanted")
+            if isinstance(wanted, dict) and not engine(name).capabilities.positions:
+                del wanted["rows"]
             for what in wanted if isinstance(wanted, dict) else ("error",):
                 one, other = (
                     each[what] if isinstance(each, dict) else (type(each), str(each))
                     for each in (wanted, found)
                 )
                 equal(f"{what} of {method} from {source.name}", one, other)
+
+
+def _is_refused(can: Capabilities, types: pa.Schema, schema: Schema) -> bool:
+    """Whether an engine declares that it cannot work on such a table."""
+    nested = any(pa.types.is_nested(kind) for kind in types.types)
+    held = all(pa.types.is_nested(kind) or can.holds(kind) for kind in types.types)
+    units = any(each is not None for each in (schema.person, schema.household, schema.weight))
+    return (nested and not can.nested) or not held or (units and not can.units)
 
 
 def _check_columns(name: str, path: Path, equal: Callable[[str, Any, Any], None]) -> None:
@@ -267,7 +291,8 @@ def _check_columns(name: str, path: Path, equal: Callable[[str, Any, Any], None]
         for what in ("kind", "unit", "zone", "has_missing", "exact"):
             equal(f"{what} of {column!r}", getattr(a, what), getattr(b, what))
         equal(f"values of {column!r}", list(a.values), list(b.values))
-        equal(f"codes of {column!r}", a.codes.tolist(), b.codes.tolist())
+        if engine(name).capabilities.positions:
+            equal(f"codes of {column!r}", a.codes.tolist(), b.codes.tolist())
         counts = engine(name).value_counts(other, column)
         equal(f"counts of {column!r}", a.value_counts.counts.tolist(), counts.counts.tolist())
         equal(f"missing of {column!r}", a.value_counts.missing, counts.missing)
@@ -275,18 +300,21 @@ def _check_columns(name: str, path: Path, equal: Callable[[str, Any, Any], None]
 
 def _outcome(
     name: str, source: Path, schema: Schema, method: Method, out: Path
-) -> dict[str, Any] | HedgerowError:
-    """What an engine makes: its plan, rows and files; or the error."""
+) -> tuple[dict[str, Any] | HedgerowError, bool]:
+    """What an engine makes: its plan, rows and files, or the error; and whether it began to fit."""
+    steps: set[str] = set()
+
+    def progress(step: str, share: float | None) -> None:
+        steps.add(step)
+
     try:
         with cautions() as heard:
-            release = protect(source, schema, method, engine=name)
+            release = protect(source, schema, method, engine=name, progress=progress)
             release.write(out, force=True)
     except HedgerowError as error:
-        return error
+        return error, "fitting" in steps
     files = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(out.iterdir())}
-    return {
-        "plan": dumps(release.plan),
-        "cautions": heard,
-        "rows": np.asarray(release.rows).tolist(),
-        "files": files,
-    }
+    made = {"plan": dumps(release.plan), "cautions": heard, "files": files}
+    if engine(name).capabilities.positions:
+        made["rows"] = np.asarray(release.rows).tolist()
+    return made, True

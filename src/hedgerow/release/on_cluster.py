@@ -18,15 +18,18 @@ import pyarrow as pa
 
 from ..classes import Classes, Counts, group
 from ..classes.classes import SensitiveCounts
+from ..engines.spark.cells import reading
 from ..engines.spark.cluster import binaries, collected, over_parts
-from ..engines.spark.table import CountedColumn, SparkTable, reading
+from ..engines.spark.table import CountedColumn, SparkTable
 from ..engines.spark.writing import by_group
 from ..errors import SchemaError
 from ..guarantees import Check
 from ..plan import Partition, Plan, PlanColumn, Recoding
+from ..plan.records import RANDOM
 from ..table import Column, Table
 from ..table.rowhash import RowSums
 from ..table.table import Window
+from .plain.maps import MapsRecipe
 from .rows import Expected, ExpectedRows, means_and_shares
 
 _SUMS = "n long, whole binary, columns binary, outside string, untrue string"
@@ -36,28 +39,39 @@ _WORD = 8
 
 
 def derive(
-    recoding: Recoding, original: SparkTable, types: pa.Schema, relations: Mapping[str, str]
+    recoding: Recoding, original: SparkTable, released: SparkTable, relations: Mapping[str, str]
 ) -> tuple[ExpectedRows, list[Check]]:
-    """`rows.derive` where the rows of the original are on a cluster."""
-    rows = Expected.of(recoding, original, types, relations, ()).rows
+    """`rows.derive` where the rows of the original are on a cluster.
+
+    What chance gave is drawn again for every row: the draws go by what a row holds.
+    """
+    whole = Expected.of(recoding, original, released.types, relations, ())
+    rows, types = whole.rows, released.types
+    same = whole.main.same if isinstance(whole.main, MapsRecipe) else None
     hasher = rows.hasher()  # holds what was derived from the key for its columns, and no key
     centred = isinstance(recoding, Partition) and any(
         c.style in ("mean", "median", "weighted") for c in recoding.columns
     )
     read = reading(original.types, original.names)
+    drawing = released.maker if RANDOM in relations.values() else None
+    together = centred or drawing is not None
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        table = Table(read(part))
-        expected = Expected.of(recoding, table, types, relations, ())
+        given = read(part)
+        table = Table(given)
+        expected = Expected.of(recoding, table, types, relations, (), same)
         cells = {n: table.taken(n, slice(0, table.n_rows)) for n in expected.asked}
-        before, outside = expected.cells(Window(slice(0, table.n_rows), cells))
+        after = None if drawing is None else drawing.columns(given)
+        before, outside = expected.cells(Window(slice(0, table.n_rows), cells), after)
         yield _told(hasher.add(before), outside, expected.untrue())
 
     frame = original.frame
-    if centred:  # what a cell tells of its group is held against the whole group
+    if drawing is not None:
+        frame = drawing.rows(original)
+    elif centred:  # what a cell tells of its group is held against the whole group
         assert isinstance(recoding, Partition)
         frame = by_group(recoding, original)
-    found = collected(over_parts(frame, work, _SUMS, whole=centred)).to_pylist()
+    found = collected(over_parts(frame, work, _SUMS, whole=together)).to_pylist()
     sums, outside, untrue = hasher.zero(), Counter[str](), Counter[str]()
     for one in found:
         sums += _sums(one)

@@ -41,7 +41,7 @@ def protect(
 
     Parameters
     ----------
-    people : path, pandas, Polars or Arrow table, DuckDB relation
+    people : path, pandas, Polars or Arrow table, DuckDB relation, Spark DataFrame
         One record per person, or several where the schema has a `unit`; never changed. A path may
         be a folder of Parquet or CSV files, a pattern such as ``people/*.parquet``, or a
         table of a DuckDB database, ``people.duckdb::visits``.
@@ -68,11 +68,11 @@ def protect(
     keep_order : bool, default False
         Leave the rows in the order of the input. By default a release stands in the order that
         its own content gives, for the order of a register may tell who is who.
-    engine : {"auto", "memory", "duckdb"}, default "auto"
+    engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
         Where it is computed; the release is the same byte for byte. "duckdb" reads the table a few
         rows at a time and holds codes in files where they are many; `Method.engines` says
         which methods run there. "auto" takes it for folders, patterns, databases, and what does
-        not fit into memory.
+        not fit into memory; and "spark", whose rows stay on their cluster, for Spark DataFrames.
     memory : str or int, optional
         Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's.
     progress : callable, optional
@@ -169,7 +169,8 @@ def protect(
                 f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
             )
         with listening(step, "fitting"):
-            fitted: Method = method.copy().fit_table(table, schema)
+            here = table.gathered(method.side_by_side(schema))
+            fitted: Method = method.copy().fit_table(here, schema)
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):
             caution(
@@ -180,6 +181,12 @@ def protect(
             caution("left out the title that stands inside the file: it may name who made it")
         if secret is not None and schema.household in schema.identifiers:
             caution(f"{schema.household} is left out and has no pseudonym: it tells who lives together")
+        if fitted.by_position and not computing(table.engine).capabilities.positions:
+            raise UnsupportedError(
+                f"what this {type(fitted).__name__} promises counts records by their position, and "
+                f"rows on the engine {table.engine!r} have none",
+                hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
+            )
         if keep_order:
             caution("the records stand in the order of the input, which may tell who is who")
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})

@@ -217,7 +217,8 @@ class Release:
     def _own_checks(self) -> list[Check]:
         """What the method holds the release against, both tables where it releases two."""
         original, second = self._paired(), self.method.second_table()
-        checks = self.method.release_checks(original, self.released)
+        released = self.released.gathered(self.method.checked(self.schema))
+        checks = self.method.release_checks(original, released)
         if second is not None:
             checks += self.method.second_checks(original, self.released, Table(second))
         return checks

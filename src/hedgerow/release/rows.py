@@ -8,7 +8,7 @@ sums are equal rows: a changed cell, a lost or doubled row and two swapped incom
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -204,9 +204,10 @@ class Expected:
         types: pa.Schema,
         relations: Mapping[str, str],
         more: Sequence[Recipe],
+        same: Collection[str] | None = None,
     ) -> Expected:
-        """By a recoding and what else makes columns."""
-        main = plainly(recoding, original)
+        """By a recoding and what else makes columns; `same` as `plainly` takes it."""
+        main = plainly(recoding, original, same)
         recipes = [*([main] if main else []), *more]
         recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
         classes = {

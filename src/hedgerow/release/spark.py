@@ -87,36 +87,49 @@ class SparkRelease(Release):
         return self.original
 
     def _write_table(self, file: Path, escape: bool) -> None:
-        suffix = SUFFIXES.get(file.suffix.lower())
-        if suffix not in (".parquet", ".csv"):
-            raise UnsupportedError(
-                f"{file.name}: a table on a cluster is written as Parquet or CSV",
-                hint="choose the ending .parquet or .csv",
-            )
-        types = self.released.file_types
-        with private_folder(file, PART) as folder:
-            parts, whole = folder / "parts", folder / "whole.parquet"
-            run(lambda: self.table.write.parquet(str(parts)))
-            entries = {
-                entry.name: self.released.entries(entry.name).drop_null()
-                for entry in types
-                if pa.types.is_dictionary(entry.type)
-            }
-            target = whole if suffix == ".csv" else file
-            with private_file(target) as opened, parquet_writer(types, opened) as put:
-                written = 0
-                for table in _together(parts, self.released.types):
-                    put(_coded(table, types, entries))
-                    written += table.num_rows
-            if suffix == ".csv" and written == self.released.n_rows:
-                write_streamed(one_file(whole, self.released), file, self.original, escape)
-        if written != self.released.n_rows:
-            raise OutputError(
-                "what the cluster writes does not lie where this process reads: the executors and "
-                "this process share no folder",
-                hint="write release.table with Spark where both can read, and hold it against the "
-                "release: release.verify_written(spark.read.parquet(...))",
-            )
+        write_collected(self.released, file, self.original, escape)
+
+
+def write_collected(table: SparkTable, file: Path, like: Table, escape: bool) -> None:
+    """Write a table of the cluster as one Parquet or CSV file; `like` is the one that came in.
+
+    Raises
+    ------
+    UnsupportedError
+        The ending asks for another format.
+    OutputError
+        Executors and this process share no folder.
+    """
+    suffix = SUFFIXES.get(file.suffix.lower())
+    if suffix not in (".parquet", ".csv"):
+        raise UnsupportedError(
+            f"{file.name}: a table on a cluster is written as Parquet or CSV",
+            hint="choose the ending .parquet or .csv",
+        )
+    types = table.file_types
+    with private_folder(file, PART) as folder:
+        parts, whole = folder / "parts", folder / "whole.parquet"
+        run(lambda: table.given.write.parquet(str(parts)))
+        entries = {
+            entry.name: table.entries(entry.name).drop_null()
+            for entry in types
+            if pa.types.is_dictionary(entry.type)
+        }
+        target = whole if suffix == ".csv" else file
+        with private_file(target) as opened, parquet_writer(types, opened) as put:
+            written = 0
+            for rows in _together(parts, table.types):
+                put(_coded(rows, types, entries))
+                written += rows.num_rows
+        if suffix == ".csv" and written == table.n_rows:
+            write_streamed(one_file(whole, table), file, like, escape)
+    if written != table.n_rows:
+        raise OutputError(
+            "what the cluster writes does not lie where this process reads: the executors and "
+            "this process share no folder",
+            hint="write release.table with Spark where both can read, and hold it against the "
+            "release: release.verify_written(spark.read.parquet(...))",
+        )
 
 
 def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:

@@ -101,7 +101,7 @@ def verify(
     tell = tell or telling(None)
     by_chance = {RANDOM, LEFT_OUT} & set(relations.values())
     if isinstance(original, SparkTable) and isinstance(released, SparkTable):
-        expected, own = on_cluster.derive(plan.recoding, original, released.types, relations)
+        expected, own = on_cluster.derive(plan.recoding, original, released, relations)
         found = expected.checks(on_cluster.summed(expected, released), own)
     elif original.engine == "memory" or by_chance:
         expected, found = compare(plan.recoding, original, released, relations, rows, tell, keyed)

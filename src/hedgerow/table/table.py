@@ -84,6 +84,13 @@ class Table:
     elsewhere: Any = None
     """What makes records to grow over where the rows are not here; None where they are."""
 
+    drawn: Any = None
+    """Of a released table whose rows are elsewhere: what counts categories before and after draws."""
+
+    def gathered(self, names: Iterable[str]) -> Table:
+        """The table with the codes of some columns here, for whoever asks for them row by row."""
+        return self
+
     @property
     def gone_on(self) -> str | None:
         """What a killed run left that is gone on from, in words; None where there is nothing."""

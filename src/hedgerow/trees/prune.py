@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import UnsupportedError
 from ..kernels.compiled import checked
 from ..kernels.exact import UNIT_BITS
 from .grow import Grown
@@ -108,7 +109,19 @@ def class_sums(tree: Grown, layout: StatisticsLayout, j: int, known: bool = Fals
 def _listed_counts(
     tree: Grown, j: int, n_classes: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-    """Node, class and count of all that is not 0, node after node."""
+    """Node, class and count of all that is not 0, node after node.
+
+    Raises
+    ------
+    UnsupportedError
+        The rows are on a cluster.
+    """
+    if len(tree.listed) < len(tree.rows):
+        raise UnsupportedError(
+            "what the nodes of this tree tell of classes was not counted, and its rows are on a "
+            "cluster",
+            hint="fit it with alpha, which counts them, or in memory",
+        )
     nodes, classes, counts = list[Any](), list[Any](), list[Any]()
     for depth in range(int(tree.depth.max()) + 1):  # nodes of one depth share no row
         here = np.flatnonzero(tree.depth == depth)

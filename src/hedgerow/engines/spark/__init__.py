@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError, UnsupportedError
 from ...key import Key
-from ...plan import Partition
+from ...plan import Maps, Partition, Randomize
 from ...schema import Schema
 from ...table import Column, Table, ValueCounts
 from ..base import Capabilities, Executors, Released, Transformed
 from ..choice import is_frame
-from .files import from_files
+from .files import from_files, is_held
 from .growing import SparkRows
+from .making import by_draws, by_leaves, by_maps
 from .table import SparkTable
 from .writing import released as _released
-from .writing import transformed
 
 _executors = Executors()
 execute = _executors.execute
@@ -76,7 +76,19 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
 @_executors.register("partition")
 def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Transformed:
     assert isinstance(table, SparkTable)
-    return transformed(recoding, table)
+    return by_leaves(recoding, table)
+
+
+@_executors.register("maps")
+def _maps(recoding: Maps, table: Table, key: Key | None = None) -> Transformed:
+    assert isinstance(table, SparkTable)
+    return by_maps(recoding, table)
+
+
+@_executors.register("randomize")
+def _randomize(recoding: Randomize, table: Table, key: Key | None = None) -> Transformed:
+    assert isinstance(table, SparkTable)
+    return by_draws(recoding, table, key)
 
 
 capabilities = Capabilities(
@@ -86,6 +98,8 @@ capabilities = Capabilities(
     nested=False,
     units=False,
     pseudonyms=False,
+    positions=False,
+    holds=is_held,
 )
 
 

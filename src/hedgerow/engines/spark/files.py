@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...errors import UnsupportedError
+from ...files import private_handle
 from ...schema import Schema
 from ...table.scan import Scan
 from ...table.scanned import Scanned
@@ -30,7 +31,7 @@ def from_files(source: str | Path, schema: Schema | None) -> SparkTable:
         Spark does not hold a column's type.
     """
     found = spooled(source, Workspace(memory_of(None)), schema)
-    odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not _is_held(entry.type)]
+    odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not is_held(entry.type)]
     if odd:
         raise UnsupportedError(
             f"Spark does not hold the types of these columns: {', '.join(odd)}",
@@ -55,7 +56,7 @@ def _typed(found: Scanned) -> Path:
         for window in found.windows(found.names, _BATCH):
             yield pa.table(dict(window.cells)).cast(types)
 
-    with pq.ParquetWriter(target, types) as writer:
+    with private_handle(target) as file, pq.ParquetWriter(file, types) as writer:
         for table in windows():
             writer.write_table(table)
     return target
@@ -71,10 +72,10 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _is_held(kind: pa.DataType) -> bool:
+def is_held(kind: pa.DataType) -> bool:
     """Whether Spark reads values of a type without losing any."""
     if pa.types.is_dictionary(kind):
-        return not kind.ordered and _is_held(kind.value_type)
+        return not kind.ordered and is_held(kind.value_type)
     if pa.types.is_timestamp(kind):
         return kind.unit != "ns"
     if pa.types.is_integer(kind):

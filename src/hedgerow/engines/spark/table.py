@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -18,14 +18,16 @@ from ...errors import InputError, SchemaError, UnsupportedError
 from ...table import Column, Table, ValueCounts
 from ...table.dialect import FileFormat
 from ...table.exact import beyond_doubles
-from ...table.numbers import one_zero
 from ...table.table import Window, check_names
 from ...table.workspace import Workspace
+from .cells import codes_of, in_order
 from .cluster import collected, over_parts, run
 from .packing import Packing
 
 MOST = 1 << 24
 """Distinct values of a column that is coded: they are held here, and by every executor."""
+MOST_TOGETHER = 1 << 27
+"""Combinations of values that are brought here."""
 
 
 class Elsewhere:
@@ -137,6 +139,7 @@ class SparkTable(Table):
         self._alone: dict[str, Table] = {}
         self._packed: tuple[Packing, Any] | None = None
         self._n_rows = int(run(self.frame.count))
+        self.maker: Any = None  # of a released table, what made it (`making.Maker`)
         if not self._n_rows:
             raise InputError("the table has no rows", hint="give a table with at least one record")
 
@@ -147,10 +150,7 @@ class SparkTable(Table):
     @property
     def arrow(self) -> NoReturn:
         """Refused: the rows are on a cluster."""
-        raise UnsupportedError(
-            "this needs the whole table in memory, and its rows are on a cluster",
-            hint='use engine="memory" (--engine memory), or a part of the table',
-        )
+        raise _not_here()
 
     @property
     def types(self) -> pa.Schema:
@@ -211,7 +211,7 @@ class SparkTable(Table):
             counts = found.column(1).to_numpy().astype(np.int64)
             if counts.sum() != self.n_rows:
                 raise self.changed()
-            order = _in_order(name, entries)
+            order = in_order(name, entries)
             self._values[name] = entries.take(pa.array(order)), counts[order]
         return self._values[name]
 
@@ -276,8 +276,13 @@ class SparkTable(Table):
 
     def encode(self, names: Iterable[str]) -> None:
         """Keep codes of some columns on the cluster, packed; made when they are first counted."""
-        names = list(dict.fromkeys(names))
         self.forget()
+        packing, made = self._coded(list(dict.fromkeys(names)))
+        # without this every pass would read and code the table again
+        self._packed = packing, made.persist()
+
+    def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
+        """The codes of some columns, packed."""
         entries = {n: self.values(n)[0] for n in names}
         packing = Packing.of({n: len(e) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
@@ -288,9 +293,52 @@ class SparkTable(Table):
             yield pa.RecordBatch.from_arrays([pa.array(w) for w in words], packing.names())
 
         schema = ", ".join(f"{w} long" for w in packing.names())
-        # without this every pass would read and code the table again
-        made = over_parts(self.frame.select(*places), work, schema).persist()
-        self._packed = packing, made
+        return packing, over_parts(self.frame.select(*places), work, schema)
+
+    def gathered(self, names: Iterable[str]) -> Table:
+        """The table with the codes of some columns here: combinations that were counted."""
+        names = list(dict.fromkeys(names))
+        return Gathered(self, names) if names else self
+
+    def combinations(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+        """The combinations of some columns' distinct values, in their order, and the rows of each.
+
+        Raises
+        ------
+        UnsupportedError
+            There are too many to be held.
+        """
+        from pyspark.sql import functions as f
+
+        held = self._packed is not None and set(names) <= set(self._packed[0].places)
+        packing, frame = self.packed if held else self._coded(names)
+        own = Packing.of({n: len(self.values(n)[0]) for n in names})
+        words = own.names()
+
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            given = [column.to_numpy() for column in part.columns]
+            here = own.packed({n: packing.codes(given, n) for n in names})
+            counted = pa.table(dict(zip(words, here, strict=True))).group_by(words)
+            made = counted.aggregate([([], "count_all")]).select([*words, "count_all"])
+            yield from made.rename_columns([*words, "n"]).to_batches()
+
+        schema = ", ".join(f"{w} long" for w in [*words, "n"])
+        made = over_parts(frame, work, schema).groupBy(*words).agg(f.sum("n").alias("n"))
+        found = collected(made.limit(MOST_TOGETHER + 1))
+        if found.num_rows > MOST_TOGETHER:
+            raise UnsupportedError(
+                f"{', '.join(map(repr, names))} have more than {MOST_TOGETHER:,} combinations of "
+                "values, which are held in memory",
+                hint="coarsen those that have the most values, or take MART, which counts on the "
+                "cluster",
+            )
+        given = [found.column(w).to_numpy() for w in words]
+        codes = [own.codes(given, n) for n in names]
+        counts = found.column("n").to_numpy().astype(np.int64)
+        if counts.sum() != self.n_rows:
+            raise self.changed()
+        order = np.lexsort(codes[::-1])
+        return [c[order] for c in codes], counts[order]
 
     def pairs(
         self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
@@ -340,45 +388,90 @@ class SparkTable(Table):
         )
 
 
+class Gathered(Table):
+    """A table on a cluster with the codes of some columns here, in the order of their values.
+
+    What has equal codes in all of them came as one combination with its count; rows are told apart
+    by nothing else, and stand in no order of the table's.
+
+    Parameters
+    ----------
+    whole : SparkTable
+    names : sequence of str
+    """
+
+    engine: ClassVar[str] = "spark"
+
+    def __init__(self, whole: SparkTable, names: Sequence[str]) -> None:
+        self.whole, self.path, self.layout = whole, whole.path, whole.layout
+        self._columns, self.spelled = {}, {}
+        codes, counts = whole.combinations(names)
+        self._codes = {n: np.repeat(c, counts) for n, c in zip(names, codes, strict=True)}
+
+    @property
+    def arrow(self) -> NoReturn:
+        """Refused: the rows are on a cluster."""
+        raise _not_here()
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self.whole.types
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.whole.n_rows
+
+    def column(self, name: str, **asked: Any) -> Column:
+        """A column with the codes of its rows, where they are here."""
+        found = self.whole.column(name, **asked)
+        if name not in self._codes:
+            return found
+        key = (name, *asked.items())
+        if key not in self._columns:
+            assert isinstance(found, CountedColumn)
+            self._columns[key] = found.with_rows(found.lookup[self._codes[name]])
+        return self._columns[key]
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Codes of a column that are equal where its cells read alike."""
+        return self.column(name, kind="categorical").codes
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares: Spark knows none."""
+        return self.whole.declared(name)
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return self.whole.entries(name)
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return self.whole.beyond_doubles(name)
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return self.whole.has_empty(name)
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there."""
+        return self.whole.distinct_share(name)
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        return self.whole.counted(name)
+
+    def share(self, other: Table) -> None:
+        """Nothing: no memory is shared with executors."""
+
+
+def _not_here() -> UnsupportedError:
+    return UnsupportedError(
+        "this needs the whole table in memory, and its rows are on a cluster",
+        hint='use engine="memory" (--engine memory), or a part of the table',
+    )
+
+
 def _held(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    """What gives rows of `SparkTable.frame` the table's own names and types."""
-    places = [(f"c{types.names.index(n)}", types.field(n)) for n in names]
-
-    def read(part: pa.Table) -> pa.Table:
-        columns = [part.column(place).cast(entry.type) for place, entry in places]
-        return pa.Table.from_arrays(columns, schema=pa.schema([entry for _, entry in places]))
-
-    return read
-
-
-def table_of(column: Column) -> NDArray[Any]:
-    """The code of each distinct value of a column."""
-    assert isinstance(column, CountedColumn)
-    return column.lookup
-
-
-def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str) -> NDArray[np.int64]:
-    """The place of each cell among the distinct values of its column."""
-    given = cells.combine_chunks()
-    given = given.cast(entries.type)
-    found = pc.index_in(one_zero(given), value_set=one_zero(entries))
-    if found.null_count:
-        raise InputError(
-            f"column {name!r} gives other values each time it is computed",
-            hint="persist the table, or write it down first",
-        )
-    return found.to_numpy().astype(np.int64)
-
-
-def _in_order(name: str, values: pa.Array) -> NDArray[np.int64]:
-    """The natural order of distinct values; by their text where they have none."""
-    try:
-        codes = Table(pa.table({name: values})).column(name).codes
-    except SchemaError:
-        texts = [repr(v) for v in values.to_pylist()]
-        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
-    return np.argsort(codes, kind="stable").astype(np.int64)

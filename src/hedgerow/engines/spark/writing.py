@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,73 +13,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...errors import UnsupportedError
-from ...plan import Partition, Recoding
+from ...plan import Partition
 from ...table import Table
 from ...table.numbers import one_zero
 from ...table.order import cell_texts, ranks_of
 from .. import partitions
-from ..base import Transformed
-from .cluster import AT_ONCE, collected, over_parts, run
-from .table import SparkTable, reading
+from .cells import reading
+from .cluster import AT_ONCE, collected, over_parts
+from .making import ByDraws, Recoded
+from .table import SparkTable
 
 _WIDEST = 1 << 62
 """Ranks of neighbouring columns are put into one number below it."""
-
-
-@dataclass(frozen=True)
-class Recoded:
-    """A column that is made on the cluster.
-
-    Parameters
-    ----------
-    recoding : Recoding
-    name : str
-    entries : pyarrow.Array
-        The values that it may hold.
-    hidden : bool
-        Whether cells that do not cover their original tell nothing.
-    """
-
-    recoding: Recoding
-    name: str
-    entries: pa.Array
-    hidden: bool = False
-
-
-def transformed(recoding: Partition, table: SparkTable) -> Transformed:
-    """The columns of a partition, which are made when the release is."""
-
-    def columns(hidden: bool) -> dict[str, Recoded]:
-        made = {}
-        for column in recoding.columns:
-            entries = partitions.labels_of(column)[0]
-            entries = partitions.with_star(entries)[0] if hidden else entries
-            made[column.name] = Recoded(recoding, column.name, entries, hidden)
-        return made
-
-    return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
-
-
-def _made(recoding: Recoding, part: Table) -> Transformed:
-    """The released columns of some rows, as the engine in memory makes them."""
-    assert isinstance(recoding, Partition)
-    return partitions.partition(recoding, part)
-
-
-def _outside(recoding: Recoding, table: SparkTable) -> int:
-    """Cells whose original value is not covered by the released cell."""
-    names = [column.name for column in recoding.recoded()]
-    read = reading(table.types, names)
-
-    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        count = _made(recoding, Table(read(part))).outside
-        yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], ["n"])
-
-    from pyspark.sql import functions as f
-
-    asked = table.frame.select(*(table.place(n) for n in names))
-    found = over_parts(asked, work, "n long").agg(f.sum("n").alias("n"))
-    return int(run(found.toArrow).column(0)[0].as_py() or 0)
 
 
 def by_group(recoding: Partition, table: SparkTable) -> Any:
@@ -133,16 +79,15 @@ def released(
             hint='use engine="memory" (--engine memory)',
         )
     kept = [name for name in table.names if name not in set(drop)]
-    read, names = reading(table.types, list(columns)), [f"r{i}" for i in range(len(kept))]
+    names = [f"r{i}" for i in range(len(kept))]
+    maker = next((column.maker for column in columns.values()), None)
+    used = [] if maker is None else maker.names
+    read = reading(table.types, used)
     stays = {n: table.place(n) for n in kept if n not in columns}
-    recodings = {id(c.recoding): c for c in columns.values()}
     order = None if keep_order else Order.of(table, columns, kept)
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        made: dict[str, pa.Array] = {}
-        for one in recodings.values():
-            found = _made(one.recoding, Table(read(part)))
-            made |= found.without_outside() if one.hidden else found.columns
+        made = {} if maker is None else maker.columns(read(part))
         cells = [
             part.column(stays[n]) if n in stays else pa.chunked_array([_plain(made[n])])
             for n in kept
@@ -156,14 +101,15 @@ def released(
         if name in stays:
             kind = table.frame.schema[stays[name]].dataType
         else:
-            text = pa.types.is_string(columns[name].entries.type)
-            kind = t.StringType() if text else t.DoubleType()
+            kind = _spark_type(columns[name].entries.type, name, table)
         fields.append(t.StructField(place, kind, True))
     if order is not None:
         kinds = {"long": t.LongType(), "string": t.StringType()}
         fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
-    asked = table.frame.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in columns)]))
-    frame = over_parts(asked, work, t.StructType(fields))
+    rows = table.frame if maker is None else maker.rows(table)
+    asked = rows.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in used)]))
+    whole = maker is not None and maker.whole
+    frame = over_parts(asked, work, t.StructType(fields), whole=whole)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
     types = [
@@ -173,8 +119,23 @@ def released(
     # what is verified is what is handed out, and not what another run would make
     frame = frame.toDF(*kept).persist()
     made = SparkTable(frame, table.layout, file_types=pa.schema(types))
-    made.workspace = table.workspace
+    made.workspace, made.maker = table.workspace, maker
+    if isinstance(maker, ByDraws):
+        made.drawn = partial(maker.counted, table)
     return made
+
+
+def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
+    """The type by which Spark holds a recoded column."""
+    from pyspark.sql import types as t
+
+    if kind == table.types.field(name).type:
+        return table.frame.schema[table.place(name)].dataType
+    if pa.types.is_date32(kind):
+        return t.DateType()
+    if pa.types.is_timestamp(kind):
+        return t.TimestampNTZType()
+    return t.StringType() if pa.types.is_string(kind) else t.DoubleType()
 
 
 def _file_type(column: Recoded, table: SparkTable) -> pa.DataType:

@@ -51,14 +51,14 @@ def verify(
             else "",
         )
     ]
-    strangers, odd = [], []
+    strangers, odd, n = [], [], original.n_rows
+    drawn = None if released.drawn is None else released.drawn()
     for column in plan.columns:
-        before, (lookup, codes) = original_codes(original, column), _released(released, column)
-        n, kept, strange = len(before), 0, False
-        for here in windows(n):
-            after = lookup[codes[here]]
-            kept += int(np.count_nonzero(before[here] == after))
-            strange = strange or bool(np.any(after == column.d))
+        if drawn is None:
+            kept, strange = _compared(column, original, released)
+        else:
+            pairs = drawn[column.name]
+            kept, strange = int(np.trace(pairs)), bool(pairs[:, column.d].any())
         if strange:
             strangers.append(column.name)
         if likelihood_of_kept(kept, n, column.p) < _ALARM:
@@ -70,6 +70,17 @@ def verify(
         Check.none("values in the domain", len(strangers), told),
         Check.none("share of values kept", len(odd), far),
     ]
+
+
+def _compared(column: Randomized, original: Table, released: Table) -> tuple[int, bool]:
+    """How many rows kept their category, and whether any is released with none of the domain."""
+    before, (lookup, codes) = original_codes(original, column), _released(released, column)
+    kept, strange = 0, False
+    for here in windows(len(before)):
+        after = lookup[codes[here]]
+        kept += int(np.count_nonzero(before[here] == after))
+        strange = strange or bool(np.any(after == column.d))
+    return kept, strange
 
 
 def likelihood_of_kept(kept: int, n: int, p: float) -> float:

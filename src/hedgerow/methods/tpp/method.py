@@ -119,7 +119,7 @@ class TreePatternPreserving(Method):
 
     needs_sensitive = False
     heeds = ("unit", "household")
-    engines = ("memory", "duckdb")
+    engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
     @property
@@ -309,6 +309,12 @@ class TreePatternPreserving(Method):
     def by_position(self) -> bool:
         """Whether a forest drew bootstrap rows."""
         return any(model.get("bootstrap", False) for model in self.model_["models"])
+
+    def checked(self, schema: Schema) -> tuple[str, ...]:
+        """What the trees are grown again from, and what `l` is about."""
+        reached = self.model_["reached"]["sensitive"]
+        names = (*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)
+        return tuple(dict.fromkeys(names))
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Rebuild the published trees from a released table; also derive L again.

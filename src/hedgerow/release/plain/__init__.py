@@ -7,6 +7,7 @@ Beside each released cell stands its original, so that it is held against it at 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import singledispatch
 
 from ...plan import Maps, Partition, Recoding
@@ -17,19 +18,27 @@ from .recipe import Made, Recipe
 
 
 @singledispatch
-def plainly(recoding: Recoding, original: Table) -> Recipe | None:
-    """The recipe of one kind of recoding; None where chance or the whole table decides."""
+def plainly(
+    recoding: Recoding, original: Table, same: Collection[str] | None = None
+) -> Recipe | None:
+    """The recipe of one kind of recoding; None where chance or the whole table decides.
+
+    Where `original` is a part of a table, `same` are the columns that its maps leave as they are,
+    all parts together.
+    """
     return None
 
 
 @plainly.register
-def _partition(recoding: Partition, original: Table) -> Recipe:
+def _partition(
+    recoding: Partition, original: Table, same: Collection[str] | None = None
+) -> Recipe:
     return PartitionRecipe(recoding, original)
 
 
 @plainly.register
-def _maps(recoding: Maps, original: Table) -> Recipe:
-    return MapsRecipe(recoding, original)
+def _maps(recoding: Maps, original: Table, same: Collection[str] | None = None) -> Recipe:
+    return MapsRecipe(recoding, original, same)
 
 
 __all__ = ["Made", "Recipe", "plainly"]

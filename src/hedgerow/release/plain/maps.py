@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,13 @@ from .recipe import Categories, Labels, Made, Numbers
 class MapsRecipe:
     """Column maps: every value has its released value by the map's definition."""
 
-    def __init__(self, maps: Maps, original: Table) -> None:
-        self._columns = [_Mapped(column, maps, original) for column in maps.columns]
+    def __init__(
+        self, maps: Maps, original: Table, same: Collection[str] | None = None
+    ) -> None:
+        self._columns = [
+            _Mapped(column, maps, original, None if same is None else column.name in same)
+            for column in maps.columns
+        ]
         self._hidden = _Keys.of(
             [
                 [column.place_of(label) for column, label in zip(self._columns, key, strict=True)]
@@ -32,6 +37,11 @@ class MapsRecipe:
             ]
         )
         self.classes = {column.name: column.kind for column in self._columns}
+
+    @property
+    def same(self) -> Collection[str]:
+        """The columns that are left as they are."""
+        return [column.name for column in self._columns if column.same]
 
     @property
     def asked(self) -> Sequence[str]:
@@ -54,7 +64,9 @@ class MapsRecipe:
 class _Mapped:
     """One column map with the column that it maps."""
 
-    def __init__(self, column: ColumnMap, maps: Maps, original: Table) -> None:
+    def __init__(
+        self, column: ColumnMap, maps: Maps, original: Table, same: bool | None
+    ) -> None:
         self.name, self._cuts = column.name, np.asarray(column.cuts, np.float64)
         self._source: Numbers | Categories
         if column.is_number:
@@ -68,14 +80,10 @@ class _Mapped:
             labels = [known.get(name, column.default) for name in self._source.names]
             labels.append(column.missing)
         # What is left as it is keeps its type; a zero is written without its sign.
-        self._same = (
-            not maps.suppressed
-            and not column.is_number
-            and labels
-            == [
-                *self._source.names,
-                None,
-            ]
+        self.same = (
+            not maps.suppressed and not column.is_number and labels == [*self._source.names, None]
+            if same is None
+            else same
         )
         every = [*labels, maps.suppress_label] if maps.suppressed else labels
         self._distinct = {label: i for i, label in enumerate(dict.fromkeys(every))}
@@ -85,12 +93,12 @@ class _Mapped:
         if column.kind == "date" and value_class(self._labels.values.type) == "number":
             self._labels = Labels(_dates(self._labels.values, column.unit), self._labels.place)
         held = original.types.field(column.name).type
-        self.kind = value_class(held if self._same else self._labels.values.type)
+        self.kind = value_class(held if self.same else self._labels.values.type)
 
     @property
     def direct(self) -> bool:
         """Whether it reads the cells themselves."""
-        return self._same or self._source.direct
+        return self.same or self._source.direct
 
     def place_of(self, label: Released) -> int:
         """The place of a released value; -1 where no row can have it."""
@@ -108,7 +116,7 @@ class _Mapped:
         self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window
     ) -> pa.Array:
         """The released values of some rows."""
-        if self._same:
+        if self.same:
             return one_zero(part.cells[self.name])
         if hidden is not None:
             place = np.where(hidden, self._stars, place)

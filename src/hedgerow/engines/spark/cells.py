@@ -1,0 +1,48 @@
+"""Cells of a table on a cluster, where they are: under their names, and by their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...errors import InputError, SchemaError
+from ...table import Table
+from ...table.numbers import one_zero
+
+
+def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """What gives rows of `SparkTable.frame` the table's own names and types."""
+    places = [(f"c{types.names.index(n)}", types.field(n)) for n in names]
+
+    def read(part: pa.Table) -> pa.Table:
+        columns = [part.column(place).cast(entry.type) for place, entry in places]
+        return pa.Table.from_arrays(columns, schema=pa.schema([entry for _, entry in places]))
+
+    return read
+
+
+def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str) -> NDArray[np.int64]:
+    """The place of each cell among the distinct values of its column."""
+    given = cells.combine_chunks()
+    given = given.cast(entries.type)
+    found = pc.index_in(one_zero(given), value_set=one_zero(entries))
+    if found.null_count:
+        raise InputError(
+            f"column {name!r} gives other values each time it is computed",
+            hint="persist the table, or write it down first",
+        )
+    return found.to_numpy().astype(np.int64)
+
+
+def in_order(name: str, values: pa.Array) -> NDArray[np.int64]:
+    """The natural order of distinct values; by their text where they have none."""
+    try:
+        codes = Table(pa.table({name: values})).column(name).codes
+    except SchemaError:
+        texts = [repr(v) for v in values.to_pylist()]
+        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+    return np.argsort(codes, kind="stable").astype(np.int64)

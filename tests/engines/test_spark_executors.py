@@ -1,0 +1,109 @@
+"""An executor that dies, with the codes and shuffles that it held, changes no byte of a release."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+
+from .test_spark import PEOPLE, SCHEMA, plain
+
+JOB = """
+import os, signal, sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import hedgerow as hr
+
+people, out = sys.argv[1:]
+settings = {
+    "spark.master": "local-cluster[2,1,1024]",
+    "spark.executor.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+}
+builder = SparkSession.builder
+for name, value in settings.items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+
+
+def executors():
+    parents, found = {}, []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                told = (folder / "stat").read_text().rpartition(")")[2].split()
+                line = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            parents[int(folder.name)] = int(told[1])
+            if b"CoarseGrainedExecutorBackend" in line and told[0] != "Z":
+                found.append(int(folder.name))
+
+    def ours(pid):
+        while pid > 1 and pid != os.getpid():
+            pid = parents.get(pid, 0)
+        return pid == os.getpid()
+
+    return sorted(filter(ours, found))
+
+
+killed, seen = [], set()
+
+
+def progress(step, share):
+    if step in ("recoding", "verifying") and step not in seen:
+        seen.add(step)
+        here = [pid for pid in executors() if pid not in killed]
+        if here:
+            os.kill(here[0], signal.SIGKILL)
+            killed.append(here[0])
+
+
+schema = hr.Schema(quasi=["age", "education", "job"], sensitive=["income", "diagnosis"])
+frame = spark.read.parquet(people).repartition(4)
+release = hr.protect(frame, schema, hr.MART(8), progress=progress)
+release.write(out)
+print("killed", len(killed))
+spark.stop()
+"""
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_lost_executors_change_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed (the extra spark)")
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("Java is absent, which Spark needs")
+    table = plain(PEOPLE)
+    pq.write_table(table, tmp_path / "people.parquet")
+    hr.protect(table, SCHEMA, hr.MART(8)).write(tmp_path / "wanted")
+    (tmp_path / "job.py").write_text(JOB)
+    asked = [str(tmp_path / name) for name in ("job.py", "people.parquet", "found")]
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", *asked],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ran.stdout.splitlines()[-1:] == ["killed 2"], ran.stderr[-2000:]
+    one, other = (
+        hashlib.sha256((tmp_path / name / "release.parquet").read_bytes()).hexdigest()
+        for name in ("found", "wanted")
+    )
+    assert one == other
