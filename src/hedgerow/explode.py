@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .arguments import NAMES, NUMBER, TEXT, check_one_of, takes
+from .engines import engine
 from .errors import ParameterError, SchemaError
 from .notation import MISSING, parse_range, split_concatenation
-from .table import read
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _frame(table: Any) -> Any:
                 return frame
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
-    return nw.from_native(read(table, unescape_formulas=True).arrow, eager_only=True)
+    return nw.from_native(engine("memory").open(table, unescape_formulas=True).arrow, eager_only=True)
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:

@@ -21,7 +21,7 @@ from .methods.response.verify import released_codes
 from .notation import number
 from .plan import Plan, Randomize, Randomized
 from .plan.codec import parsed
-from .release.folder import released_file
+from .release.folder import is_table, released_file, whole
 from .table import Table, bins_of, read
 from .table.spelling import as_spelled
 
@@ -362,12 +362,12 @@ def _labels(categories: Sequence[str | float | None]) -> pa.Array:
 def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
     if isinstance(release, (str, Path)) and not Path(release).exists():
         raise InputError(f"there is no file or folder {release}")
-    if isinstance(release, (str, Path)) and Path(release).is_dir():
+    if isinstance(release, (str, Path)) and Path(release).is_dir() and not is_table(Path(release)):
         folder = Path(release)
-        table = read(released_file(folder), unescape_formulas=True)
+        table = whole(released_file(folder))
         return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
     if parameters is not None:
-        return read(release, unescape_formulas=True), _randomize(parameters)
+        return whole(release), _randomize(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
         return read(release.table), _randomize(release.plan)
     raise PlanError(

@@ -121,3 +121,8 @@ def test_promises_on_rows_that_stand_class_by_class_are_those_on_counts(seed):
     for maximum in (0.05, 0.25, 0.5, 0.9, 1.0):
         cap = Disclosure(maximum)
         assert cap.kept_by(by_row).tolist() == cap.kept_by(counted).tolist()
+        for size in (1, 10, n):  # a few classes at a time tell no more than all of them
+            pieces = list(Classes.pieces(rows, starts, columns, size))
+            assert np.concatenate([p.sizes for p in pieces]).tolist() == counted.sizes.tolist()
+            kept = np.concatenate([cap.kept_by(piece) for piece in pieces])
+            assert kept.tolist() == cap.kept_by(counted).tolist()

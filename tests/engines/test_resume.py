@@ -8,12 +8,10 @@ import random
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -27,34 +25,6 @@ from hedgerow.table.scanned import Scanned
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills processes")
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"], other=["note"])
 METHOD = hr.MART(k=5)
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary files go, here and in other processes."""
-    found = tmp_path / "temporary"
-    found.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(found))
-    monkeypatch.setenv("TMPDIR", str(found))
-    return found
-
-
-@pytest.fixture(params=["parquet", "csv"])
-def file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    rng = np.random.default_rng(0)
-    n = 3000
-    table = pa.table(
-        {
-            "age": rng.integers(18, 80, n),
-            "job": np.array(["clerk", "cook", "nurse"])[rng.integers(0, 3, n)],
-            "pay": rng.lognormal(8, 1, n).round(1),
-            "note": [None if i % 7 == 0 else f"note {i * 7919 % n}" for i in range(n)],
-        }
-    )
-    path = tmp_path / f"people.{request.param}"
-    write = pq.write_table if request.param == "parquet" else pyarrow.csv.write_csv
-    write(table, path)
-    return path
 
 
 def digests(folder: Path) -> dict[str, str]:

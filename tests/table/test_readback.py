@@ -36,7 +36,7 @@ def people(n: int) -> pa.Table:
 def opened(path: Path, table: pa.Table) -> readback.Written:
     classes = {field.name: value_class(field.type) for field in table.schema}
     like = FileFormat(path.suffix)
-    return readback.read_back(path, like=like, classes=classes, unescape_formulas=True)
+    return readback.read_back([path], like=like, classes=classes, unescape_formulas=True)
 
 
 @pytest.fixture

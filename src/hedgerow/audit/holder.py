@@ -8,7 +8,7 @@ from typing import Any
 
 from ..engines import engine
 from ..engines.choice import chosen
-from ..release.folder import released_file
+from ..release.folder import released_file, whole
 from ..release.write import PLAN
 from ..schema import Schema
 from ..table import Table, read
@@ -43,7 +43,7 @@ class Holder:
                 source, schema=schema, memory=self.memory, unescape_formulas=True
             )
         else:
-            found = read(source, unescape_formulas=True)
+            found = whole(source)
         return read(found, schema=schema)
 
 

@@ -74,6 +74,7 @@ def protect_within(
     *,
     pseudonym_key: Any = None,
     keep_order: bool = False,
+    parts: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """The first release on the method's ladder that the bound holds for.
@@ -99,6 +100,7 @@ def protect_within(
                     rung,
                     pseudonym_key=pseudonym_key,
                     keep_order=keep_order,
+                    parts=parts,
                     progress=progress,
                 )
         except (InfeasibleError, ParameterError):

@@ -19,7 +19,7 @@ from ..key import Key
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
-from ..release.folder import released_file
+from ..release.folder import released_file, whole
 from ..release.mapping import MAPPING, RowMap
 from ..release.write import PLAN
 from ..schema import UNSAID, Schema
@@ -185,11 +185,11 @@ def subject(
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
-            second = read(released_file(folder, beside), unescape_formulas=True)
+            second = whole(released_file(folder, beside))
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
     elif not holds.streams:
-        released = read(released, unescape_formulas=True)
+        released = whole(released)
     if plan is not None and plan.recoding.beside and second is None:
         raise InputError(
             f"the released table cannot be read without its table {plan.recoding.beside!r}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,12 +56,22 @@ class SensitiveCounts(Dictionary):
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     @classmethod
-    def by_record(
-        cls, groups: IntArray, n_groups: int, rows: npt.NDArray[Any], column: Column
+    def in_order(
+        cls,
+        by_class: IntArray,
+        n_groups: int,
+        rows: npt.NDArray[Any],
+        column: Column,
+        whole: IntArray | None = None,
     ) -> SensitiveCounts:
-        """A number in every class, as `Counts.by_record`; `rows` stand class by class."""
-        n_values = column.n_values + column.has_missing
-        counts = Counts.by_record(groups, column.codes[rows], n_groups, n_values)
+        """Count a column in every class, where `rows` stand class by class; numbers `by_record`."""
+        n_values, codes = column.n_values + column.has_missing, column.codes[rows]
+        if column.is_number:
+            counts = Counts.by_record(by_class, codes, n_groups, n_values)
+        else:
+            starts = np.searchsorted(by_class, np.arange(n_groups)).astype(np.int64)
+            counts = Counts.of(Groups(by_class.astype(np.uint32), starts), codes, n_values)
+        counts = replace(counts, whole=whole)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     @cached_property
@@ -160,16 +170,46 @@ class Classes:
         """
         n, sizes = len(starts), np.diff(starts, append=len(rows))
         by_class = np.repeat(np.arange(n), sizes)
+        made = [SensitiveCounts.in_order(by_class, n, rows, column) for column in columns]
         labels = np.empty(len(rows), np.uint32)
         labels[rows] = by_class
         groups = Groups(labels, np.minimum.reduceat(rows, starts).astype(np.int64))
-        made = [
-            SensitiveCounts.by_record(by_class, n, rows, column)
-            if column.is_number
-            else SensitiveCounts.of(groups, column)
-            for column in columns
-        ]
         return cls._made(sizes, made, groups, persons)
+
+    @classmethod
+    def pieces(
+        cls, rows: npt.NDArray[np.uint32], starts: IntArray, columns: Sequence[Column], size: int
+    ) -> Iterator[Classes]:
+        """The classes of `of_rows`, those of so many records at a time: counts take 24 bytes a record.
+
+        What everybody knows of a column is of all records.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> pay = Table(pa.table({"pay": [1.0, 2.0, 2.0, 4.0]})).column("pay")
+        >>> rows, starts = np.arange(4, dtype=np.uint32), np.array([0, 2])
+        >>> [(p.sizes.tolist(), p.sensitive["pay"].counts.totals.tolist())
+        ...     for p in Classes.pieces(rows, starts, [pay], 2)]
+        [([2], [1, 2, 1]), ([2], [1, 2, 1])]
+        """
+        ends = np.append(starts[1:], len(rows))
+        known = []
+        for column in columns:
+            counts = column.value_counts
+            missing = [counts.missing] if column.has_missing else []
+            known.append(np.append(counts.counts, missing).astype(np.int64))
+        first = 0
+        while first < len(starts):
+            last = max(int(np.searchsorted(ends, starts[first] + size, "right")), first + 1)
+            mine, sizes = rows[starts[first] : ends[last - 1]], (ends - starts)[first:last]
+            by_class = np.repeat(np.arange(len(sizes)), sizes)
+            made = (
+                SensitiveCounts.in_order(by_class, len(sizes), mine, column, whole)
+                for column, whole in zip(columns, known, strict=True)
+            )
+            yield cls(sizes, {each.name: each for each in made})
+            first = last
 
     @classmethod
     def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:

@@ -8,9 +8,9 @@ from typing import Any
 from ..errors import InputError, ParameterError
 from ..progress import cautions
 from ..session.options import Option
-from .console import as_json, note, say, warn
+from .console import as_json, how_held, note, say, warn
 from .options import ConfigFile, command, merged
-from .outputs import ENGINE, ESCAPE, KEEP_ORDER, new_file
+from .outputs import ENGINE, ESCAPE, KEEP_ORDER, PARTS, RESTART, new_file
 from .schema import READING, read_as
 from .streams import STREAM, sent
 from .working import working
@@ -20,11 +20,12 @@ OPTIONS = (
         "out",
         str,
         "File to write, .csv, .parquet, .feather, .jsonl, .sav, .dta, .xpt or .xlsx; it must not "
-        "exist. -: stdout.",
+        "exist. -: stdout. With --parts: folder to write.",
     ),
-    Option("force", bool, "Replace an existing file."),
+    Option("force", bool, "Replace an existing file, or folder of parts."),
     ESCAPE,
     KEEP_ORDER,
+    PARTS,
     Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
     Option(
         "unseen",
@@ -34,6 +35,7 @@ OPTIONS = (
     *READING,
     Option("json", bool, "Print the result as JSON."),
     *ENGINE,
+    *RESTART,
 )
 
 
@@ -52,17 +54,23 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     from ..key import Key
     from ..plan import Plan
     from ..release import apply_plan
+    from ..release.write import PARTS_MARKS, check_target
 
     options = merged(given, config, OPTIONS)
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
-    streamed = options["out"] == STREAM
-    if not streamed:
+    streamed, parts = options["out"] == STREAM, bool(options.get("parts"))
+    force, inputs = bool(options.get("force")), (plan, source, config, options.get("key_file"))
+    if streamed and parts:
+        raise ParameterError("--parts writes a folder, and --out - is standard output")
+    if parts:
+        check_target(Path(options["out"]), force, PARTS_MARKS, inputs)
+    elif not streamed:
         new_file(
             options["out"],
-            force=bool(options.get("force")),
+            force=force,
             hint="choose another name, or replace it with --force",
-            inputs=(plan, source, config, options.get("key_file")),
+            inputs=inputs,
             endings=SUFFIXES,
         )
     elif options.get("json"):
@@ -87,11 +95,14 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
             unseen=options.get("unseen", "error"),
             engine=options.get("engine", "auto"),
             memory=options.get("memory"),
+            parts=parts,
+            resume=not options.get("restart"),
         )
+    how_held(applied.source)
     for text in heard:
         warn(text)
     with sent(options["out"], applied.source.suffix) as out:
-        applied.write(out, escape=options.get("escape", True))
+        applied.write(out, escape=options.get("escape", True), force=force)
     if options.get("json"):
         as_json(
             {

@@ -6,9 +6,12 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..report.lines import wrapped
+
+if TYPE_CHECKING:
+    from ..table import Table
 
 QUIET, USUAL, VERBOSE = -1, 0, 1
 _loudness = USUAL
@@ -56,6 +59,16 @@ def note(text: str) -> None:
 def warn(text: str) -> None:
     """Something to look at before the release leaves the house."""
     beside(f"warning: {text}")
+
+
+def how_held(table: Table) -> None:
+    """Say why a table streams, what of a killed run is used again, and why nothing is kept of this one."""
+    if table.because is not None:
+        note(f"engine {table.engine}: {table.because} (--engine)")
+    if (left := table.gone_on) is not None:
+        note(f"going on from what a killed run left: {left} (--restart begins anew)")
+    if (why := table.not_kept) is not None:
+        note(f"should this run be killed, there is nothing to go on from: {why}")
 
 
 def complain(message: str, hint: str | None = None) -> None:

@@ -21,6 +21,11 @@ KEEP_ORDER = Option(
     bool,
     "Leave the records in the order of the input, which may tell who is who. Default: no.",
 )
+PARTS = Option(
+    "parts",
+    bool,
+    "Write a folder of Parquet files of 1,048,576 rows each in place of one file. Default: no.",
+)
 
 ENGINE = under(
     "Engine",
@@ -31,6 +36,15 @@ ENGINE = under(
         "Default: auto.",
     ),
     Option("memory", str, "Most memory that duckdb takes, such as 4GB. Default: half of it."),
+)
+RESTART = under(
+    "Engine",
+    Option(
+        "restart",
+        bool,
+        "Begin anew where a run of duckdb was killed; else the same command goes on from what "
+        "was finished. Default: no.",
+    ),
 )
 
 

@@ -14,9 +14,9 @@ from ..profiles import Profile
 from ..progress import cautions
 from ..session import methods
 from ..session.options import Option, under
-from .console import as_json, note, say, warn
+from .console import as_json, how_held, note, say, warn
 from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
-from .outputs import DATE, ENGINE, ESCAPE, KEEP_ORDER, each_apart
+from .outputs import DATE, ENGINE, ESCAPE, KEEP_ORDER, PARTS, RESTART, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 from .streams import STREAM, send
 from .working import working
@@ -34,6 +34,7 @@ OUTPUT = (
         Option("force", bool, "Replace an earlier release of that name."),
         ESCAPE,
         KEEP_ORDER,
+        PARTS,
         Option(
             "mapping",
             bool,
@@ -82,15 +83,7 @@ OUTPUT = (
     SHEET,
     Option("json", bool, "Print the result as JSON."),
     *ENGINE,
-    *under(
-        "Engine",
-        Option(
-            "restart",
-            bool,
-            "Begin anew where a run of duckdb was killed; else the same command goes on from what "
-            "was finished. Default: no.",
-        ),
-    ),
+    *RESTART,
 )
 METHOD = under(
     "Method", Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart.")
@@ -147,6 +140,8 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         check_target(folder, force, inputs=(file,))
     elif options.get("json"):
         raise ParameterError("--json and --out - both write to standard output")
+    if streamed and options.get("parts"):
+        raise ParameterError("--parts writes a folder, and --out - is standard output")
     if options.get("public"):
         check_target(Path(options["public"]), force, PUBLIC_MARKS, (file,))
     each_apart(out=folder, public=options.get("public"))
@@ -181,6 +176,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
             max_inference=options.get("max_inference"),
             keep_order=bool(options.get("keep_order")),
             profile=options.get("profile"),
+            parts=bool(options.get("parts")),
         )
         wary = beforehand(session.table, schema)
     measured = _asked(options, profile) if options.get("report", True) and not streamed else {}
@@ -188,8 +184,7 @@ def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -
         from ..audit.run import refuse_whole
 
         refuse_whole([name for name, asked in measured.items() if asked], options.get("sample"))
-    if (left := session.table.gone_on) is not None:
-        note(f"going on from what a killed run left: {left} (--restart begins anew)")
+    how_held(session.table)
     for text in wary:
         warn(text)
     with working(f"protecting {session.table.n_rows:,} records") as progress:
@@ -226,7 +221,7 @@ def _hand_on(session: Session, folder: Path) -> None:
         "the table alone was handed on, without RECIPIENT.md, which its reader needs, and without "
         "plan.json and audit.json; --out FOLDER keeps them"
     )
-    send(folder / f"release{session.release.original.suffix}")
+    send(folder / session.release.file_name)
 
 
 def _secrets(options: dict[str, Any]) -> tuple[Any, str | None]:
@@ -293,7 +288,7 @@ def _tell(session: Session, folder: Path, public: str | None, json: bool) -> Non
     release = session.release
     other = release.plan.names("other")
     files = {
-        "release": folder / f"release{release.original.suffix}",
+        "release": folder / release.file_name,
         "plan": folder / "plan.json",
         "numbers": folder / "audit.json",
         "recipient": folder / "RECIPIENT.md",

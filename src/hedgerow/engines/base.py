@@ -162,10 +162,18 @@ class Engine(Protocol):
         ...
 
     def release(
-        self, table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+        self,
+        table: Table,
+        columns: Released,
+        *,
+        drop: Iterable[str] = (),
+        keep_order: bool = False,
+        parts: bool = False,
     ) -> tuple[Any, NDArray[Any] | None]:
         """The table with some columns replaced and some dropped, in the order of its content.
 
+        `parts` says that it will be written as a folder of Parquet files, to an engine that writes
+        it while it puts it in order.
         Also the row behind each of its rows; None where the order was kept, or where rows have no
         numbers (on a cluster).
         """

@@ -12,7 +12,7 @@ from ..errors import UnsupportedError
 from ..schema import Schema
 from ..table import Table, read
 from ..table.parts import is_many
-from ..table.spool import is_database
+from ..table.spool import is_database, is_relation
 from ..table.workspace import memory_of
 from .base import engine
 
@@ -32,9 +32,10 @@ def opened(
 ) -> Table:
     """A source as a table of the engine that works on it.
 
-    "auto" reads files into memory where they fit into `memory` (by default half of the machine's)
-    with what work takes besides, and streams larger ones, folders, patterns and databases; frames
-    and relations, and what does not run on an engine that streams, are read into memory.
+    "auto" reads files and relations into memory where they fit into `memory` (by default half of
+    the machine's) with what work takes besides, and streams larger ones, folders, patterns and
+    databases, and `Table.because` says why; frames, and what does not run on an engine that
+    streams, are read into memory.
 
     Parameters
     ----------
@@ -64,7 +65,10 @@ def opened(
         memory = None  # which decided, and is kept by not being reached
     found = engine(name)
     more: dict[str, Any] = {"resume": resume} if found.capabilities.resumes else {}
-    return found.open(source, schema=schema, memory=memory, **more)
+    table = found.open(source, schema=schema, memory=memory, **more)
+    if asked_for == "auto" and name == "duckdb":
+        table.because = too_large(source, memory)
+    return table
 
 
 def chosen(
@@ -79,7 +83,8 @@ def chosen(
     if name == "auto" and held is None and is_frame(source) and "spark" in runs_on:
         name = "spark"
     elif name == "auto":
-        name = held or ("duckdb" if "duckdb" in runs_on and _is_large(source, memory) else "memory")
+        large = held is None and "duckdb" in runs_on and too_large(source, memory) is not None
+        name = held or ("duckdb" if large else "memory")
     engine(name)
     if name not in runs_on:
         raise UnsupportedError(
@@ -95,22 +100,35 @@ def is_frame(source: Any) -> bool:
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
-def _is_large(source: Any, memory: Any) -> bool:
-    """Whether a source is better not read whole."""
+def too_large(source: Any, memory: Any = None) -> str | None:
+    """Why a source is better not read whole, in words; None where it may be.
+
+    A relation is run once to count its rows.
+    """
     room = memory_of(memory)
+    if is_relation(source):
+        (n_rows,) = source.aggregate("count(*)").fetchall()[0]
+        return _beyond(int(n_rows) * len(source.columns) * _CELL, room)
     if not isinstance(source, (str, Path)):
-        return False
-    if is_many(source) or is_database(source):
-        return True
+        return None
+    if is_many(source):
+        return "the table is in several files"
+    if is_database(source):
+        return "the table is in a database"
     path = Path(source)
     if not path.is_file():
-        return False
+        return None
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet as pq
 
         try:
             about = pq.read_metadata(path)
         except (pa.ArrowException, OSError):
-            return False  # whoever reads it says what is wrong
-        return int(about.num_rows) * int(about.num_columns) * _CELL > room
-    return path.suffix.lower() == ".csv" and path.stat().st_size * _BYTE > room
+            return None  # whoever reads it says what is wrong
+        return _beyond(int(about.num_rows) * int(about.num_columns) * _CELL, room)
+    return _beyond(path.stat().st_size * _BYTE, room) if path.suffix.lower() == ".csv" else None
+
+
+def _beyond(size: int, room: int) -> str | None:
+    told = f"reading it whole takes some {size / 1e9:,.1f} GB, and {room / 1e9:,.1f} GB are allowed"
+    return told if size > room else None

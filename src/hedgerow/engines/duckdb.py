@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..files import private_file
+from ..files import private_handle
 from ..key import Key
 from ..plan import Partition
 from ..schema import Schema
@@ -132,11 +133,17 @@ capabilities = Capabilities(
 
 
 def release(
-    table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+    table: Table,
+    columns: Released,
+    *,
+    drop: Iterable[str] = (),
+    keep_order: bool = False,
+    parts: bool = False,
 ) -> tuple[Scanned, NDArray[Any] | None]:
-    """Write the release into the workspace as one Parquet file in the order of its content.
+    """Write the release into the workspace, in the order of its content.
 
-    The file is the one that the engine in memory writes, byte for byte: parts of 1,048,576 rows.
+    It is one Parquet file or, in parts, one for each 1,048,576 rows, byte for byte as the engine in
+    memory writes them. Files that a killed run finished are not written again.
     """
     assert isinstance(table, Scanned)
     gone = set(drop)
@@ -145,22 +152,50 @@ def release(
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in kept]
     ordered = Ordered(listed, table.workspace, keep_order)
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
+    rows = None if keep_order else table.allocate((table.n_rows,), wide)
+    paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
+    where = None if parts else paths[0]
+    return Scanned(Scan.of(paths), table.workspace, FileFormat(), where), rows
+
+
+def _written(
+    table: Scanned, ordered: Ordered, rows: NDArray[Any] | None, size: int
+) -> list[Path]:
+    """The release in files of so many rows, after those that a killed run finished.
+
+    `rows` is filled with the row behind each released one.
+    """
     workspace, own = table.workspace, f".{ordered.digest()}" if table.keeps else ""
-    name, map_name = f"release{own}.parquet", f"rows{own}"
-    if table.keeps and (finished := workspace.finished(name)) is not None:
-        rows = None if keep_order else workspace.held(map_name, (table.n_rows,), wide)
-        if rows is not None or keep_order:
-            return Scanned(Scan.of([finished]), workspace, FileFormat(), finished), rows
-    map_file = map_name if table.keeps else None
-    rows = None if keep_order else workspace.allocate((table.n_rows,), wide, map_file)
-    target = workspace.place(name)
-    with private_file(target) as file, parquet_writer(ordered.schema, file) as put:
-        for part in ordered.tables(ROW_GROUP, rows):
-            put(part)
-    if table.keeps and rows is not None:
-        workspace.finish(map_name, target)
-    target = workspace.finish(name, target)
-    return Scanned(Scan.of([target]), workspace, FileFormat(), target), rows
+    starts = range(0, table.n_rows, size)
+    made: list[Path] = []
+
+    def behind(i: int) -> str:
+        return f"rows{own}.{size}.{i}"
+
+    def finished(i: int) -> Path | None:
+        mine = None if rows is None else rows[starts[i] : starts[i] + size]
+        if mine is not None:
+            there = workspace.held(behind(i), mine.shape, mine.dtype)
+            if there is None:
+                return None
+            mine[:] = there
+        return workspace.finished(f"release{own}.{size}.{i}.parquet")
+
+    while table.keeps and len(made) < len(starts) and (path := finished(len(made))) is not None:
+        made.append(path)
+    tables = ordered.tables(ROW_GROUP, rows, len(made) * size)
+    for i in range(len(made), len(starts)):
+        target = workspace.place(name := f"release{own}.{size}.{i}.parquet")
+        groups = islice(tables, -(-min(size, table.n_rows - starts[i]) // ROW_GROUP))
+        with workspace.room(), private_handle(target) as file, parquet_writer(ordered.schema, file) as put:
+            for part in groups:
+                put(part)
+        if table.keeps and rows is not None:
+            mine = rows[starts[i] : starts[i] + size]
+            workspace.allocate(mine.shape, mine.dtype, behind(i))[:] = mine
+            workspace.finish(behind(i), target)
+        made.append(workspace.finish(name, target))
+    return made
 
 
 def _as_it_is(table: Scanned, name: str) -> ReleasedColumn:

@@ -89,7 +89,12 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
 
 
 def release(
-    table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+    table: Table,
+    columns: Released,
+    *,
+    drop: Iterable[str] = (),
+    keep_order: bool = False,
+    parts: bool = False,
 ) -> tuple[Any, NDArray[Any] | None]:
     """The kind of frame that came in, in the order of its content."""
     return table.release(columns, drop=drop, keep_order=keep_order)

@@ -108,10 +108,14 @@ class Ordered:
         """Names and types of the released columns."""
         return pa.schema([(c.name, c.type) for c in self._columns])
 
-    def tables(self, size: int, rows: NDArray[Any] | None = None) -> Iterator[pa.Table]:
-        """The release, so many rows at a time; fills `rows` with the row behind each."""
-        done = 0
-        for numbers in _regrouped(self._pieces(), size):
+    def tables(
+        self, size: int, rows: NDArray[Any] | None = None, done: int = 0
+    ) -> Iterator[pa.Table]:
+        """The release, so many rows at a time; fills `rows` with the row behind each.
+
+        The first rows that are `done` are passed over.
+        """
+        for numbers in _regrouped(self._pieces(done), size):
             if rows is not None:
                 rows[done : done + len(numbers[0])] = numbers[0]
             done += len(numbers[0])
@@ -181,21 +185,25 @@ class Ordered:
                 made.append((at, tables[0], n))
         return made
 
-    def _pieces(self) -> Iterator[list[NDArray[Any]]]:
-        """Row numbers and sources' numbers in the order of the release, piece by piece."""
+    def _pieces(self, done: int) -> Iterator[list[NDArray[Any]]]:
+        """Row numbers and sources' numbers in the order of the release, from a row on."""
+        if done >= self.n_rows:
+            return
         if self._keep:
-            for a in range(0, self.n_rows, _WINDOW):
+            for a in range(done, self.n_rows, _WINDOW):
                 b = min(a + _WINDOW, self.n_rows)
                 yield [np.arange(a, b), *(numbers[a:b] for numbers in self._sources)]
             return
         room = max(self._workspace.memory // 8 // _ROW, _WINDOW)
         n_files = min(-(-self.n_rows // room), _FILES)
         if n_files < 2:
-            yield self._sorted(np.arange(self.n_rows), self._sources)
+            yield [each[done:] for each in self._sorted(np.arange(self.n_rows), self._sources)]
             return
         for dealt in self._dealt(n_files):
-            sources = [dealt[f"s{i}"] for i in range(len(self._sources))]
-            yield self._sorted(dealt["row"], sources)
+            if len(dealt) > done:
+                sources = [dealt[f"s{i}"] for i in range(len(self._sources))]
+                yield [each[done:] for each in self._sorted(dealt["row"], sources)]
+            done = max(done - len(dealt), 0)
 
     def _sorted(self, rows: NDArray[Any], sources: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         order = order_by_ranks(len(rows), ((sources[at], r, n) for at, r, n in self._ranks))

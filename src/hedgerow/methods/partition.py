@@ -35,7 +35,7 @@ from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import between_points, recode
 from .checks import check_people, check_whole
-from .parts import Parts, classes_of, conditions, full_tree
+from .parts import Parts, conditions, full_tree, keeping
 from .quasi import Quasi
 
 NUMERIC = ("range", "mean", "median")
@@ -44,6 +44,8 @@ WHOLE = ("mean", "median", "weighted")
 """Cells that tell of every record of a group, and not of what occurs in it alone."""
 
 
+_GROUP, _PAIRS = 600, 50
+"""Bytes that a group of k takes in a tree that no cap prunes, and the counts of a record."""
 _ROUNDING = 1e-8
 """Part of a cap by which the grower may be off: its squares are rounded to whole units."""
 
@@ -68,6 +70,12 @@ class PartitionMethod(Method):
 
     ranges_beside_grids: ClassVar[bool] = False
     """Whether columns with a grid are told as ranges where other numbers are not."""
+
+    def room(self, n_rows: int) -> int:
+        """Without a cap groups come near k: each is two nodes, and counts of what its records tell."""
+        known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
+        small = known and self.max_disclosure in (None, 1)
+        return n_rows // self.k * _GROUP + n_rows * _PAIRS if small else 0
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)
@@ -184,8 +192,7 @@ class PartitionMethod(Method):
         while promises:
             grown = tree.grown
             leaf = grown.column == LEAF
-            classes = classes_of(tree, sensitive, persons)
-            kept = np.all([promise.kept_by(classes) for promise in promises], axis=0)
+            kept = keeping(tree, promises, sensitive, persons)
             parents = grown.parent[np.flatnonzero(leaf)[~kept]]
             parents = parents[parents >= 0]
             if not len(parents):

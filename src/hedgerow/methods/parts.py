@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..classes import Classes, Groups, Persons, group
+from ..guarantees import Guarantee
 from ..notation import moment, number
 from ..table import Column
 from ..trees.grow import Grown
@@ -19,6 +20,9 @@ from ..trees.split import LEAF
 from ..trees.statistics import StatisticsLayout
 from ..trees.tree import Tree
 from .quasi import Quasi
+
+_AT_ONCE = 1 << 21
+"""Records whose groups are looked at at once."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,24 @@ def classes_of(
     if number is None:
         return Classes.of_rows(grown.rows, starts, sensitive, persons)
     return Classes.of(group([number[tree.leaf_of_rows()]]), sensitive, persons)
+
+
+def keeping(
+    tree: Tree,
+    promises: Sequence[Guarantee],
+    sensitive: Sequence[Column],
+    persons: Persons | None,
+) -> npt.NDArray[np.bool_]:
+    """Which leaves of a tree keep every promise, looked at a few million records at a time."""
+    grown = tree.grown
+    if persons is None and isinstance(grown.rows, np.ndarray):
+        starts = grown.start[grown.column == LEAF]
+        pieces = Classes.pieces(grown.rows, starts, sensitive, _AT_ONCE)
+    else:
+        pieces = iter([classes_of(tree, sensitive, persons)])
+    return np.concatenate(
+        [np.all([promise.kept_by(each) for promise in promises], axis=0) for each in pieces]
+    )
 
 
 def conditions(

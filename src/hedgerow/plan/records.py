@@ -425,7 +425,7 @@ class Plan:
         """
         from ..release import apply_plan
 
-        return apply_plan(self, people, keep_order=keep_order, unseen=unseen).table
+        return apply_plan(self, people, keep_order=keep_order, unseen=unseen).frame
 
     @takes(table=TEXT, dialect=TEXT, create=TEXT, name=TEXT)
     def to_sql(

@@ -16,12 +16,13 @@ from ..key import Key
 from ..plan import Plan
 from ..progress import caution
 from ..schema import Schema
-from ..table import Table
+from ..table import Table, read
 from ..table.scanned import Scanned
 from ..table.weights import check_weights
-from ..table.write import write_table
+from ..table.write import in_parts, write_parts, write_table
 from .spark import write_collected
-from .streamed import write_streamed
+from .streamed import lasting, write_streamed
+from .write import PARTS_MARKS, write_folder
 
 UNSEEN = ("error", "suppress", "count")
 
@@ -39,6 +40,8 @@ class Applied:
         The people as they were read.
     dropped : tuple of str
         Columns left out: identifiers, and columns that nobody declared.
+    parts : bool
+        Whether `write` writes a folder of Parquet files.
     on_cluster : SparkTable, optional
         What `table` is the Spark DataFrame of.
     """
@@ -47,21 +50,42 @@ class Applied:
     outside: int
     source: Table
     dropped: tuple[str, ...] = ()
+    parts: bool = False
     on_cluster: SparkTable | None = None
+
+    @property
+    def frame(self) -> Any:
+        """The kind of frame that came in; a relation of DuckDB holds its files while it is held."""
+        if isinstance(self.source, Scanned) and self.source.relational:
+            return lasting(self.table)
+        return self.table
 
     @property
     def n_rows(self) -> int:
         """Number of records."""
         return self.source.n_rows
 
-    def write(self, file: str | Path, *, escape: bool = True) -> None:
-        """Write the table to one file, in the format that its ending says; see `write_table`."""
-        if self.on_cluster is not None:
+    def write(self, file: str | Path, *, escape: bool = True, force: bool = False) -> None:
+        """Write the table to one file, in the format that its ending says; see `write_table`.
+
+        In parts it is a folder that appears whole or not at all; `force` replaces an earlier one.
+        """
+        if self.parts:
+            write_folder(Path(file), self._fill, force=force, marks=PARTS_MARKS)
+        elif self.on_cluster is not None:
             write_collected(self.on_cluster, Path(file), self.source, escape)
         elif isinstance(self.table, Scanned):
             write_streamed(self.table, Path(file), self.source, escape)
         else:
             write_table(self.table, file, like=self.source, escape=escape)
+
+    def _fill(self, folder: Path) -> None:
+        if self.on_cluster is not None:
+            write_collected(self.on_cluster, folder, self.source, False, parts=True)
+        elif isinstance(self.table, Scanned):
+            write_streamed(self.table, folder, self.source, False, parts=True)
+        else:
+            write_parts(in_parts(read(self.table).arrow), folder)
 
 
 def apply_plan(
@@ -73,6 +97,8 @@ def apply_plan(
     unseen: str = "error",
     engine: str = "auto",
     memory: str | int | None = None,
+    parts: bool = False,
+    resume: bool | None = None,
 ) -> Applied:
     """Recode other people by a plan.
 
@@ -94,6 +120,10 @@ def apply_plan(
         plan has it, though that is not true of them, and counted.
     engine, memory
         Where it is computed; see `hedgerow.protect`.
+    parts : bool, default False
+        Have `Applied.write` write a folder of Parquet files of 1,048,576 rows each.
+    resume : bool, optional
+        "duckdb" keeps finished files until the work is done; see `hedgerow.Session.open`.
 
     Raises
     ------
@@ -118,6 +148,7 @@ def apply_plan(
         name=engine,
         memory=memory,
         schema=Schema(kinds=kinds, missing=plan.missing, decimal=plan.decimal),
+        resume=resume,
     )
     check_columns(plan, table)
     if plan.weight in table.names:
@@ -143,10 +174,12 @@ def apply_plan(
     if strangers:
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
     columns = made.without_outside() if unseen == "suppress" else made.columns
-    frame, _ = computing(table.engine).release(table, columns, drop=dropped, keep_order=keep_order)
+    frame, _ = computing(table.engine).release(
+        table, columns, drop=dropped, keep_order=keep_order, parts=parts
+    )
     if isinstance(frame, SparkTable):
-        return Applied(frame.given, made.outside, table, tuple(dropped), frame)
-    return Applied(frame, made.outside, table, tuple(dropped))
+        return Applied(frame.given, made.outside, table, tuple(dropped), parts, frame)
+    return Applied(frame, made.outside, table, tuple(dropped), parts)
 
 
 def check_columns(plan: Plan, table: Table) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from importlib import resources
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from .folder import is_table, told_of
 
 VERSION = 1
 EVIDENCE = "evidence.json"
@@ -48,15 +48,9 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
         "attacks": [{name: attack[name] for name in _TOLD} for attack in audit["attacks"]],
         "not_measured": audit["not_measured"],
         "versions": audit["versions"],
-        "files": {what: _file(p) for what, p in files.items() if p is not None and p.is_file()},
+        "files": {what: told_of(p) for what, p in files.items() if p is not None and is_table(p)},
     }
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _file(path: Path) -> dict[str, Any]:
-    with open(path, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"name": path.name, "sha256": digest, "bytes": path.stat().st_size}
 
 
 def evidence_schema() -> dict[str, Any]:

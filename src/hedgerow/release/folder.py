@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+from typing import Any
 
+from ..engines import engine
 from ..errors import InputError
+from ..table import Table
+from ..table.write import PART_FILE
 
 
 def released_file(folder: Path, name: str = "release") -> Path:
     """The file of a folder's released table, or of the second one that stands beside it.
+
+    Of a table in parts it is their folder.
 
     Raises
     ------
@@ -21,3 +28,44 @@ def released_file(folder: Path, name: str = "release") -> Path:
         hint = "give the table itself" if name == "release" else "it is part of the release"
         raise InputError(f"the folder {folder} holds {many}", hint=hint)
     return files[0]
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """The files of a table that was written in parts, in their order.
+
+    Raises
+    ------
+    InputError
+        One is missing, or something else lies there.
+    """
+    inside = {path.name for path in folder.iterdir()}
+    names = [PART_FILE.format(i) for i in range(len(inside))]
+    odd = sorted(inside.symmetric_difference(names))
+    if odd or not names:
+        told = f"lacks or should not hold {', '.join(odd[:3])}" if odd else "is empty"
+        raise InputError(
+            f"the folder {folder} {told}: it is no table in parts",
+            hint=f"its files are called {names[0] if names else PART_FILE.format(0)} and so on",
+        )
+    return [folder / name for name in names]
+
+
+def whole(source: Any) -> Table:
+    """A released table, read whole as its recipient reads it."""
+    return engine("memory").open(source, unescape_formulas=True)
+
+
+def is_table(path: Path) -> bool:
+    """Whether a path is a file, or a folder of the parts of a table."""
+    return path.is_file() or (path / PART_FILE.format(0)).is_file()
+
+
+def told_of(path: Path) -> dict[str, Any]:
+    """Name, hash and size of a file; of a table in parts, those of its files joined in order."""
+    digest, size = hashlib.sha256(), 0
+    for part in parts_in(path) if path.is_dir() else [path]:
+        with open(part, "rb") as stream:
+            while piece := stream.read(1 << 22):
+                digest.update(piece)
+                size += len(piece)
+    return {"name": path.name, "sha256": digest.hexdigest(), "bytes": size}

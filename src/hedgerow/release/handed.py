@@ -19,7 +19,8 @@ def hand_out(
     `told` is what a report is told of a release: its plan, its checks, the name of its file.
     """
     for name in published:
-        shutil.copy(inside / name, out / name)
+        copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
+        copy(inside / name, out / name)
     if measured is not None:
         drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
         measured.report(out / REPORT, audience="recipient", drawings=drawings, **told)

@@ -23,7 +23,7 @@ from .release import Release
 from .spark import kind
 
 
-@takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, engine=TEXT, progress=PROGRESS)
+@takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
 def protect(
     people: Any,
     schema: Schema,
@@ -33,6 +33,7 @@ def protect(
     max_inference: float | None = None,
     profile: str | Path | Profile | None = None,
     keep_order: bool = False,
+    parts: bool = False,
     engine: str = "auto",
     memory: str | int | None = None,
     progress: Progress | None = None,
@@ -68,6 +69,9 @@ def protect(
     keep_order : bool, default False
         Leave the rows in the order of the input. By default a release stands in the order that
         its own content gives, for the order of a register may tell who is who.
+    parts : bool, default False
+        Write the release as a folder of Parquet files of 1,048,576 rows each, ``release/``, in
+        place of one file; the same ones on every engine.
     engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
         Where it is computed; the release is the same byte for byte. "duckdb" reads the table a few
         rows at a time and holds codes in files where they are many; `Method.engines` says
@@ -121,6 +125,7 @@ def protect(
             pseudonym_key=pseudonym_key,
             max_inference=max_inference,
             keep_order=keep_order,
+            parts=parts,
             engine=engine,
             memory=memory,
             progress=progress,
@@ -140,6 +145,7 @@ def protect(
             max_inference,
             pseudonym_key=pseudonym_key,
             keep_order=keep_order,
+            parts=parts,
             progress=progress,
         )
     step, secret = telling(progress), Secret.of(pseudonym_key)
@@ -204,7 +210,11 @@ def protect(
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in kept}
     frame, rows = computing(table.engine).release(
-        table, replaced, drop=[n for n in plan.left_out if n not in kept], keep_order=keep_order
+        table,
+        replaced,
+        drop=[n for n in plan.left_out if n not in kept],
+        keep_order=keep_order,
+        parts=parts,
     )
     table.give_back()
     release = kind(table)(
@@ -217,6 +227,7 @@ def protect(
         pseudonyms=kept,
         secret=secret,
         warned=tuple(heard),
+        parts=parts,
     )
     step("verifying")
     release.verify(progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,6 +11,7 @@ import hedgerow
 
 from ..plan import Plan
 from ..schema import ROLES
+from .folder import told_of
 
 VERSION = 1
 
@@ -48,15 +48,13 @@ def record(
         `Audit.to_dict`; what was measured stands beside ``release``, which tells what was
         promised and reached.
     """
-    with open(file, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     release = {
         "hedgerow": hedgerow.__version__,
         "libraries": {n: _version(n) for n in ("numpy", "pyarrow", "scikit-learn", "numba")},
         "parameters": dict(plan.parameters),
         "columns": {role: plan.names(role) for role in ROLES},
         "pseudonyms": list(pseudonyms),
-        "file": {"name": file.name, "sha256": digest, "bytes": file.stat().st_size},
+        "file": told_of(file),
         **numbers,
     }
     return {"hedgerow_audit": VERSION, "release": release, **(measured or {})}

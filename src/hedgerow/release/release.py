@@ -27,7 +27,7 @@ from ..schema import Schema
 from ..table import Table, read
 from ..table.escape import escaped
 from ..table.memory import give_back
-from ..table.write import write_table
+from ..table.write import in_parts, write_parts, write_table
 from .cautions import extremes, extremes_in_words, of_release
 from .evidence import EVIDENCE, evidence
 from .explain import recoding_in_words
@@ -75,6 +75,8 @@ class Release:
         How it was made. Private: it holds thresholds taken from the data.
     checks : list of Check
         What was verified on the released table.
+    parts : bool
+        Whether `write` writes the table as a folder of Parquet files.
     """
 
     def __init__(
@@ -90,8 +92,10 @@ class Release:
         warned: tuple[str, ...] = (),
         rows: IntArray | None = None,
         bounds: tuple[Bound, ...] = (),
+        parts: bool = False,
     ) -> None:
         self.table = table
+        self.parts = parts
         self.plan = plan
         self.schema = schema
         self.method = method
@@ -415,7 +419,7 @@ class Release:
                     handed,
                     lambda out: hand_out(
                         inside, out, published, measured, plan=self.plan, checks=self.checks,
-                        name=f"release{self.original.suffix}",
+                        name=self.file_name,
                     ),
                     force=force,
                     marks=PUBLIC_MARKS,
@@ -427,7 +431,7 @@ class Release:
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
     ) -> list[str]:
         """Write every file; the names of those that may be handed out."""
-        file = folder / f"release{self.original.suffix}"
+        file = folder / self.file_name
         step("writing")
         give_back()
         self._write_table(file, escape)
@@ -480,8 +484,16 @@ class Release:
         tables = [file.name] if second is None else [file.name, self._second_name]
         return [*tables, RECIPIENT, *files.public]
 
+    @property
+    def file_name(self) -> str:
+        """What the table is called in its folder: a file, or a folder of parts."""
+        return "release" if self.parts else f"release{self.original.suffix}"
+
     def _write_table(self, file: Path, escape: bool) -> None:
-        write_table(self.released.arrow, file, like=self.original, escape=escape)
+        if self.parts:
+            write_parts(in_parts(self.released.arrow), file)
+        else:
+            write_table(self.released.arrow, file, like=self.original, escape=escape)
 
     def _has_empty(self) -> bool:
         return any(self.released.has_empty(c.name) for c in self.plan.recoding.recoded())

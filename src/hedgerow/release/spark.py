@@ -18,7 +18,7 @@ from ..files import PART, SUFFIXES, private_file, private_folder
 from ..guarantees import Check
 from ..table import Table
 from ..table.scanned import Scanned
-from ..table.write import ROW_GROUP, parquet_writer
+from ..table.write import ROW_GROUP, parquet_writer, write_parts
 from . import on_cluster
 from .release import Release
 from .streamed import StreamedRelease, write_streamed
@@ -87,11 +87,15 @@ class SparkRelease(Release):
         return self.original
 
     def _write_table(self, file: Path, escape: bool) -> None:
-        write_collected(self.released, file, self.original, escape)
+        write_collected(self.released, file, self.original, escape, self.parts)
 
 
-def write_collected(table: SparkTable, file: Path, like: Table, escape: bool) -> None:
-    """Write a table of the cluster as one Parquet or CSV file; `like` is the one that came in.
+def write_collected(
+    table: SparkTable, file: Path, like: Table, escape: bool, parts: bool = False
+) -> None:
+    """Write a table of the cluster as one Parquet or CSV file, or as a folder of parts.
+
+    `like` is the one that came in.
 
     Raises
     ------
@@ -101,27 +105,32 @@ def write_collected(table: SparkTable, file: Path, like: Table, escape: bool) ->
         Executors and this process share no folder.
     """
     suffix = SUFFIXES.get(file.suffix.lower())
-    if suffix not in (".parquet", ".csv"):
+    if suffix not in (".parquet", ".csv") and not parts:
         raise UnsupportedError(
             f"{file.name}: a table on a cluster is written as Parquet or CSV",
             hint="choose the ending .parquet or .csv",
         )
     types = table.file_types
     with private_folder(file, PART) as folder:
-        parts, whole = folder / "parts", folder / "whole.parquet"
-        run(lambda: table.given.write.parquet(str(parts)))
+        theirs, whole = folder / "parts", folder / "whole.parquet"
+        run(lambda: table.given.write.parquet(str(theirs)))
         entries = {
             entry.name: table.entries(entry.name).drop_null()
             for entry in types
             if pa.types.is_dictionary(entry.type)
         }
-        target = whole if suffix == ".csv" else file
-        with private_file(target) as opened, parquet_writer(types, opened) as put:
-            written = 0
-            for rows in _together(parts, table.types):
-                put(_coded(rows, types, entries))
-                written += rows.num_rows
-        if suffix == ".csv" and written == table.n_rows:
+        tables = (_coded(rows, types, entries) for rows in _together(theirs, table.types))
+        written = 0
+        if parts:
+            write_parts(tables, file)
+            written = sum(pq.read_metadata(path).num_rows for path in file.iterdir())
+        else:
+            target = whole if suffix == ".csv" else file
+            with private_file(target) as opened, parquet_writer(types, opened) as put:
+                for rows in tables:
+                    put(rows)
+                    written += rows.num_rows
+        if suffix == ".csv" and written == table.n_rows and not parts:
             write_streamed(one_file(whole, table), file, like, escape)
     if written != table.n_rows:
         raise OutputError(

@@ -24,6 +24,7 @@ from ..table.readback import plain_types, read_back
 from ..table.rowhash import RowHasher
 from ..table.write import layout_like
 from . import on_cluster
+from .folder import parts_in
 from .on_cluster import sensitive_column
 from .plain.keyed import PseudonymRecipe
 from .rows import ExpectedRows, compare, derive, summed
@@ -143,7 +144,7 @@ def verify_file(
     """
     give_back()
     found = read_back(
-        path,
+        parts_in(path) if path.is_dir() else [path],
         like=layout_like(like, written.names),
         classes=expected.classes,
         recoded=expected.recoded,

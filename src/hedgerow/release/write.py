@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -21,6 +22,7 @@ from ..files import (
     synced,
     unwritable,
 )
+from ..table.write import PART_FILE
 from .evidence import EVIDENCE
 from .mapping import MAPPING
 
@@ -29,7 +31,10 @@ PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "rep
 
 MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
 """The files by which a release folder, and one that was handed out, are known again."""
+PARTS_MARKS = frozenset({PART_FILE.format(0)})
+"""The file by which a folder that is a table in parts is known again."""
 OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
+_PART = re.compile(PART_FILE.replace("{:05}", r"\d{5,}").replace(".", r"\."))
 OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
 """Every name that a release folder may hold: a folder with others is its owner's."""
 
@@ -92,7 +97,7 @@ def check_target(
         raise unwritable(folder, error) from None
     if folder.is_dir():
         for path in inputs:
-            if path is not None and any(same_file(path, entry) for entry in folder.iterdir()):
+            if path is not None and _holds(folder, path):
                 raise OutputError(
                     f"{folder} holds {Path(path).name}, which is an input",
                     hint="choose another name",
@@ -128,13 +133,28 @@ def check_target(
                 f"{folder} is not a release folder, so it is not replaced",
                 hint="choose another name, or remove it yourself",
             )
-        foreign = sorted(e.name for e in folder.iterdir() if e.name not in OURS or e.is_dir())
+        foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
         if foreign:
             raise OutputError(
                 f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not "
                 "replaced",
                 hint="choose another name, or move it away yourself",
             )
+
+
+def _holds(folder: Path, path: str | Path) -> bool:
+    """Whether a file, or the folder or pattern of a table in parts, lies in a folder."""
+    linked = any(same_file(path, entry) for entry in folder.iterdir())
+    return linked or folder.resolve() in (Path(path).resolve(), *Path(path).resolve().parents)
+
+
+def _ours(entry: Path, marks: frozenset[str]) -> bool:
+    """Whether a folder of ours may hold it: a file of a known name, or the folder of the parts."""
+    if marks == PARTS_MARKS:
+        return not entry.is_dir() and _PART.fullmatch(entry.name) is not None
+    if entry.is_dir():
+        return entry.name == "release" and all(_ours(e, PARTS_MARKS) for e in entry.iterdir())
+    return entry.name in OURS
 
 
 def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None:

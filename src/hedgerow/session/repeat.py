@@ -42,6 +42,8 @@ class Choice:
         Leave the rows in the order of the input.
     profile : str or path, optional
         The standard to keep; see `hedgerow.protect`.
+    parts : bool
+        Write the table as a folder of Parquet files.
     """
 
     schema: Schema
@@ -50,6 +52,7 @@ class Choice:
     max_inference: float | None = None
     keep_order: bool = False
     profile: str | Path | None = None
+    parts: bool = False
 
     def secret(self) -> Secret | None:
         """The pseudonyms' key itself."""
@@ -148,6 +151,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
     if chosen.max_inference is not None:
         words += ["--max-inference", repr(chosen.max_inference)]
     words += ["--keep-order"] if chosen.keep_order else []
+    words += ["--parts"] if chosen.parts else []
     words += _key(chosen.method, chosen.pseudonym_key)
     words += _report(chosen.measured, chosen.profile)
     words += [] if chosen.escape else ["--no-escape"]
@@ -242,6 +246,8 @@ def python(chosen: Chosen) -> str:
         given.append(f"profile={str(chosen.profile)!r}")
     if chosen.keep_order:
         given.append("keep_order=True")
+    if chosen.parts:
+        given.append("parts=True")
     lines.append(f"release = hr.protect({', '.join(given)})")
     how = [repr(chosen.folder)]
     if chosen.measured is not None:

@@ -284,7 +284,7 @@ class Session:
             self._pair = release, pair_up(self.table, of_release(release))
         return look_up(self._pair[1], wanted)
 
-    @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER, keep_order=FLAG)
+    @takes(schema=SCHEMA, method=METHOD, max_inference=NUMBER, keep_order=FLAG, parts=FLAG)
     def choose(
         self,
         schema: Schema,
@@ -294,6 +294,7 @@ class Session:
         max_inference: float | None = None,
         keep_order: bool = False,
         profile: str | Path | None = None,
+        parts: bool = False,
     ) -> Choice:
         """Choose the roles of the columns and what protects them.
 
@@ -312,6 +313,8 @@ class Session:
             Leave the rows in the order of the input, which may tell who is who.
         profile : str or path, optional
             A standard to keep; see `hedgerow.protect`. What k does not keep is judged by `measure`.
+        parts : bool, default False
+            Write the table as a folder of Parquet files of 1,048,576 rows each.
 
         Raises
         ------
@@ -327,7 +330,7 @@ class Session:
             from ..audit.kept_profile import stronger
 
             wanted = stronger(profile, wanted)
-        made = Choice(schema, wanted, pseudonym_key, max_inference, keep_order, profile)
+        made = Choice(schema, wanted, pseudonym_key, max_inference, keep_order, profile, parts)
         made.secret()  # a key that is none is told now, not after the work
         tried: Frontier | None = self._results.get("frontier")
         if tried is not None and tried.schema != schema:
@@ -386,6 +389,7 @@ class Session:
             else found.max_inference,
             keep_order=before is not None and before.keep_order,
             profile=before.profile if before is not None else None,
+            parts=before is not None and before.parts,
         )
 
     @takes(progress=PROGRESS)
@@ -410,6 +414,7 @@ class Session:
                 pseudonym_key=choice.secret(),
                 max_inference=choice.max_inference,
                 keep_order=choice.keep_order,
+                parts=choice.parts,
                 progress=tell,
             )
         return self._finish("protect", release)

@@ -3,7 +3,8 @@
 The folder is named after the files that are read (size, times of change, last bytes), how they are
 read, and when the machine was started: nobody has the disk hold a file, so what was written before
 may be half there. What has its name there is finished; the rest is removed when a run takes the folder over.
-Every file is named after all that it is made from, so a file of other work is never taken.
+Every file is named after all that it is made from, so a file of other work is never taken, and beside it
+stands the hash of its bytes, so a file that was cut short or altered is not taken either.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..files import locked
+from ..files import locked, private_handle
 
-_PREFIX, _UNFINISHED = ".hedgerow-kept.", "unfinished."
+_PREFIX, _UNFINISHED, _SUM = ".hedgerow-kept.", "unfinished.", "sum."
 _SECONDS = 86_400
 """Whoever does not go on within a day does no more: then others remove what was left."""
 _END = 1 << 16
@@ -42,7 +43,7 @@ def job_of(files: Sequence[Path], *asked: Any) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 
 
-_VERSION = 2
+_VERSION = 3
 """Of what the folders hold."""
 
 
@@ -80,7 +81,8 @@ class Kept:
         for path in self.folder.iterdir():
             if path.name.startswith(_UNFINISHED):
                 path.unlink()
-        self.found = sorted(path.name for path in self.folder.iterdir())
+        self._held_to: set[str] = set()
+        self.found = [path.name for path in sorted(self.folder.iterdir()) if self._whole(path)]
         os.utime(self.folder)
 
     def close(self) -> None:
@@ -91,16 +93,56 @@ class Kept:
     def finished(self, name: str) -> Path | None:
         """The finished file of that name, if there is one."""
         path = self.folder / name
-        return path if path.exists() else None
+        if not path.is_symlink() and not path.exists():
+            return None
+        if name not in self._held_to:
+            if not self._whole(path) or _summed(path) != self._sum(name).read_bytes():
+                path.unlink()
+                return None
+            self._held_to.add(name)
+        return path
+
+    def _sum(self, name: str) -> Path:
+        return self.folder / f"{_SUM}{name}"
+
+    def _whole(self, path: Path) -> bool:
+        """Whether it is a finished file of ours, with its hash beside it."""
+        return not path.name.startswith(_SUM) and _own(path) and _own(self._sum(path.name))
 
     def unfinished(self, name: str) -> Path:
-        """Where the file of that name is written."""
+        """Where the file of that name is written; what was begun there before is gone."""
+        path = self._begun(name)
+        path.unlink(missing_ok=True)
+        return path
+
+    def _begun(self, name: str) -> Path:
         return self.folder / f"{_UNFINISHED}{name}"
 
     def finish(self, name: str) -> Path:
         """Give a file that was written its name."""
-        os.replace(self.unfinished(name), self.folder / name)
+        written = self._begun(name)
+        self._sum(name).unlink(missing_ok=True)
+        with private_handle(self._sum(name)) as file:
+            file.write(_summed(written))
+        os.replace(written, self.folder / name)
+        self._held_to.add(name)
         return self.folder / name
+
+
+def _own(path: Path) -> bool:
+    """Whether a path is a file that belongs to nobody but us, and has no other name."""
+    try:
+        about = path.lstat()
+    except OSError:
+        return False
+    alone = stat.S_ISREG(about.st_mode) and about.st_nlink == 1
+    mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+    return alone and mine and not stat.S_IMODE(about.st_mode) & 0o077
+
+
+def _summed(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
 def left(home: Path) -> Iterator[Path]:

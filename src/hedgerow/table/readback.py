@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,18 +49,18 @@ class Written:
 
 
 def read_back(
-    path: Path,
+    paths: Sequence[Path],
     *,
     like: FileFormat,
     classes: Mapping[str, str],
     recoded: Collection[str] = (),
     unescape_formulas: bool = False,
 ) -> Written:
-    """Read a file that `write_table` wrote.
+    """Read a file that `write_table` wrote, or the Parquet files of `write_parts`.
 
     Parameters
     ----------
-    path : Path
+    paths : sequence of Path
     like : FileFormat
         The format that it was written in: how numbers and booleans stand there.
     classes : mapping of str to str
@@ -77,9 +77,9 @@ def read_back(
     InputError
         The file is damaged or has no rows.
     """
-    suffix = check_path(path)
+    path, suffix = paths[0], check_path(paths[0])
     if suffix == ".parquet":
-        return _parquet(path)
+        return _parquet(paths)
     if suffix == ".feather":
         return _feather(path)
     if suffix in STATISTICAL or suffix == ".xlsx":
@@ -108,22 +108,28 @@ def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
     }
 
 
-def _parquet(path: Path) -> Written:
+def _parquet(paths: Sequence[Path]) -> Written:
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            schema, n_rows = file.schema_arrow, file.metadata.num_rows
-    except MemoryError:
-        raise
-    except pa.ArrowException:
-        raise InputError(f"{path.name} is not a Parquet file, or it is damaged") from None
+    schema, n_rows = pa.schema([]), 0
+    for path in paths:
+        try:
+            with pq.ParquetFile(path) as file:
+                found, n_rows = file.schema_arrow, n_rows + file.metadata.num_rows
+        except MemoryError:
+            raise
+        except pa.ArrowException:
+            raise InputError(f"{path.name} is not a Parquet file, or it is damaged") from None
+        schema = found if path is paths[0] else schema
+        if not found.equals(schema):
+            raise InputError(f"{path.name} has other columns than {paths[0].name}")
     texts = [entry.name for entry in schema if is_text(entry.type)]
 
     def batches() -> Iterator[pa.RecordBatch]:
         # Not all of the file at once: without this it is read ahead whole.
-        with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
-            yield from file.iter_batches(batch_size=BATCH)
+        for path in paths:
+            with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+                yield from file.iter_batches(batch_size=BATCH)
 
     return Written(schema.names, plain_types(schema), n_rows, batches())
 

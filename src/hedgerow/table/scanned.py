@@ -76,6 +76,8 @@ class Scanned(Table):
     """
 
     engine: ClassVar[str] = "duckdb"
+    relational = False
+    """Whether it came as a relation of DuckDB, as which it is given back."""
 
     def __init__(
         self,
@@ -116,6 +118,11 @@ class Scanned(Table):
         return self.scan.n_rows
 
     @property
+    def not_kept(self) -> str | None:
+        """Why nothing is kept for a killed run to go on from, where that was asked for."""
+        return self.workspace.not_kept
+
+    @property
     def gone_on(self) -> str | None:
         """What a killed run left that is gone on from, in words; None where there is nothing."""
         kept = self.workspace.kept
@@ -124,7 +131,8 @@ class Scanned(Table):
         )
         told = ["a copy of the table"] if found.get("text") or found.get("people") else []
         told += [f"the codes of {n} columns"] if (n := found.get("values")) else []
-        told += ["the ordered release"] if found.get("release") else []
+        if n := found.get("release"):
+            told += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
         return ", ".join(told) or None
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
@@ -233,15 +241,16 @@ class Scanned(Table):
         coding, kept, file = self._codings[name], self.workspace.kept, self._code_file(name)
         assert kept is not None
         assert file is not None
-        kept.finish(file)
+        self.workspace.finish(file, kept.folder)
         values = f"values.{_digest(name)}"
         table = pa.table({"value": coding.entries, "count": coding.counts})
         with (
+            self.workspace.room(),
             private_handle(kept.unfinished(values)) as target,
             pa.ipc.new_file(target, table.schema) as writer,
         ):
             writer.write_table(table)
-        kept.finish(values)
+        self.workspace.finish(values, kept.folder)
 
     def _go_on(self, name: str) -> bool:
         """Take the codes of a column that a killed run left, where it did."""

@@ -32,7 +32,7 @@ from .scanned import Scanned
 from .spelling import declared_texts, spelled
 from .table import check_names
 from .types import typed, typed_columns
-from .workspace import Workspace, full
+from .workspace import Workspace
 
 _BATCH = 1 << 18
 _COPY = "people.parquet"
@@ -65,7 +65,10 @@ def spooled(
         It is no kind of source for tables that are not loaded.
     """
     if is_relation(source):
-        return _copied(source, workspace, lambda: InputError("the DuckDB relation cannot be read"))
+        fault = InputError("the DuckDB relation cannot be read")
+        table = _copied(source, workspace, lambda: fault)
+        table.relational = True
+        return table
     if not isinstance(source, (str, Path)):
         raise UnsupportedError(
             f"a {type(source).__name__} is in memory already",
@@ -157,7 +160,8 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
         if (kept := workspace.finished(_COPY)) is not None:
             return Scanned(Scan.of([kept]), workspace, FileFormat(), keeps=True)
         target = workspace.place(_COPY)
-        n_rows = _write(target, (pa.Table.from_batches([batch]) for batch in batches))
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        n_rows = _write(target, tables, workspace)
     except duckdb.Error as error:
         if no_memory(error):
             raise MemoryError from None
@@ -168,25 +172,22 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
     return Scanned(Scan.of([copy]), workspace, FileFormat(), keeps=True)
 
 
-def _write(path: Path, tables: Iterable[pa.Table]) -> int:
+def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
     """Write tables of one schema to a Parquet file of our own; how many rows there are."""
     import pyarrow.parquet as pq
 
     writer, n_rows = None, 0
-    private_handle(path).close()
-    try:
-        for table in tables:
-            table = without_views(table)
-            writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
-            writer.write_table(table, row_group_size=_BATCH)
-            n_rows += table.num_rows
-    except OSError as error:
-        if no_memory(error):
-            raise MemoryError from None
-        raise full(path.parent, path.stat().st_size if path.exists() else 0, error) from None
-    finally:
-        if writer is not None:
-            writer.close()
+    with workspace.room():
+        private_handle(path).close()
+        try:
+            for table in tables:
+                table = without_views(table)
+                writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
+                writer.write_table(table, row_group_size=_BATCH)
+                n_rows += table.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
     return n_rows
 
 
@@ -204,7 +205,8 @@ def _of_text(
             continue
         names, batches = read_csv_batches(part, _BATCH)
         copy = workspace.place(name)
-        if not _write(copy, (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)):
+        tables = (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)
+        if not _write(copy, tables, workspace):
             raise InputError(
                 f"{part.name} has a header but no rows",
                 hint="give a table with at least one record",

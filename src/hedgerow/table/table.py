@@ -81,6 +81,8 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     """The engine that holds it (`hedgerow.engines`)."""
+    because: str | None = None
+    """Why the engine was chosen, where nobody named one and it is not the one in memory."""
     elsewhere: Any = None
     """What makes records to grow over where the rows are not here; None where they are."""
 
@@ -90,6 +92,11 @@ class Table:
     def gathered(self, names: Iterable[str]) -> Table:
         """The table with the codes of some columns here, for whoever asks for them row by row."""
         return self
+
+    @property
+    def not_kept(self) -> str | None:
+        """Why nothing is kept for a killed run to go on from, where that was asked for."""
+        return None
 
     @property
     def gone_on(self) -> str | None:

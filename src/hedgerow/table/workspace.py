@@ -8,14 +8,15 @@ import re
 import shutil
 import tempfile
 import weakref
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutputError, ParameterError
+from ..errors import OutputError, ParameterError, no_memory
 from ..files import PART, private_folder, private_handle, sweep
 from .kept import Kept, left
 
@@ -49,6 +50,7 @@ class Workspace:
     def __init__(self, memory: int, job: str | None = None) -> None:
         self.memory = memory
         self.kept: Kept | None = None
+        self.not_kept: str | None = None
         self._used = self._names = 0
         self._maps: list[weakref.ref[mmap.mmap]] = []
         home = Path(tempfile.gettempdir())
@@ -58,9 +60,13 @@ class Workspace:
         stack = ExitStack()
         try:
             if job is not None:
-                with suppress(OSError):  # somebody is at the same work: nothing is kept of this one
+                try:
                     self.kept = Kept(home, job)
                     stack.callback(self.kept.close)
+                except BlockingIOError:
+                    self.not_kept = "another process is at the same work"
+                except OSError as error:
+                    self.not_kept = f"its folder in {home} cannot be used ({error.strerror or error})"
             self.folder = stack.enter_context(private_folder(home / _NAME, PART))
         except OSError as error:
             raise OutputError(
@@ -102,6 +108,16 @@ class Workspace:
         self._maps.append(weakref.ref(mapped))
         return np.frombuffer(mapped, kind, int(np.prod(shape))).reshape(shape)
 
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Temporary files are written here; OutputError where they find no room."""
+        try:
+            yield
+        except OSError as error:
+            if no_memory(error):
+                raise MemoryError from None
+            raise full(self.folder, None, error) from None
+
     def finished(self, name: str) -> Path | None:
         """A finished file of that name, which a killed run may have left."""
         return None if self.kept is None else self.kept.finished(name)
@@ -121,7 +137,10 @@ class Workspace:
 
     def finish(self, name: str, written: Path) -> Path:
         """A file that was written at its place, as it is to be read."""
-        return written if self.kept is None else self.kept.finish(name)
+        if self.kept is None:
+            return written
+        with self.room():
+            return self.kept.finish(name)
 
     def named(self, name: str) -> Path:
         """A path of its own for a file of that name."""
@@ -159,11 +178,13 @@ def _of_machine() -> int:
     return whole
 
 
-def full(folder: Path, size: int, error: OSError) -> OutputError:
-    """What is said where temporary files find no room."""
+def full(folder: Path, size: int | None, error: OSError) -> OutputError:
+    """What is said where temporary files find no room; `size` is what they take, where it is known."""
+    told = "" if size is None else f"{max(size, 100_000) / 1e6:,.1f} MB of "
+    told = f"{size / 1e9:,.1f} GB of " if size and size >= 1e9 else told
     return OutputError(
-        f"no room for {size / 1e9:,.1f} GB of temporary files in {folder.parent}: "
-        + (error.strerror or "the disk is full"),
+        f"no room for {told}temporary files in {folder.parent}: "
+        + (os.strerror(error.errno) if error.errno else "the disk is full"),
         hint="make room there, or name another place in the variable TMPDIR; nothing was written",
     )
 

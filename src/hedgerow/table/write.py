@@ -31,6 +31,8 @@ from .written import bare, written
 _BATCH = 1 << 16
 ROW_GROUP = 1 << 20
 """Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
+PART_FILE = "part-{:05}.parquet"
+"""What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -76,6 +78,27 @@ def write_table(
             f"{path.name} cannot hold the columns {', '.join(_strange(table, write)) or '?'}",
             hint="leave them out, or give them another type",
         ) from None
+
+
+def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
+    """Write a table as a folder of Parquet files, one for each piece of `ROW_GROUP` rows.
+
+    The dictionaries of a column are one, as `parquet_writer` takes them.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for i, table in enumerate(tables):
+        with (
+            private_file(folder / PART_FILE.format(i)) as file,
+            parquet_writer(table.schema, file) as put,
+        ):
+            put(table)
+
+
+def in_parts(table: pa.Table) -> Iterator[pa.Table]:
+    """A table as the pieces that `write_parts` takes."""
+    table = bare(table)
+    for start in range(0, table.num_rows, ROW_GROUP):
+        yield table.slice(start, ROW_GROUP)
 
 
 def _writer(

@@ -104,7 +104,12 @@ capabilities = Capabilities(
 
 
 def release(
-    table: Table, columns: Released, *, drop: Iterable[str] = (), keep_order: bool = False
+    table: Table,
+    columns: Released,
+    *,
+    drop: Iterable[str] = (),
+    keep_order: bool = False,
+    parts: bool = False,
 ) -> tuple[SparkTable, NDArray[Any] | None]:
     """The release as a table on the cluster, in the order of its content.
 
