@@ -294,6 +294,7 @@ PHONES = [2125550187, 4155550133, 3125550142, 6175550108, 2065550171, 3035550116
         ("month_of_birth", ["[1-6]", "[7-12]"], "dates"),
         ("admission_week", [3, 51], "dates"),
         ("seen", ["2020-Q1", "2020-Q2"], "dates"),
+        ("born", [36000, 36001.0], "dates"),  # days as a spreadsheet counts them
         ("alter", [35, 93], "dates"),
     ],
 )

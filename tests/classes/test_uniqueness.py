@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
+from scipy.stats import binom, nbinom
 
 from hedgerow.classes.uniqueness import (
     _shlosser,
@@ -104,6 +106,30 @@ def test_the_slide_negative_binomial_gives_the_samples_classes_of_one_and_two():
     # its estimate of the number of classes is off (Shlosser's), but not far
     assert k == pytest.approx(classes, rel=0.15)
     assert found == pytest.approx(classes * beta**alpha, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("size", "f"), [([1] * 500 + [2] * 260 + [3] * 150 + [4] * 80 + [6] * 40 + [9] * 12, 0.2),
+                    ([1] * 900 + [2] * 300 + [3] * 90 + [5] * 20 + [14] * 9, 0.35)],
+)  # fmt: skip
+def test_the_slide_negative_binomial_by_sums_and_a_search_without_derivatives(size, f):
+    """Another way: the classes of 1 + NB people, thinned by a sum over F, fitted by Nelder and Mead."""
+    sizes, count = np.unique(size, return_counts=True)
+    k, people = _shlosser(sizes, count, f), np.arange(1, 1500)
+
+    def classes(x):  # of one and of two in the sample, and of one in the population
+        chance = nbinom.pmf(people - 1, np.exp(x[0]), 1 / (1 + np.exp(-x[1])))
+        return [k * (chance * binom.pmf(seen, people, f)).sum() for seen in (1, 2)], k * chance[0]
+
+    def off(x):
+        return float(np.sum(np.log(np.divide(classes(x)[0], count[:2])) ** 2))
+
+    starts = ((0.0, 0.0), (-1.0, -1.0), (1.0, 1.0))
+    exact = {"xatol": 1e-10, "fatol": 1e-20, "maxiter": 4000}
+    found = min((minimize(off, x, method="Nelder-Mead", options=exact) for x in starts), key=lambda r: r.fun)
+    assert found.fun < 1e-15
+    told = slide_negative_binomial(sizes, count, float(np.sum(size) / f))
+    assert told == pytest.approx(classes(found.x)[1], rel=1e-7)
 
 
 def test_shlosser_as_it_is_published():

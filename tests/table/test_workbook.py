@@ -169,6 +169,32 @@ def test_odd_sheets_are_told(tmp_path: Path, rows: list[list[Any]], message: str
     assert "SECRET" not in str(caught.value)
 
 
+def test_space_around_a_table_is_no_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    made = book(path, [])
+    for i, row in enumerate([["age", "pay"], [30, 1], [40, 2]]):
+        for j, value in enumerate(row):
+            made.active.cell(4 + i, 3 + j, value)
+    made.active["H20"] = " "  # a cell that somebody touched
+    made.save(path)
+    table = read(path).arrow
+    assert table.column_names == ["age", "pay"]
+    assert table.to_pylist()[:2] == [{"age": 30, "pay": 1}, {"age": 40, "pay": 2}]
+
+
+def test_what_a_sheet_hides_is_read_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    made = book(path, [["age", "pay"], [30, 1], [40, 2]])
+    made.active.row_dimensions[2].hidden = True
+    made.save(path)
+    with pytest.warns(UserWarning, match="the sheet 'People' of t.xlsx hides rows, which are read"):
+        assert read(path).n_rows == 2
+    made.active.column_dimensions["B"].hidden = True
+    made.save(path)
+    with pytest.warns(UserWarning, match="hides rows and columns"):
+        assert read(path).names == ["age", "pay"]
+
+
 def test_cells_with_errors_are_told(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     made = book(path, [["a"], [1], [2]])

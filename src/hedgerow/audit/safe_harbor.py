@@ -75,6 +75,8 @@ _OF_DATES = {
 }
 _OTHER_TIMES = {"per", "last", "past", "study", "followup", "stay", "number", "num", "n", "of", "in"}
 """Words that make a length of time, or a count, of a day or a month."""
+_SERIALS = 10_000, 60_000
+"""Days of 1927 to 2064 as spreadsheets count them."""
 _AGE = frozenset(["age", "ages", "ageyears", "ageinyears", "ageatvisit", "alter", "edad"])
 _NO_AGES = {
     *("hours", "hour", "minutes", "percent", "percentage", "pct", "score", "grade", "points", "rate"),
@@ -192,6 +194,8 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
     if words & _OF_DATES and _parts(words, cells):
         return f"{_parts(words, cells)} of dates"
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
+    if named and cells and sort == "number" and all(_SERIALS[0] <= n <= _SERIALS[1] for n in cells):
+        return "days or months of dates, counted as spreadsheets do"
     if named and sort == "number":
         texts = [f"{cell:.0f}" for cell in cells if cell == cell]
     found = [_day_in(text) for text in texts]

@@ -14,6 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..errors import InputError, needed
+from ..progress import caution
 from .encode import decoded, is_text
 from .rowhash import value_class
 from .types import MARKERS
@@ -26,6 +27,11 @@ _UNKNOWN_FORMULA = re.compile(
     rb'<c\b[^>]*\br="([A-Z]+)(\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*'
     rb"(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
 )
+_HIDDEN = {
+    "rows": re.compile(rb'<row\b[^>]*\bhidden="(?:1|true)"'),
+    "columns": re.compile(rb'<col\b[^>]*\bhidden="(?:1|true)"'),
+}
+"""What a sheet does not show, by a filter or by hand."""
 _ZEROS = re.compile(r"^0{2,}$")
 _EXACT = 1 << 53
 _LONGEST = 32_767
@@ -90,7 +96,11 @@ def read_workbook(
         if found is None:
             raise InputError(f"{where} is empty", hint="give a sheet with a header and records")
         top, header = found
-        _check(_xml(path, book, chosen), top, where)
+        xml = _xml(path, book, chosen)
+        _check(xml, top, where)
+        hidden = [what for what, form in _HIDDEN.items() if form.search(xml)]
+        if hidden:
+            caution(f"{where} hides {' and '.join(hidden)}, which are read like all others")
         names = [_name(cell.value) for cell in header]
         cells: list[list[Any]] = [[] for _ in names]
         kinds: list[list[str]] = [[] for _ in names]
@@ -104,8 +114,9 @@ def read_workbook(
                 cell = row[i] if i < len(row) else None
                 values.append(None if cell is None else _value(cell))
                 kinds[i].append("n" if cell is None else cell.data_type)
-        while names and not names[-1] and all(value is None for value in cells[-1]):
-            del names[-1], cells[-1], kinds[-1]
+        for i in reversed(range(len(names))):  # space around the table
+            if not names[i].strip() and all(_blank(value) for value in cells[i]):
+                del names[i], cells[i], kinds[i]
         _check_errors(names, cells, kinds, where)
         if not cells or not cells[0]:
             raise InputError(f"{where} has a header but no rows")
@@ -186,6 +197,10 @@ def _check_errors(
                 f"{where} has {len(faults)} cells with errors such as {faults[0]} in {name!r}",
                 hint="repair the formulas, or empty these cells",
             )
+
+
+def _blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _name(value: Any) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from itertools import combinations
 from math import factorial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.risk.special_uniques import special_uniques
+from hedgerow.audit.risk.special_uniques import special_uniques, spread
 from hedgerow.errors import ParameterError
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
@@ -59,6 +61,89 @@ def test_the_contributions_of_sdcmicro_come_out():
         found = special_uniques(codes_of(table[order]), order)
         told = dict(zip(found.names, 100 * found.by_column, strict=True))
         assert told == pytest.approx({"a": 50, "b": 37.5, "c": 37.5})
+
+
+GUIDE = pd.DataFrame(
+    {
+        "residence": list("UUUURUUUUU"),
+        "gender": list("FFFMFMFMFF"),
+        "education": ["SI", "SI", "PI", "SC", "SC", "SC", "PC", "PS", "SI", "SI"],
+        "labour": list("EENEUENUNN"),
+        "weight": [180.0, 180, 215, 76, 186, 76, 180, 215, 186, 76],
+        "pay": range(10),
+    }
+)
+"""Tables 4.1 and 4.5 of the IHSN's practice guide (Statistical Disclosure Control for Microdata)."""
+
+
+def test_the_scores_that_the_practice_guide_prints():
+    keys = list(GUIDE)[:4]
+    found = special_uniques(codes_of(GUIDE[keys]), keys, size=3)
+    assert found.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+    # its DIS-SUDA scores are made from sdcMicro's scores of another scale, which it prints as well
+    other = np.array([0, 0, 1.75, 0, 3.25, 0, 1.75, 2.75, 0, 0])
+    told = spread(found.intrusion(), other, found.uniques, 4)
+    printed = [0, 0, 0.005120313, 0, 0.010702061, 0, 0.005120313, 0.008775093, 0, 0]
+    assert told == pytest.approx(printed, abs=1e-9)
+    # from the scores that it calls original, sdcMicro 5.8.1 makes these (benchmarks/sdcmicro.R)
+    own = [0, 0, 0.004986797, 0, 0.011383005, 0, 0.004986797, 0.009166678, 0, 0]
+    assert found.dis_scores() == pytest.approx(own, abs=2e-9)  # in single precision
+
+
+def test_the_risks_that_the_practice_guide_prints():
+    schema = hr.Schema(quasi=list(GUIDE)[:4], sensitive=["pay"], weight="weight")
+    found = hr.audit(GUIDE, GUIDE, schema, per_person=True, attacks=False, learning=False)
+    told = found.per_person.table.to_pandas().sort_values("row")
+    assert told["records"].tolist() == [2, 2, 1, 2, 1, 2, 1, 1, 2, 2]
+    assert told["population"].tolist() == [360, 360, 215, 152, 186, 152, 180, 215, 262, 262]
+    risk = [0.005424520, 0.005424520, 0.025096439, 0.012563425, 0.028247279]
+    risk += [0.012563425, 0.029010932, 0.025096439, 0.007403834, 0.007403834]
+    assert told["journalist"].to_numpy() == pytest.approx(risk, abs=1e-9)
+    seen = found.risk["release"]["reidentification"]["journalist"]
+    assert seen["average"] == pytest.approx(0.01582, abs=5e-6)
+    assert seen["expected"] == pytest.approx(0.1582, abs=5e-5)
+
+
+def test_sdcmicros_book_example():
+    # tests/testthat/test_suda2.R, "suda2 book example": records 5 to 8
+    table = pd.DataFrame(
+        {
+            "age": ["20s"] * 7 + ["60s"],
+            "gender": list("mmmmfffm"),
+            "income": ["50k+"] * 2 + ["50k-"] * 6,
+            "education": ["high"] * 4 + ["university", "high", "middle", "university"],
+        }
+    )
+    found = special_uniques(codes_of(table), list(table), size=4)
+    assert found.scores.tolist() == [0, 0, 0, 0, 4, 2, 6, 8]
+
+
+@pytest.mark.parametrize(
+    ("keys", "records", "total", "highest", "dis", "shares", "by_dis"),
+    [
+        (KEYS, 157, 4890, 720, (0.678143, 9.831091),
+         [12.0450, 33.8650, 18.0982, 53.4151, 22.5153, 92.5971, 24.9489],
+         [4423, 122, 22, 12, 0, 0, 0, 1, 0]),
+        ([*KEYS[:4], "sex"], 12, 19, 2, (0.015004, 0.139111),
+         [31.5789, 78.9474, 26.3158, 100.0, 89.4737],
+         [4568, 12, 0, 0, 0, 0, 0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_sdcmicro_finds_the_same_on_its_testdata(
+    keys, records, total, highest, dis, shares, by_dis
+):
+    """Figures of sdcMicro 5.8.1's own code (benchmarks/sdcmicro.R); its floats have single precision."""
+    path = Path(os.environ.get("HEDGEROW_DATA", "../shared/data")) / "sdcmicro_testdata.parquet"
+    if not path.exists():
+        pytest.skip(f"needs {path.name}")
+    table = pd.read_parquet(path)[list(keys)]
+    found = special_uniques(codes_of(table), list(keys), size=len(keys))
+    scores, chances = found.scores, found.dis_scores()
+    assert (np.count_nonzero(scores), scores.sum(), scores.max()) == (records, total, highest)
+    assert (chances.max(), chances.sum()) == pytest.approx(dis, abs=3e-6)
+    assert 100 * found.by_column == pytest.approx(shares, abs=5e-5)
+    counted, _ = np.histogram(chances, [-1, 1e-15, *np.arange(1, 8) / 10, 2])
+    assert counted.tolist() == by_dis
 
 
 def test_dis_is_the_definition():

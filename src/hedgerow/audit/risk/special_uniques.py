@@ -83,14 +83,24 @@ class SpecialUniques:
         fraction : float, in (0, 1)
             The share of the population in the sample.
         """
-        chance, scores = self.intrusion(fraction), self.scores
-        made = np.zeros(len(scores))
-        some = scores > 0
-        if chance:
-            powers = scores[some] ** (1.0 + (8.0 - len(self.names)) / 20.0)
-            rest = self.uniques / chance - self.uniques
-            made[some] = 1.0 / (1.0 + rest / (powers * np.sum(1.0 / powers)))
-        return made
+        return spread(self.intrusion(fraction), self.scores, self.uniques, len(self.names))
+
+
+def spread(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
+    """The intrusion's chance spread over the records by their scores; see `SpecialUniques.dis_scores`.
+
+    Examples
+    --------
+    >>> spread(0.1, np.array([0.0, 2.0, 2.0]), 2, 8).round(4).tolist()
+    [0.0, 0.1, 0.1]
+    """
+    made = np.zeros(len(scores))
+    some = scores > 0
+    if chance:
+        powers = scores[some] ** (1.0 + (8.0 - columns) / 20.0)
+        rest = uniques / chance - uniques
+        made[some] = 1.0 / (1.0 + rest / (powers * np.sum(1.0 / powers)))
+    return made
 
 
 def weights(columns: int, size: int) -> FloatArray:
