@@ -10,8 +10,16 @@ WIDE = 54
 
 
 def percent(value: float | None) -> str:
-    """A share as text."""
-    return "-" if value is None else f"{100 * value:.1f}%"
+    """A share as text; one that is small is not told as none.
+
+    Examples
+    --------
+    >>> percent(0.125), percent(0.00033), percent(0.0)
+    ('12.5%', '0.033%', '0.0%')
+    """
+    if value is None:
+        return "-"
+    return f"{100 * value:.2g}%" if 0 < value < 0.0005 else f"{100 * value:.1f}%"
 
 
 def count(value: float | None) -> str:
