@@ -22,6 +22,17 @@ import pyarrow.parquet as pq
 import hedgerow as hr
 
 
+def children(process: int) -> list[int]:
+    """The processes that a process started."""
+    return [*map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())]
+
+
+def megabytes(process: int) -> float:
+    """The most memory that a process has held."""
+    told = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    return int(told[1]) / 1024 if told else 0.0
+
+
 def processors(process: int) -> float:
     """Seconds that a process and its children have used."""
     ticks = os.sysconf("SC_CLK_TCK")
@@ -30,7 +41,7 @@ def processors(process: int) -> float:
         pid = pids.pop()
         try:
             told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            pids += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+            pids += children(pid)
         except OSError:
             continue
         total += sum(map(int, told[11:15])) / ticks
@@ -89,13 +100,27 @@ def main() -> None:
                 begin = now()
                 page.goto(f"{home}/protect")
                 page.locator("#picture circle").first.wait_for()
-                lap("first points of the frontier", begin)
-                page.locator("#stop").wait_for(state="detached")
-                lap("all points of the frontier", begin)
+                lap("the chosen point of the frontier", begin)
+
+                def another(k: int, words: str) -> None:
+                    """Change k; tell when the picture has it, and when it has its exact figures."""
+                    since, exact = now(), f'#picture svg[aria-label*="Chosen: MART {k}"]'
+                    page.locator("#option-k").fill(str(k))
+                    page.locator(f"#guessed, {exact}").first.wait_for()
+                    lap(f"{words}: the picture", since)
+                    page.locator(exact).wait_for()
+                    lap(f"{words}: its exact figures", since)
+
+                page.locator("#points").wait_for()
+                another(14, "a k that nobody tried, while others are tried")
                 begin = now()
-                page.locator("#option-k").fill("20")
-                page.locator('#picture svg[aria-label*="Chosen: MART 20"]').wait_for()
-                lap("another k", begin)
+                page.locator("#stop").wait_for(state="detached")
+                lap("all points of the frontier, and what each column carries", begin)
+                another(20, "a k that was tried")
+                page.locator("#stop").wait_for(state="detached")
+                another(13, "a k that nobody tried")
+                print(f"memory of the server: {megabytes(studio.pid):.0f} MB, "
+                      f"of the worker at most: {max(map(megabytes, children(studio.pid))):.0f} MB")
                 browser.close()
         finally:
             studio.terminate()

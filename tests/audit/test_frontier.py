@@ -77,7 +77,21 @@ def test_threads_and_progress_change_nothing(people, schema):
     )
     two = hr.frontier(people, schema, threads=2, **options)
     assert one.points == two.points
-    assert seen == [0.0, 0.5, 1.0]
+    assert seen == sorted(seen)  # told between the steps of a setting as well
+    assert sorted(set(seen)) == [0.0, 0.5, 1.0]
+
+
+def test_it_is_stopped_in_the_middle_of_a_setting(people, schema):
+    seen = []
+
+    def stop(step, share):
+        seen.append(share)
+        if len(seen) == 3:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        hr.frontier(people, schema, k=[5], max_disclosure=[0.4], threads=1, progress=stop)
+    assert seen == [0.0, 0.0, 0.0]  # no setting was done
 
 
 def test_whoever_listens_can_stop_it(people, schema):
@@ -195,3 +209,14 @@ def test_certainty_says_nothing_of_what_learning_loses_by_a_cap() -> None:
     found = hr.frontier(people, schema, hr.MART(k=5), max_disclosure=[None, 0.1], k=[5])
     assert [p.uncapped for p in found.points] == [None, None]
     assert found.warnings == ()
+
+
+def test_points_of_another_k_are_added_and_not_put_in_the_place_of_others(people, schema):
+    ten = hr.frontier(people, schema, hr.MART(k=10), k=[10], max_disclosure=[0.5])
+    twelve = hr.frontier(people, schema, hr.MART(k=12), k=[12], max_disclosure=[0.5])
+    both = ten.joined(twelve)
+    assert [p.parameters["k"] for p in both.points] == [10, 12]
+    assert [both.method(p).k for p in both.points] == [10, 12]
+    means = hr.MART(k=12, numeric="mean")
+    other = hr.frontier(people, schema, means, k=[12], max_disclosure=[0.5])
+    assert [p.parameters["k"] for p in ten.joined(other).points] == [12]  # another method

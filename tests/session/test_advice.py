@@ -69,3 +69,26 @@ def test_a_cap_under_which_learning_collapses_is_told() -> None:
     assert advice.title == "Loosen the cap"
     assert "0.10" in advice.why
     assert "0.40" in advice.why
+
+
+def carries(share: float, **more: Any) -> dict[str, Any]:
+    one = {"column": "job", "explained": 0.08, "share": share, "utility": 0.5, "grid": None,
+           "coarse_explained": None, "coarse_share": None}  # fmt: skip
+    other = {**one, "column": "age", "share": min(share, 0.1), **more}
+    return {"explained": 0.2, "sensitive": ["income", "assets"], "columns": [one, other]}
+
+
+def test_a_measured_share_stands_in_place_of_the_tables() -> None:
+    today = carried(age=(0.6, 0.1), job=(0.4, 0.1))
+    (told,) = advise(None, carried=carries(0.6))
+    assert told.title == "Leave job out: it carries 60% of the disclosure"
+    assert "explain 20% of income and assets, and 8% where it is made without job" in told.why
+    assert (told.leave_out, told.grid) == ("job", None)
+    grid = {"grid": (20, 70, 10), "coarse_explained": 0.13}
+    _, told = advise(today, carried=carries(0.6, **grid, coarse_share=0.35))
+    assert told.title == "Coarsen age: steps of 10 take 35% off"
+    assert "from 20 to 70 alone, age leaves groups that explain 13%" in told.why
+    assert (told.leave_out, told.grid) == (None, ("age", (20, 70, 10)))
+    assert len(advise(today, carried=carries(0.6, **grid, coarse_share=0.01))) == 1
+    # where no column carries much alone, the table's own columns are told
+    assert advise(today, carried=carries(0.04)) == advise(today)

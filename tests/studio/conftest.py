@@ -44,7 +44,7 @@ METHODS = {"mart": METHOD, "mondrian": {**METHOD, "title": "Mondrian (median)"}}
 class Idle:
     """Work that writes down what it is asked and answers when it is told to."""
 
-    def __init__(self, heard: Callable[[Job, Any], None]) -> None:
+    def __init__(self, heard: Callable[[Job], None]) -> None:
         self._heard = heard
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.job: Job | None = None
@@ -64,7 +64,7 @@ class Idle:
         job = self.job
         assert job is not None
         job.result, job.error = result, error
-        self._heard(job, None)
+        self._heard(job)
         job.done.set()
 
     def stop(self) -> None:

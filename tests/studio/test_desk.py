@@ -38,18 +38,72 @@ def test_risk_is_counted_before_it_is_attacked(desk: Desk) -> None:
     assert desk.work.asked[-1][1]["attacks"] is True
 
 
-def test_a_tried_setting_is_not_tried_again(desk: Desk) -> None:
+def tried(desk: Desk) -> Any:
+    """What the work was asked to try last."""
+    name, asked = desk.work.asked[-1]
+    assert name == "frontier"
+    return asked["tried"]
+
+
+def try_all(desk: Desk, *points: dict[str, Any]) -> list[Any]:
+    """Every setting that the desk asks for, all answered by the same points."""
+    seen = []
     desk.need("protect")
-    desk.work.answer(found(point(10, 0.5, 0.5, 0.6), point(20, 0.5, 0.49, 0.5)))
+    while desk.work.busy and names(desk)[-1] == "frontier":
+        seen.append(tried(desk))
+        desk.work.answer(found(*points))
+        desk.need("protect")
+    if desk.work.busy:
+        desk.work.answer({"explained": 0.2, "sensitive": ["income"], "columns": []})
+    return seen
+
+
+def test_the_chosen_setting_comes_first_and_nothing_is_tried_twice(desk: Desk) -> None:
+    seen = try_all(desk, point(10, 0.5, 0.5, 0.6), point(20, 0.5, 0.49, 0.5))
+    assert seen[0] == [10, [0.5]]
+    assert seen[1] == [10, [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]]
+    assert [k for k, _ in seen[2:]] == [5, 20, 50]
+    assert all(len(caps) == 7 for _, caps in seen[2:])
     assert desk.chosen() == (0, None)
     take(desk, k=20)
     assert desk.chosen() == (1, None)
-    desk.need("protect")
-    assert names(desk).count("frontier") == 1
+    assert try_all(desk) == []
     take(desk, k=12)
     desk.need("protect")
-    name, asked = desk.work.asked[-1]
-    assert (name, asked["options"]["k"], asked["more"]) == ("frontier", 12, False)
+    assert tried(desk) == [12, [0.5]]
+
+
+def test_an_untried_k_stands_where_its_neighbours_say_until_it_was_tried(desk: Desk) -> None:
+    desk.need("protect")
+    assert desk.guess() is None  # nothing was tried yet
+    desk.work.answer(found(point(5, 0.5, 0.5, 0.7), point(20, 0.5, 0.4, 0.5)))
+    assert desk.guess() is None
+    take(desk, k=10)
+    take(desk, k=8)
+    guess = desk.guess()
+    assert guess is not None
+    assert guess.between == (5, 20)
+    assert 0.5 < guess.utility < 0.7
+    desk.need("protect")
+    desk.work.answer(found(point(8, 0.5, 0.5, 0.62)))
+    assert (desk.guess(), desk.chosen()) == (None, (0, None))
+    take(desk, k=9, numeric="mean")  # another line: nothing was tried of it
+    assert desk.guess() is None
+
+
+def test_what_is_tried_meanwhile_makes_way_for_the_choice(desk: Desk) -> None:
+    desk.need("protect")
+    desk.work.answer(found(point(10, 0.5, 0.5, 0.6)))
+    desk.need("protect")
+    take(desk, k=12)
+    assert desk.work.stopped == 1
+    desk.work.answer(error={"kind": "Cancelled", "message": "Stopped.", "hint": None})
+    assert "failed" not in desk.known  # nobody asked to stop
+    desk.need("protect")
+    assert tried(desk) == [12, [0.5]]
+    desk.stop()
+    desk.work.answer(error={"kind": "Cancelled", "message": "Stopped.", "hint": None})
+    assert desk.known["failed"]["protect"]["kind"] == "Cancelled"
 
 
 def test_a_picture_belongs_to_its_table(desk: Desk) -> None:
@@ -66,8 +120,7 @@ def test_other_options_of_a_method_are_another_line(desk: Desk) -> None:
     desk.work.answer(found(point(10, 0.5, 0.5, 0.6)))
     take(desk, numeric="mean")
     assert desk.chosen() == (None, None)
-    desk.need("protect")
-    assert desk.work.asked[-1][1]["more"] is True
+    assert try_all(desk)[0] == [10, [0.5]]
 
 
 def test_what_comes_too_late_is_dropped(desk: Desk) -> None:
@@ -98,8 +151,8 @@ def test_an_impossible_setting_is_told_and_not_tried_for_ever(desk: Desk) -> Non
     lost = {"method": "MART", "parameters": {"k": 10, "max_disclosure": 0.5}, "reason": "too few"}
     desk.work.answer({**found(point(5, 0.5, 0.5, 0.6)), "infeasible": [lost]})
     assert desk.chosen() == (None, "too few")
-    desk.need("protect")
-    assert names(desk).count("frontier") == 1
+    assert desk.guess() is None
+    assert [10, [0.5]] not in try_all(desk)
 
 
 def test_the_script_names_an_upload_as_its_owner_does(desk: Desk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -274,6 +275,30 @@ def test_hierarchies_are_taken_by_path_and_by_copy(
     # a column that others do not know has no use for one
     browser("POST", "/roles", data=roles(desk, job="other"))
     assert desk.choices.hierarchies == {}
+
+
+def test_an_untried_k_is_estimated_on_the_page_at_once(browser: Browser, desk: Desk) -> None:
+    def point(k: int, utility: float) -> dict[str, Any]:
+        return {"method": "MART", "parameters": {"k": k, "max_disclosure": 0.5}, "k": k, "classes": 9,
+                "disclosure": 0.5, "utility": utility, "collapsed": False, "dominated": False}  # fmt: skip
+
+    desk.need("protect")
+    desk.work.answer({"points": [point(5, 0.7), point(20, 0.5)], "infeasible": [], "title": "MART",
+                      "utility": "certainty kept (1 - NCP)", "disclosure": "disclosure (less)"})  # fmt: skip
+    chosen = settings(desk, **{"option-k": "8", "option-max_disclosure": "0.5"})
+    answer = browser("POST", "/settings", data=chosen)
+    began = time.perf_counter()
+    page = browser("GET", answer.headers["location"]).text
+    assert time.perf_counter() - began < 5  # of work that never answers a tenth of a second is waited for
+    assert "Read between k 5 and 20" in page
+    assert "the exact figure follows" in page
+    assert 'class="point guess"' in page
+    desk.work.answer({"points": [point(5, 0.7), point(8, 0.62), point(20, 0.5)], "infeasible": [],
+                      "title": "MART", "utility": "certainty kept (1 - NCP)",
+                      "disclosure": "disclosure (less)"})  # fmt: skip
+    page = browser("GET", "/protect").text
+    assert "Chosen: groups of at least <b>8</b>" in page
+    assert "the exact figure follows" not in page
 
 
 def test_the_server_starts_lean() -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +89,17 @@ def test_an_error_of_others_tells_its_type_alone() -> None:
 
 
 def test_a_worker_is_stopped_killed_and_replaced(people: Path) -> None:
-    parts: list[Any] = []
-    seen = threading.Event()
-
-    def heard(job: Any, part: Any) -> None:
-        parts.append(part)
-        if part is not None:
-            seen.set()
-
-    work = Work(heard)
+    ended: list[Any] = []
+    work = Work(ended.append)
     try:
-        trying = work.ask("frontier", "Trying", ask(people, more=True))
-        assert seen.wait(120)  # the chosen k was shown before the rest was tried
+        first_tried = work.ask("frontier", "Trying", ask(people, tried=[10, [0.5]]))
+        assert first_tried.done.wait(120)
+        assert first_tried.result is not None
+        assert [p["parameters"] for p in first_tried.result["points"]] == [
+            {"k": 10, "max_disclosure": 0.5}
+        ]
+        caps = [c / 100 for c in range(2, 100)]
+        trying = work.ask("frontier", "Trying", ask(people, tried=[5, caps]))
         work.stop()
         assert trying.done.wait(60)
         assert trying.error is not None
@@ -118,6 +116,7 @@ def test_a_worker_is_stopped_killed_and_replaced(people: Path) -> None:
         assert after.result is not None
         assert after.result["rows"] == 600
         assert work._process is not first
+        assert [job.name for job in ended] == ["frontier", "frontier", "measure", "today"]
     finally:
         work.close()
 
@@ -147,9 +146,11 @@ def test_promises_keys_and_hierarchies_reach_the_command(people: Path, tmp_path:
     command = made["script"]["command"].replace(str(tmp_path / "out"), str(tmp_path / "again"))
     command = command.replace("hedgerow protect", f"{sys.executable} -m hedgerow protect")
     subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True, capture_output=True)
+    exec(made["script"]["python"].replace(str(tmp_path / "out"), str(tmp_path / "code")), {})
     for name in ("release.csv", "plan.json", "evidence.json"):
-        again = (tmp_path / "again" / name).read_bytes()
-        assert again == (tmp_path / "out" / name).read_bytes(), name
+        for other in ("again", "code"):
+            again = (tmp_path / other / name).read_bytes()
+            assert again == (tmp_path / "out" / name).read_bytes(), (other, name)
 
 
 def test_what_a_standard_does_not_find_met_is_not_written(people: Path, tmp_path: Path) -> None:
@@ -159,4 +160,4 @@ def test_what_a_standard_does_not_find_met_is_not_written(people: Path, tmp_path
         worker.do({**asked, "roles": {**ROLES, "postcode": "other"}, "do": "write"})
     assert not (tmp_path / "out").exists()
     with pytest.raises(hr.errors.ParameterError, match="k of 12"):
-        worker.do({**asked, "profile": "ema-0070", "do": "say"})
+        worker.do({**asked, "profile": "ema-0070", "options": {"k": 11}, "do": "say"})

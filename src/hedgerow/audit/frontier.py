@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import (
@@ -52,6 +53,51 @@ UTILITIES = {
     "queries": "1 - median error of counting queries",
     "learning": "what learners explain of people left out (R squared, or of the Brier score)",
 }
+
+@dataclass(eq=False)
+class Prepared:
+    """A table that was read, checked and put in the order of its content, for many searches.
+
+    Parameters
+    ----------
+    table : Table
+        As it was read.
+    schema : Schema
+    rows : Table
+        The rows in an order that their content gives, so that sums come out the same in any.
+    roles : Schema
+        The schema with the declared categories of the table.
+    """
+
+    table: Table
+    schema: Schema
+    rows: Table
+    roles: Schema
+
+    def __post_init__(self) -> None:
+        self._trials: dict[Any, Trial] = {}
+
+    @classmethod
+    def of(cls, people: Any, schema: Schema) -> Prepared:
+        """Read a table; SchemaError where the schema does not fit it."""
+        table = read(people, schema=schema)
+        # reading the original as its own release checks the schema and encodes every column once
+        align(table, table, schema)
+        refuse_repeated(table, schema)
+        declared = {n: table.declared(n) for n in table.names if table.declared(n)}
+        rows = table.arrow.take(content_order(table.arrow))
+        roles = schema.replace(categories=declared | dict(schema.categories))
+        return cls(table, schema, Table(rows), roles)
+
+    def trial(
+        self, utility: str, disclosure: str, max_inference: float | None, random_state: int
+    ) -> Trial:
+        """What is measured on these axes; equal releases once, over all searches."""
+        axes = utility, disclosure, max_inference, random_state
+        if axes not in self._trials:
+            self._trials[axes] = Trial(self.rows, self.roles, *axes)
+        return self._trials[axes]
+
 
 _METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping of names to them")
 
@@ -156,17 +202,14 @@ def frontier(
         )
     if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):
         raise ParameterError("a frontier needs at least one sensitive column to disclose")
-    table = read(people, schema=schema)
-    # reading the original as its own release checks the schema and encodes every column once
-    align(table, table, schema)
-    refuse_repeated(table, schema)
+    ready = people if isinstance(people, Prepared) else Prepared.of(people, schema)
     tried = settings_of(chosen, {"k": k, CAP: max_disclosure} | dict(settings or {}))
     if max_inference is not None:
         InferenceBound(max_inference)  # a wrong bound is told before the work
     # a cap is held against the same setting without it; nothing else is asked of that one
     uncapped = [s.uncapped() for s in tried] if utility == "learning" else []
     every = list(dict.fromkeys([*tried, *(s for s in uncapped if s is not None)]))
-    trial = Trial(*_in_order(table, schema), utility, disclosure, max_inference, random_state)
+    trial = ready.trial(utility, disclosure, max_inference, random_state)
     found = dict(zip(every, _results(every, chosen, trial, threads, progress), strict=True))
     wrong = [e for e in found.values() if isinstance(e, HedgerowError)]
     odd = next((e for e in wrong if not isinstance(e, InfeasibleError)), None)
@@ -198,18 +241,11 @@ def frontier(
         tuple(lost),
         UTILITIES[utility],
         DISCLOSURES[disclosure],
-        table,
+        ready.table,
         schema,
         chosen,
         max_inference,
     )
-
-
-def _in_order(table: Table, schema: Schema) -> tuple[Table, Schema]:
-    """The rows in an order that their content gives, so that sums come out the same in any."""
-    declared = {n: table.declared(n) for n in table.names if table.declared(n)}
-    rows = table.arrow.take(content_order(table.arrow))
-    return Table(rows), schema.replace(categories=declared | dict(schema.categories))
 
 
 def _results(
@@ -229,6 +265,15 @@ def _results(
     def going_on(step: str = "", share: float | None = None) -> None:
         if stop.is_set():
             raise Cancelled("stopped")
+        told("trying settings")
+
+    def told(step: str) -> None:
+        try:
+            tell(step, len(done) / len(every))
+        except BaseException as error:  # whoever listens stops the work
+            why.append(error)
+            stop.set()
+            raise
 
     def one(setting: Setting) -> dict[str, Any] | HedgerowError:
         going_on()
@@ -243,12 +288,7 @@ def _results(
         except HedgerowError as error:
             made = error
         done.append(setting)
-        try:
-            tell(f"trying settings: {setting}", len(done) / len(every))
-        except BaseException as error:  # whoever listens stops the work
-            why.append(error)
-            stop.set()
-            raise
+        told(f"trying settings: {setting}")
         return made
 
     pool = ThreadPoolExecutor(threads)

@@ -308,7 +308,7 @@ class Frontier:
                 "the two frontiers differ in their schema, axes or bound",
                 hint="search both with the same ones",
             )
-        kept = {n for n, m in self.methods.items() if repr(m) == repr(more.methods.get(n, m))}
+        kept = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
         new = {(p.method, in_words(p.parameters)) for p in more.points}
         new |= {(f["method"], in_words(f["parameters"])) for f in more.infeasible}
         old = [p for p in self.points if p.method in kept]
@@ -324,6 +324,17 @@ class Frontier:
             ),
             methods={n: m for n, m in self.methods.items() if n in kept} | dict(more.methods),
         )
+
+    def _same_method(self, more: Frontier, name: str) -> bool:
+        """Whether a name stands for one method in both, but for what every point says itself."""
+        asked = [p.parameters for each in (self, more) for p in each.points if p.method == name]
+        asked += [f["parameters"] for e in (self, more) for f in e.infeasible if f["method"] == name]
+        said = set.intersection(*map(set, asked)) if asked else set()
+        one, other = (
+            {n: repr(v) for n, v in each.methods[name].get_params(deep=False).items() if n not in said}
+            for each in (self, more)
+        )
+        return type(self.methods[name]) is type(more.methods[name]) and one == other
 
     def release(self, point: Point) -> Any:
         """Protect the people by a point's settings; a verified `Release`."""

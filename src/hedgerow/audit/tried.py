@@ -64,11 +64,15 @@ class Trial:
         `progress` is called between steps; what it raises stops the work.
         """
         table, schema = self.table, self.schema
-        made = of_fitted(method.fit_table(table, schema), table, schema)
+        fitted = method.fit_table(table, schema)
+        progress("recoding", None)
+        made = of_fitted(fitted, table, schema)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
         key = (made.yardstick, fingerprint(made.table, [name for name in changed if name]))
         if key not in self._measured:
+            progress("reading what was recoded", None)
             pair = pair_up(table, made)
+            progress("counting what groups tell", None)
             told, room = _told(pair)
             self._measured[key] = (
                 told | self._of_pair(pair) | self._learnt(pair, method, progress),

@@ -13,7 +13,11 @@ _LEFT, _RIGHT, _TOP, _BASE = 52, 620, 16, 262
 
 
 def choices(
-    points: Sequence[Mapping[str, Any]], title: str, chosen: int | None, k: int | None
+    points: Sequence[Mapping[str, Any]],
+    title: str,
+    chosen: int | None,
+    k: int | None,
+    guess: Mapping[str, float] | None = None,
 ) -> str:
     """Points of a frontier: to the right more use, upwards more told.
 
@@ -31,11 +35,14 @@ def choices(
         Which point is the chosen setting.
     k : int, optional
         The chosen k.
+    guess : mapping, optional
+        ``disclosure`` and ``utility`` of the chosen setting as long as nobody tried it.
     """
     if not points:
         return ""
-    low, high = _ends([p["utility"] for p in points])
-    bottom, top = _ends([p["disclosure"] for p in points])
+    shown = [*points, guess] if guess is not None else points
+    low, high = _ends([p["utility"] for p in shown])
+    bottom, top = _ends([p["disclosure"] for p in shown])
 
     def place(point: Mapping[str, Any]) -> tuple[float, float]:
         x = _LEFT + 16 + (_RIGHT - _LEFT - 32) * (point["utility"] - low) / (high - low)
@@ -74,16 +81,25 @@ def choices(
         x, y = place(points[chosen])
         labels.taken.append((x - 9, y - 9, x + 9, y + 9))
         marks.append(_mark(chosen, x, y, "chosen", points[chosen]))
+    if guess is not None:
+        x, y = place(guess)
+        labels.taken.append((x - 9, y - 9, x + 9, y + 9))
+        marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" class="point guess"/>')
+        marks += labels.beside(x, y, "about here", True)
     parts += marks
     first = [] if chosen is None else [chosen]
     for i in [*first, *(i for i in strong if i != chosen)]:
         parts += labels.beside(*place(points[i]), _said(points[i], i == chosen), i == chosen)
     told = f"{len(points)} settings by use and by what they tell. "
-    told += (
-        "The chosen one is not among them yet."
-        if chosen is None
-        else f"Chosen: {_named(points[chosen])}."
-    )
+    if chosen is not None:
+        told += f"Chosen: {_named(points[chosen])}."
+    elif guess is not None:
+        told += (
+            "The chosen one is not among them yet: "
+            f"about use {two(guess['utility'])}, tells {two(guess['disclosure'])}."
+        )
+    else:
+        told += "The chosen one is not among them yet."
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(told)}">'
         + "".join(parts)

@@ -10,6 +10,8 @@ CARRIES = 0.25
 """A column with a smaller share of what a tree infers is not worth a word."""
 GAINS = 0.02
 """Leaving a column out that takes less than this off is told to gain little."""
+TAKES = 0.05
+"""What takes less than this part of the disclosure away is not worth a word."""
 STEP, LOSS = 0.05, 0.03
 """A point is recommended for so much less disclosure, at no more than so much utility lost."""
 
@@ -28,18 +30,22 @@ class Advice:
         The column that would be left out.
     take : mapping, optional
         The parameters that would be chosen.
+    grid : tuple, optional
+        The column that would be coarsened, and first, last and step of its public cut points.
     """
 
     title: str
     why: str
     leave_out: str | None = None
     take: Mapping[str, Any] | None = field(default=None)
+    grid: tuple[str, Sequence[float]] | None = None
 
 
 def advise(
     today: Mapping[str, Any] | None,
     frontier: Mapping[str, Any] | None = None,
     chosen: Mapping[str, Any] | None = None,
+    carried: Mapping[str, Any] | None = None,
 ) -> list[Advice]:
     """What would help most.
 
@@ -51,6 +57,9 @@ def advise(
         As `Frontier.to_dict` has it.
     chosen : mapping, optional
         The chosen point among those of the frontier.
+    carried : mapping, optional
+        What each column carries in the chosen release, as `Shares.to_dict` has it; where one
+        carries much, it is told in place of what columns carry in the table as it is.
 
     Examples
     --------
@@ -60,6 +69,9 @@ def advise(
     'Coarsen job, or leave it out'
     """
     made = list(_of_points(frontier, chosen)) if frontier is not None and chosen else []
+    shares = carried["columns"] if carried is not None else []
+    if carried is not None and shares and (shares[0]["share"] or 0.0) >= TAKES:
+        return [*made, *_of_shares(carried)]
     return [*made, *(_of_columns(today) if today is not None else ())]
 
 
@@ -95,6 +107,30 @@ def _of_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     else:
         why += f"Without it the tree explains {found['without']:.2f} less (of 1)."
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
+
+
+def _of_shares(carried: Mapping[str, Any]) -> Iterator[Advice]:
+    """The column whose removal takes most off, and the number whose coarsening does."""
+    columns, told = carried["columns"], listed(carried["sensitive"])
+    top = columns[0]
+    name = top["column"]
+    explained = max(top["explained"], 0.0)
+    yield Advice(
+        f"Leave {name} out: it carries {top['share']:.0%} of the disclosure",
+        f"The groups of this release explain {carried['explained']:.0%} of {told}, and "
+        f"{explained:.0%} where it is made without {name}.",
+        leave_out=name,
+    )
+    coarse = [each for each in columns if (each["coarse_share"] or 0.0) >= TAKES]
+    if coarse:
+        best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
+        first, last, step = best["grid"]
+        yield Advice(
+            f"Coarsen {best['column']}: steps of {step:g} take {best['coarse_share']:.0%} off",
+            f"Cut at public points from {first:g} to {last:g} alone, {best['column']} leaves groups "
+            f"that explain {max(best['coarse_explained'], 0.0):.0%} of {told}.",
+            grid=(best["column"], best["grid"]),
+        )
 
 
 def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterator[Advice]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +10,20 @@ from .. import engines
 from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, takes
 from ..engines import ENGINES
 from ..engines.choice import chosen, opened
-from ..errors import Cancelled, ParameterError
-from ..progress import Progress, cautions
+from ..errors import ParameterError
+from ..progress import Progress
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from . import repeat
 from .inspection import Inspection, inspect
 from .methods import canonical
 from .repeat import Choice, Written
+from .running import Running
 
 if TYPE_CHECKING:
     # a step loads what it needs when it is taken: looking at a table takes a blink
+    from ..audit.carried import Shares
+    from ..audit.frontier import Prepared
     from ..audit.lookup import Found
     from ..audit.pairing import Pair
     from ..audit.points import Frontier, Point
@@ -62,8 +63,6 @@ class Session:
     ----------
     path : Path or None
         The file that the table came from.
-    cautions : list of str
-        What the last long step warned of.
 
     Examples
     --------
@@ -91,12 +90,12 @@ class Session:
         method: Any = None,
         resume: bool | None = None,
     ) -> None:
-        self._cancelled = threading.Event()
+        self._run = Running()
         self._results: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
         self._measured_for: Schema | None = None
         self._pair: tuple[Release, Pair] | None = None
-        self.cautions: list[str] = []
+        self._prepared: Prepared | None = None
         self.open(
             source, engine=engine, memory=memory, schema=schema, method=method, resume=resume
         )
@@ -155,30 +154,12 @@ class Session:
 
         Where none is running yet, the next one is stopped when it begins.
         """
-        self._cancelled.set()
+        self._run.cancel()
 
-    def _stop_if_cancelled(self) -> None:
-        if self._cancelled.is_set():
-            self._cancelled.clear()
-            raise Cancelled("stopped; nothing was changed or written")
-
-    @contextmanager
-    def _running(self, progress: Progress | None, final: bool = False) -> Iterator[Progress]:
-        """What a long step tells its progress to; what it warns of becomes `cautions`."""
-
-        def tell(step: str, fraction: float | None) -> None:
-            self._stop_if_cancelled()
-            if progress is not None:
-                progress(step, fraction)
-                self._stop_if_cancelled()
-
-        self._stop_if_cancelled()
-        with cautions() as heard:
-            yield tell
-        if not final:
-            self._stop_if_cancelled()
-        self._cancelled.clear()
-        self.cautions = list(dict.fromkeys(heard))
+    @property
+    def cautions(self) -> list[str]:
+        """What the last long step warned of."""
+        return self._run.cautions
 
     def open(
         self,
@@ -223,8 +204,8 @@ class Session:
             source, runs_on, what, name=engine, memory=memory, schema=known, resume=resume
         )
         self.path = Path(source) if isinstance(source, (str, Path)) else None
-        self.cautions = []
-        self._cancelled.clear()
+        self._run.anew()
+        self._prepared = None
         return self._finish("open", table)
 
     def inspect(self) -> Inspection:
@@ -256,7 +237,7 @@ class Session:
         if schema is None:
             before: Choice | None = self._results.get("choose")
             schema = self.inspect().schema if before is None else before.schema
-        with self._running(progress) as tell:
+        with self._run.step(progress) as tell:
             found = unprotected(self.table, schema, attacks=attacks, progress=tell)
         self._measured_for = schema
         return self._finish("today", found)
@@ -368,13 +349,34 @@ class Session:
 
         if methods is None:
             methods = self.choice.method
-        with self._running(progress) as tell:
+        with self._run.step(progress) as tell:
             roles = schema or self.choice.schema
-            found = frontier(self.table, roles, methods, progress=tell, **axes)
+            found = frontier(self._ready(roles), roles, methods, progress=tell, **axes)
         tried: Frontier | None = self._results.get("frontier")
         if keep and tried is not None and tried.alike(found):
             found = tried.joined(found)
         return self._finish("frontier", found)
+
+    @takes(progress=PROGRESS)
+    def carried(self, *, progress: Progress | None = None) -> Shares:
+        """Measure what each quasi-identifier carries of what the chosen method's groups tell.
+
+        The release is made again without each of them; see `hedgerow.audit.carried`.
+        """
+        from ..audit.carried import shares
+
+        choice = self.choice
+        with self._run.step(progress) as tell:
+            return shares(self._ready(choice.schema), choice.method, tell)
+
+    def _ready(self, schema: Schema) -> Prepared:
+        """The table as searches want it; kept, for the next search asks for one more setting."""
+        from ..audit.frontier import Prepared
+
+        ready = self._prepared
+        if ready is None or ready.table is not self.table or ready.schema != schema:
+            ready = self._prepared = Prepared.of(self.table, schema)
+        return ready
 
     def take(self, point: Point) -> Choice:
         """Choose the settings of one point of the frontier."""
@@ -406,7 +408,7 @@ class Session:
         from ..release import protect
 
         choice = self.choice
-        with self._running(progress) as tell:
+        with self._run.step(progress) as tell:
             release = protect(
                 self.table,
                 choice.schema,
@@ -448,7 +450,7 @@ class Session:
         release, kept = self.release, self.choice.profile
         told = {} if kept is None else {"profile": kept}
         asked = {"attacks": attacks, "learning": learning, **told, **more}
-        with self._running(progress) as tell:
+        with self._run.step(progress) as tell:
             made = audit(self.table, release, progress=tell, **asked)
         if kept is not None and asked["profile"] == kept:
             from ..audit.kept_profile import bind
@@ -478,7 +480,7 @@ class Session:
             from ..audit.kept_profile import bind
 
             bind(release, self.choice.profile)
-        with self._running(progress, final=True) as tell:  # a folder that is there stays
+        with self._run.step(progress, final=True) as tell:  # a folder that is there stays
             made = release.write(
                 folder,
                 force=force,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..session.estimate import Estimate, estimated
 from .work import Job, Work
 
 STEPS = ("table", "risk", "protect", "compare", "release")
@@ -21,13 +22,19 @@ _TITLES = {
     "demo": "Making people",
     "today": "Measuring the table as it is",
     "frontier": "Trying settings",
+    "carried": "Measuring what each column carries",
     "measure": "Protecting and comparing",
     "lookup": "Looking up",
     "say": "Writing down what was chosen",
     "write": "Checking and writing the release",
 }
-_OF_CHOICES = ("today", "frontier", "measure", "lookup", "write", "failed", "script", "cautions")
+_NONE = "none"
+"""In place of a cap, where a method has none."""
+_OF_CHOICES = ("today", "frontier", "carried", "measure", "lookup", "write", "failed", "script", "cautions")
 _VARIED = ("k", "max_disclosure")
+MORE = (10, 5, 20, 50)
+CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
+"""What the picture tries beside what was chosen; a cap of 1 is none."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,7 @@ class Desk:
         self.work = Work(self._heard)
         self._lock = threading.RLock()
         self._asked_for: Any = None
+        self._dropped: Job | None = None
         self._opening: tuple[str, dict[str, Any]] | None = None
         if path is not None:
             self.open(path)
@@ -124,7 +132,11 @@ class Desk:
         same_table = made.table == before.table
         same_picture = made.picture == before.picture
         kept = [name for name, same in (("today", same_table), ("frontier", same_picture)) if same]
-        if self.job is not None and self.job.name not in ("hello", *kept):
+        job = self.job
+        if job is not None and job.name not in ("hello", *kept):
+            self.work.stop()
+        elif job is not None and job.name == "frontier" and self.setting not in self._tried():
+            self._dropped = job  # the chosen setting comes first
             self.work.stop()
         for name in _OF_CHOICES:
             if name not in kept:
@@ -156,7 +168,7 @@ class Desk:
                 return
             elif step == "risk":
                 self._need_today()
-            elif step == "protect":
+            elif step == "protect" and self.sensitive:
                 self._need_frontier()
             elif step == "compare" and "measure" not in self.known:
                 self._begin("measure", {"attacks": False}, step)
@@ -181,12 +193,33 @@ class Desk:
             self._begin("today", {"attacks": True}, "risk")
 
     def _need_frontier(self) -> None:
-        if not self.sensitive or self.known.get("tried") == self._setting():
-            return
-        found, (at, impossible) = self.known.get("frontier"), self.chosen()
-        whole = found is not None and found["whole"] and found["base"].get(self.title) == self._base
-        if not whole or (at is None and impossible is None):
-            self._begin("frontier", {"more": not whole}, "protect")
+        k, caps = self._untried()
+        if caps:
+            self._begin("frontier", {"tried": [k, [c for c in caps if c is not _NONE]]}, "protect")
+        elif "carried" not in self.known and self.chosen()[0] is not None:
+            self._begin("carried", {}, "protect")
+
+    def _untried(self) -> tuple[int | None, list[Any]]:
+        """What is tried next: the chosen setting, its k with every cap, then other k."""
+        asked, (k, cap) = self._tried(), self.setting
+        line = [_NONE] if cap is _NONE else list(dict.fromkeys([cap, *CAPS]))
+        others = [] if k is None else [each for each in MORE if each != k]
+        for each, caps in ((k, [cap]), (k, line), *((other, line) for other in others)):
+            if lacking := [c for c in caps if (each, c) not in asked]:
+                return each, lacking
+        return None, []
+
+    def _tried(self) -> set[tuple[int | None, Any]]:
+        """The k and caps that were tried of the method as chosen."""
+        found = self.known.get("frontier") or {"asked": ()}
+        return {(k, cap) for base, k, cap in found["asked"] if base == self._base}
+
+    @property
+    def setting(self) -> tuple[int | None, Any]:
+        """The chosen k and cap; nothing where the method has none."""
+        own = self.known["methods"][self.choices.method]["defaults"]
+        given = own | dict(self.choices.options)
+        return given.get("k"), given["max_disclosure"] if "max_disclosure" in own else _NONE
 
     def _setting(self) -> Any:
         made = self.choices
@@ -219,6 +252,15 @@ class Desk:
 
         at = next((i for i, p in enumerate(found["points"]) if same(p)), None)
         return at, next((f["reason"] for f in found["infeasible"] if same(f)), None)
+
+    def guess(self) -> Estimate | None:
+        """Where the chosen setting comes near to, while nobody tried it."""
+        found, (k, cap) = self.known.get("frontier"), self.setting
+        if k is None or not found or found["base"].get(self.title) != self._base:
+            return None
+        if self.setting in self._tried():
+            return None
+        return estimated(found["points"], self.title, k, None if cap is _NONE else cap)
 
     def again(self, step: str) -> None:
         """Do once more what was stopped or failed."""
@@ -257,25 +299,23 @@ class Desk:
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
         told = {"path": self.path, **vars(self.choices), **more}
-        self._asked_for = self.turn, step, self._setting()
+        self._asked_for = self.turn, step, self._setting(), more
         self.version += 1
         return self.work.ask(name, _TITLES[name], told)
 
-    def _heard(self, job: Job, part: dict[str, Any] | None) -> None:
+    def _heard(self, job: Job) -> None:
         with self._lock:
-            turn, step, setting = self._asked_for
-            if job is not self.work.job:
+            turn, step, setting, more = self._asked_for
+            if job is not self.work.job or (job is self._dropped and job.error is not None):
                 return
             self.version += 1
             if turn != self.turn and not self._of_use(job.name, setting):
                 return  # the steward has gone on
-            if part is not None:
-                self._made(job.name, {**part, "whole": False}, setting)
-            elif job.error is not None:
+            if job.error is not None:
                 self._failed(job, step)
             else:
                 assert job.result is not None
-                self._made(job.name, job.result, setting)
+                self._made(job.name, job.result, setting, more)
 
     def _of_use(self, name: str, setting: Any) -> bool:
         """Whether what was asked for an earlier choice is still true."""
@@ -292,7 +332,9 @@ class Desk:
         if job.name in ("open", "demo"):
             self.path = None
 
-    def _made(self, name: str, result: dict[str, Any], setting: Any) -> None:
+    def _made(
+        self, name: str, result: dict[str, Any], setting: Any, more: Mapping[str, Any]
+    ) -> None:
         if name == "hello":
             self.known["methods"] = result["methods"]
             return
@@ -307,10 +349,10 @@ class Desk:
             self.choices = replace(self.choices, roles=roles, **people)
             return
         if name == "frontier":
-            before = (self.known.get("frontier") or {}).get("base", {})
+            before = self.known.get("frontier") or {"base": {}, "asked": ()}
             _, method, options, *_ = setting
             base = method, sorted((n, str(v)) for n, v in options.items() if n not in _VARIED)
-            result["base"] = {**before, result["title"]: base}
-            if result.setdefault("whole", True):
-                self.known["tried"] = setting
+            result["base"] = {**before["base"], result["title"]: base}
+            k, caps = more["tried"]
+            result["asked"] = [*before["asked"], *((base, k, cap) for cap in caps or [_NONE])]
         self.known[name] = result

@@ -195,6 +195,7 @@ def _protect(desk: Desk) -> dict[str, Any]:
     k = made.options.get("k", own.get("k"))
     points = found["points"] if found else []
     chosen = points[at] if at is not None else None
+    guess = desk.guess()
     cap = made.options.get("max_disclosure", own.get("max_disclosure"))
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
@@ -207,11 +208,19 @@ def _protect(desk: Desk) -> dict[str, Any]:
         "words": forms.words,
         "grid": grid if "grid" in methods[made.method]["heeds"] else [],
         "found": found,
-        "picture": choices(points, desk.title, at, k if isinstance(k, int) else None),
+        "guess": guess,
+        "picture": choices(
+            points,
+            desk.title,
+            at,
+            k if isinstance(k, int) else None,
+            vars(guess) if guess is not None else None,
+        ),
         "listed": _listed(points, desk.title, at),
         "point": chosen,
         "impossible": impossible,
-        "advice": advise(desk.known.get("today"), found, chosen),
+        "advice": advise(desk.known.get("today"), found, chosen, desk.known.get("carried")),
+        "carried": desk.known.get("carried"),
         "profiles": _profiles(),
         "standard": _asked(made.profile),
         "key_file": made.key or str(Path.cwd() / "hedgerow.key"),

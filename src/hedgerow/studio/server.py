@@ -27,6 +27,8 @@ LONGEST = 200
 """Bytes of an uploaded file's name."""
 AT_ONCE = 0.7
 """Seconds that an answer waits for work: what takes less is not seen to run."""
+GLANCE = 0.1
+"""The same where an estimate can be shown until the figure follows."""
 STALE = (
     "The choices were changed in another window meanwhile, so this was not done. Here is how they "
     "stand now."
@@ -72,11 +74,11 @@ def _path(text: str) -> str:
     return str(Path(os.path.expanduser(text)))
 
 
-async def _settled(desk: Desk) -> None:
+async def _settled(desk: Desk, moment: float = AT_ONCE) -> None:
     """Wait a moment for what has begun."""
     job = desk.job
     if job is not None:
-        await asyncio.to_thread(job.done.wait, AT_ONCE)
+        await asyncio.to_thread(job.done.wait, moment)
 
 
 class _Refused(Exception):
@@ -158,7 +160,8 @@ def _reading(app: FastAPI, desk: Desk) -> None:
         if step not in STEPS:
             return _html(pages.refusal("No such page", "The studio has five steps."), 404)
         desk.need(step)
-        await _settled(desk)
+        guessed = step == "protect" and "methods" in desk.known and desk.guess() is not None
+        await _settled(desk, GLANCE if guessed else AT_ONCE)
         desk.need(step)
         text = pages.page(desk, step)
         desk.notice = None

@@ -48,10 +48,10 @@ class Work:
     Parameters
     ----------
     heard : callable
-        Called with the job and a part of its result (None at its end), from a thread of its own.
+        Called with a job that has ended, from a thread of its own.
     """
 
-    def __init__(self, heard: Callable[[Job, dict[str, Any] | None], None]) -> None:
+    def __init__(self, heard: Callable[[Job], None]) -> None:
         self._heard = heard
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
@@ -136,14 +136,12 @@ class Work:
     def _take(self, job: Job, message: Mapping[str, Any]) -> None:
         if "step" in message:
             job.step, job.share = message["step"], message["share"]
-        elif "part" in message:
-            self._heard(job, message["part"])
         else:
             job.result, job.error = message.get("result"), message.get("error")
             self._end(job)
 
     def _end(self, job: Job) -> None:
-        self._heard(job, None)
+        self._heard(job)
         job.done.set()
 
 

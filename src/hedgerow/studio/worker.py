@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..audit.judged import needs_attacks
-from ..audit.kept_profile import bind
-from ..errors import HedgerowError
+from ..errors import Cancelled, HedgerowError
 from ..hierarchy import Hierarchy
 from ..notation import plain
 from ..profiles import Profile
@@ -29,9 +28,6 @@ from .faults import told_of
 
 PREVIEW = 8
 """Records that the first step shows."""
-MORE = (5, 10, 20, 50)
-CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
-"""What the picture tries beside what was chosen; a cap of 1 is none."""
 
 _CHOSEN = (
     *("roles", "unit", "household", "weight", "kinds", "grid", "hierarchies"),
@@ -49,7 +45,7 @@ class Worker:
     Parameters
     ----------
     tell : callable
-        Takes what goes back: progress, parts of a result.
+        Takes the progress that goes back.
     """
 
     def __init__(self, tell: Tell) -> None:
@@ -135,7 +131,7 @@ class Worker:
         method = methods.make(ask["method"], ask["options"])
         if ask["key"] and method.draws:
             method.set_params(key=ask["key"])
-        return Profile.load(ask["profile"]).strengthened(method, True) if ask["profile"] else method
+        return method
 
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
@@ -146,6 +142,7 @@ class Worker:
                 self._method(ask),
                 pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
                 max_inference=ask["max_inference"],
+                profile=ask["profile"] or None,
             )
             self._chosen, self._asked = wanted, None
         return session
@@ -157,23 +154,17 @@ class Worker:
         return found.to_dict()
 
     def _frontier(self, ask: Ask) -> dict[str, Any]:
-        """The chosen k with every cap first, then the rest."""
+        """One k and the caps that are asked, beside whatever was tried before."""
         session = self._choose(ask)
-        own = session.choice.method.get_params(deep=False)
-        k, cap = own.get("k"), own.get("max_disclosure")
-        axes: dict[str, Any] = {"utility": ask["utility"]}
-        caps = list(dict.fromkeys([cap, *CAPS]))
-        varied = isinstance(k, int)
+        k, caps = ask["tried"]
         found = session.frontier(
-            k=[k] if varied else [], max_disclosure=caps, keep=True, progress=self._progress, **axes
-        )
-        more = [each for each in MORE if each != k]
-        if varied and ask["more"]:
-            self._tell({"part": found.to_dict() | {"title": session.choice.method.title}})
-            found = session.frontier(
-                k=more, max_disclosure=CAPS, keep=True, progress=self._progress, **axes
-            )
+            k=[] if k is None else [k], max_disclosure=caps, keep=True,
+            utility=ask["utility"], progress=self._progress,
+        )  # fmt: skip
         return found.to_dict() | {"title": session.choice.method.title}
+
+    def _carried(self, ask: Ask) -> dict[str, Any]:
+        return self._choose(ask).carried(progress=self._progress).to_dict()
 
     def _protected(self, ask: Ask) -> Session:
         session = self._choose(ask)
@@ -194,7 +185,7 @@ class Worker:
         wanted: dict[str, Any] = {"attacks": attacks, "learning": attacks}
         if ask["profile"]:
             needed = needs_attacks(Profile.load(ask["profile"]))
-            wanted |= {"attacks": attacks or needed, "profile": ask["profile"]}
+            wanted["attacks"] = attacks or needed
         if session.result("measure") is None or self._asked != wanted:
             session.measure(progress=self._progress, **wanted)
             self._asked = wanted
@@ -215,8 +206,6 @@ class Worker:
         session = self._protected(ask)
         if session.result("measure") is None:
             session = self._measured(ask, attacks=False)
-        if ask["profile"]:
-            bind(session.release, ask["profile"], session.result("measure"))
         folder = session.write(ask["folder"], force=ask["force"], progress=self._progress)
         release = session.release
         promised, _ = answers(session.result("measure").to_dict(), release.plan, release.checks)
@@ -259,7 +248,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
     asked: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-    lock, current = threading.Lock(), [0]
+    lock, current, stopped = threading.Lock(), [0], set[int]()
 
     def send(message: dict[str, Any]) -> None:
         with lock:
@@ -272,6 +261,7 @@ def main() -> None:
         for line in sys.stdin:
             ask = json.loads(line)
             if "cancel" in ask:
+                stopped.add(ask["cancel"])
                 if ask["cancel"] == current[0]:
                     worker.stop()
             else:
@@ -284,7 +274,14 @@ def main() -> None:
         assert ask is not None
         current[0] = ask["id"]
         try:
-            answer: dict[str, Any] = {"result": worker.do(ask)}
+            if ask["id"] in stopped:  # before it began
+                raise Cancelled("")
+            try:
+                answer: dict[str, Any] = {"result": worker.do(ask)}
+            except Cancelled:
+                if ask["id"] in stopped:
+                    raise
+                answer = {"result": worker.do(ask)}  # somebody stopped the one before when it was done
         except BaseException as error:
             answer = {"error": told_of(error)}
         send({"id": ask["id"], **answer})

@@ -11,21 +11,43 @@
     if (told) told.hidden = !is;
   }
 
+  // where a control stands, to find it in a page that came anew: by its name, or counted in a named part
+  function place(control) {
+    if (!control || control === document.body) return null;
+    if (control.id) return () => byId(control.id);
+    const part = control.closest("[id]");
+    if (!part) return null;
+    const reached = "a, button, input, select, summary, [tabindex]";
+    const count = [...part.querySelectorAll(reached)].indexOf(control);
+    return () => byId(part.id) && byId(part.id).querySelectorAll(reached)[count];
+  }
+
   // what the reader opened, and where they are, stays as it was
   function keeping(change) {
     const opened = new Map([...document.querySelectorAll("details[id]")].map(d => [d.id, d.open]));
-    const at = document.activeElement && document.activeElement.id;
+    const at = place(document.activeElement);
     const top = window.scrollY;
     change();
     for (const [id, open] of opened) if (byId(id)) byId(id).open = open;
-    const again = at && byId(at);
+    const again = at && at();
     if (again && again !== document.activeElement) again.focus({ preventScroll: true });
     window.scrollTo({ top, behavior: "instant" });
   }
 
-  function show(text, whole) {
+  // whether nothing but the live parts differs, so that what the reader is doing beside them stays
+  function alike(page, heading) {
+    const turn = from => (from.querySelector("input[name=turn]") || {}).value;
+    const shut = from => [...from.querySelectorAll("main :disabled")]
+      .filter(e => !e.closest("[data-live], #work")).length;
+    const live = [...page.querySelectorAll("[data-live]")];
+    return live.length && live.every(e => byId(e.id))
+      && [turn, shut, heading].every(of => of(document) === of(page));
+  }
+
+  function show(text, whole, polled) {
     const page = new DOMParser().parseFromString(text, "text/html");
     const heading = from => (from.querySelector("h1") || {}).textContent;
+    if (polled && alike(page, heading)) whole = false;
     const other = whole && heading(document) !== heading(page);
     keeping(() => {
       const parts = whole ? ["steps", "main", "bar"]
@@ -50,7 +72,7 @@
     watch();
   }
 
-  async function ask(url, options, whole) {
+  async function ask(url, options, whole, polled) {
     let answer, text;
     try {
       answer = await fetch(url, options);
@@ -67,7 +89,7 @@
     } else if (here.pathname !== location.pathname) {
       location.assign(here.pathname);
     } else {
-      show(text, whole);
+      show(text, whole, polled);
     }
   }
 
@@ -98,7 +120,7 @@
       gone(false);
       const changed = String(told.version) !== document.body.dataset.version;
       if (changed || told.running !== Boolean(byId("stop"))) {
-        return ask(location.pathname, {}, !dirty);  // what is being filled in stays
+        return ask(location.pathname, {}, !dirty, true);  // what is being filled in stays
       }
       if (told.running) {
         byId("work-step").textContent = told.stopped ? "stopping" : told.step;
