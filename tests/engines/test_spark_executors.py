@@ -33,6 +33,9 @@ settings = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "2",
+    # what died is not asked for its shuffles again and again
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "1s",
     "spark.sql.session.timeZone": "UTC",
 }
 builder = SparkSession.builder

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..engines import engine
-from ..engines.choice import chosen
+from ..engines.choice import chosen, is_frame
+from ..engines.spark.table import SparkTable
 from ..release.folder import released_file, whole
+from ..release.spark import SparkRelease
 from ..release.write import PLAN
 from ..schema import Schema
 from ..table import Table, read
@@ -45,6 +47,15 @@ class Holder:
         else:
             found = whole(source)
         return read(found, schema=schema)
+
+
+def on_cluster(source: Any) -> SparkTable | None:
+    """The table of a cluster that something stands for; None where it stands for none."""
+    if isinstance(source, SparkRelease):
+        return source.released
+    if is_frame(source):
+        return SparkTable(source)
+    return source if isinstance(source, SparkTable) else None
 
 
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:

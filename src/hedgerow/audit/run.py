@@ -15,12 +15,13 @@ from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, telling
 from ..release.cautions import extremes_in_words
+from ..release.spark import SparkRelease, copied_here
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
 from .alone import Alone
 from .figures import CASES, ON_SAMPLE, Task, figures_of
-from .holder import holder
+from .holder import holder, on_cluster
 from .judged import judged
 from .outside import check_control
 from .pairing import Pair, pair_up
@@ -174,9 +175,10 @@ def audit(
         hold: whole groups of equal released quasi-identifiers, the last one as a whole; single
         records where values were altered. `table` says how many and which. By default all records,
         for which a table that streams past has no room.
-    engine : {"auto", "memory", "duckdb"}, default "auto"
+    engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
         Where the tables are held; see `hedgerow.protect`. "duckdb" reads them a few rows at a time;
-        what is found is the same.
+        what is found is the same. Spark DataFrames, and releases of them, are copied once into a
+        private folder of this machine, and read as by "duckdb".
     memory : str or int, optional
         Most memory that "duckdb" takes.
     progress : callable, optional
@@ -220,6 +222,17 @@ def audit(
         "others": others,
     }
     tell = telling(progress)
+    if isinstance(released, SparkRelease):
+        schema, plan = schema or released.schema, plan or released.plan
+    there = [on_cluster(each) for each in (original, released)]
+    if any(there):
+        refuse_whole([name for name, value in asked_for.items() if value], sample)
+        tell("copying what is on a cluster")
+        original, released = (
+            each if table is None else copied_here(table, memory)
+            for each, table in zip((original, released), there, strict=True)
+        )
+        engine = "auto" if engine == "spark" else engine  # the copies say what holds them
     holds = holder(original, released, engine, memory)
     if holds.streams:
         refuse_whole([name for name, value in asked_for.items() if value], sample)

@@ -17,7 +17,10 @@ from ..errors import OutputError, UnsupportedError
 from ..files import PART, SUFFIXES, private_file, private_folder
 from ..guarantees import Check
 from ..table import Table
+from ..table.dialect import FileFormat
+from ..table.scan import Scan
 from ..table.scanned import Scanned
+from ..table.workspace import Workspace, memory_of
 from ..table.write import ROW_GROUP, parquet_writer, write_parts
 from . import on_cluster
 from .release import Release
@@ -139,6 +142,14 @@ def write_collected(
             hint="write release.table with Spark where both can read, and hold it against the "
             "release: release.verify_written(spark.read.parquet(...))",
         )
+
+
+def copied_here(table: SparkTable, memory: str | int | None = None) -> Scanned:
+    """A table of the cluster as one that streams: a copy in a private folder of this machine."""
+    workspace = Workspace(memory_of(memory))
+    path = workspace.named("copy.parquet")
+    write_collected(table, path, table, escape=False)
+    return Scanned(Scan.of([path]), workspace, FileFormat(), path)
 
 
 def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
