@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli.run import run
 from hedgerow.errors import UnsupportedError
 
 from .test_spark import plain
@@ -36,3 +40,20 @@ def test_an_audit_of_frames(spark: Any) -> None:
     assert alone["risk"]["release"]["classes"]["k"] == found["risk"]["release"]["classes"]["k"]
     with pytest.raises(UnsupportedError, match="attacks, learning: these take rows"):
         hr.audit(frame, release)
+
+
+@pytest.mark.usefixtures("spark")
+def test_on_the_command_line(tmp_path: Path) -> None:
+    table = plain(hr.datasets.make_people(300, seed=2).select([*SCHEMA.quasi, "income"]))
+    pq.write_table(table, tmp_path / "people.parquet")
+    words = ["protect", str(tmp_path / "people.parquet"), "--quasi", "age,education,job"]
+    words += ["--sensitive", "income", "--method", "datafly", "-k", "5", "--no-inference"]
+    for engine in ("spark", "memory"):
+        assert run([*words, "--engine", engine, "--out", str(tmp_path / engine)]) == 0
+        assert (tmp_path / engine / "report.html").exists()
+    name = "release.parquet"
+    assert (tmp_path / "spark" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
+    one, other = (
+        json.loads((tmp_path / engine / "audit.json").read_text()) for engine in ("spark", "memory")
+    )
+    assert one["risk"] == other["risk"]

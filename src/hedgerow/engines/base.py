@@ -24,7 +24,8 @@ operation           cost                              what comes back to the cal
 Whoever holds no arrays (a cluster) does not give codes back: it counts. The grower asks for a
 node's integer histogram and does not know who made it (`trees/grow`), the ends of groups are
 minima and maxima, and the checks read counts of (group, value) that add up (`classes.Counts`).
-So nothing above asks an engine for a row.
+So nothing above asks an engine for a row. Methods that ask for codes record by record name their
+columns (`Method.side_by_side`): a cluster counts the combinations and brings these (`Table.gathered`).
 """
 
 from __future__ import annotations
