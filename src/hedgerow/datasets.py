@@ -184,7 +184,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
                    if (d / "hierarchies" / "adult").is_dir()), None)  # fmt: skip
     if folder is None:
         raise InputError(
-            "the Adult hierarchies are not at hand",
+            "the Adult hierarchies were not found",
             hint="put ARX's Adult hierarchies as CSV files into hierarchies/adult below the "
             "folder that HEDGEROW_DATA names",
         )
@@ -279,7 +279,7 @@ def _load(name: str, download: bool) -> pa.Table:
     else:
         hint = f"it comes from {_HOMES[name]}; "
     raise InputError(
-        f"the data file {name} is not at hand",
+        f"the data file {name} was not found",
         hint=hint + "put it into the folder that the environment variable HEDGEROW_DATA names",
     )
 

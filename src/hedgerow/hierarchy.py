@@ -80,7 +80,7 @@ class Hierarchy:
             raise SchemaError(
                 f"a hierarchy has {held:,} values whose path returns to a label it "
                 "had left (a cycle)",
-                hint="a path only goes up: no label stands above another and below it",
+                hint="a path only goes up: a label cannot be both above and below another",
             )
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
@@ -92,7 +92,7 @@ class Hierarchy:
             if clash:
                 raise SchemaError(
                     f"a hierarchy contradicts itself: {clash:,} values share a label at level "
-                    f"{level} with values that stand under another label at level {level + 1}",
+                    f"{level} with values that belong to another label at level {level + 1}",
                     hint="each label has exactly one label above it",
                 )
 
@@ -237,7 +237,7 @@ class Hierarchy:
         if unknown or [order.index(level) for level in levels] != sorted(
             {order.index(level) for level in levels}
         ):
-            raise SchemaError("date levels go upwards and are among " + ", ".join(order))
+            raise SchemaError("date levels must go from fine to coarse and be among " + ", ".join(order))
         if {"week", "month"} <= set(levels) or {"week", "quarter"} <= set(levels):
             raise SchemaError("a week can lie in two months: leave one of the levels out")
         paths = {}
@@ -279,7 +279,7 @@ class Hierarchy:
         if any(not 0 < k < max(longest, 2) for k in chosen) or chosen != sorted(
             set(chosen), reverse=True
         ):
-            raise SchemaError("kept lengths decrease and lie between 1 and the longest value")
+            raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
         return cls(
             {t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts}
         )
@@ -382,12 +382,12 @@ def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> lis
 
 def _check_widths(widths: Sequence[float]) -> None:
     if not widths or any(not w > 0 for w in widths):
-        raise SchemaError("interval widths are above 0")
+        raise SchemaError("interval widths must be above 0")
     for small, large in pairwise(widths):
         ratio = large / small
         if ratio <= 1 or abs(ratio - round(ratio)) > 1e-9:
             raise SchemaError(
-                "each interval width is a whole multiple of the one before",
+                "each interval width must be a whole multiple of the one before",
                 hint="for example 5, 10, 20",
             )
 

@@ -349,7 +349,7 @@ def _z(level: float) -> float:
     from scipy.special import ndtri
 
     if not 0 < level < 1:
-        raise ParameterError(f"level lies in (0, 1), not {level!r}")
+        raise ParameterError(f"level must lie in (0, 1), not {level!r}")
     return float(ndtri(0.5 + level / 2))
 
 

@@ -113,7 +113,7 @@ def test_frames_in_any_order_give_the_same_file(tmp_path: Path) -> None:
 
 def test_a_kept_order_is_named_wherever_the_release_is_told_of(tmp_path: Path) -> None:
     people = register(500)
-    with pytest.warns(UserWarning, match="order of the input, which may tell who is who"):
+    with pytest.warns(UserWarning, match="order of the input, which may show who is who"):
         kept = hr.protect(people, SCHEMA, hr.MART(5), keep_order=True)
     free = hr.protect(people, SCHEMA, hr.MART(5))
     assert kept.rows.tolist() == list(range(500))
@@ -128,7 +128,7 @@ def test_a_kept_order_is_named_wherever_the_release_is_told_of(tmp_path: Path) -
     assert released["parameters"]["keep_order"] is True
     assert "keep_order" not in (silent / "audit.json").read_text()
     for folder, said in ((told, True), (silent, False)):
-        assert ("which may tell who is who" in (folder / "report.html").read_text()) is said
+        assert ("which may show who is who" in (folder / "report.html").read_text()) is said
 
 
 def test_an_applied_plan_orders_its_records_too() -> None:

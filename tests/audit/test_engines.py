@@ -165,7 +165,7 @@ def test_what_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (UnsupportedError, ParameterError), match=r"not run on the engine 'spark'|unknown engine"
     ):
         hr.audit(original, released, engine="spark")
-    with pytest.raises(ParameterError, match="limit of memory"):
+    with pytest.raises(ParameterError, match="memory= limits"):
         hr.audit(original, released, engine="memory", memory="4GB")
     with pytest.raises(UnsupportedError, match="rows that are paired"):
         hr.audit(original, released, paired=False, sample=100)

@@ -84,7 +84,7 @@ def test_before_a_release_the_original_alone_is_looked_through() -> None:
 def test_what_cannot_be_looked_up_is_said_without_its_value() -> None:
     with pytest.raises(InputError, match="income: no quasi-identifier"):
         look_up(PAIR, {"income": "1"})
-    with pytest.raises(InputError, match="what is known of age is no number") as told:
+    with pytest.raises(InputError, match="what is known of age is not a number") as told:
         look_up(PAIR, {"age": "Ann"})
     assert "Ann" not in str(told.value)
     session = hr.Session(hr.datasets.make_people(300, seed=1))

@@ -375,7 +375,7 @@ def test_protect_keeps_a_profile_and_writes_evidence(
 ) -> None:
     assert run(["protect", "people.csv", *ROLES, "--profile", "ema-0070", "--out", "out"]) == 0
     said = capsys.readouterr()
-    assert "k is 12" in said.err
+    assert "k was raised to 12" in said.err
     assert "of 2 criteria 2 met" in said.out
     plan = hr.Plan.load(people / "out/plan.json")
     assert {"kind": "k_anonymity", "k": 12} in [dict(p) for p in plan.promises]
@@ -421,7 +421,7 @@ SCHEMA_OF_PEOPLE = hr.Schema(quasi=["age", "education"], sensitive=["income"])
 
 @pytest.mark.filterwarnings("ignore:left out", "ignore:.*ranges of age")
 def test_protect_in_python_keeps_a_profile(people: Path) -> None:
-    with pytest.warns(UserWarning, match="k is 12: EMA policy 0070"):
+    with pytest.warns(UserWarning, match="k was raised to 12: EMA policy 0070"):
         release = hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070")
     assert {"kind": "k_anonymity", "k": 12} in [dict(p) for p in release.plan.promises]
     check = release.verify()[-1]
@@ -438,7 +438,7 @@ def test_protect_in_python_keeps_a_profile(people: Path) -> None:
     assert {plan.parameters["profile_date"] for plan in plans} == {"2017-09-20"}
     assert "ema-0070" in Path("python/RECIPIENT.md").read_text()
     session = hr.Session("people.csv")
-    with pytest.warns(UserWarning, match="k is 12"):
+    with pytest.warns(UserWarning, match="k was raised to 12"):
         session.choose(SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070")
     session.protect()
     session.write("steps")

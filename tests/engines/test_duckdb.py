@@ -417,7 +417,7 @@ def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> N
         hr.protect(people(50), SCHEMA, METHOD, engine="duckdb")
     with pytest.raises(ParameterError, match=r"the engines are auto, memory, duckdb"):
         hr.protect(file, SCHEMA, METHOD, engine="none")
-    with pytest.raises(ParameterError, match="limit of memory"):
+    with pytest.raises(ParameterError, match="memory= limits"):
         hr.protect(file, SCHEMA, METHOD, engine="memory", memory="4GB")
     for size in ("4", "much", "-1GB", True, "4I"):
         with pytest.raises(ParameterError, match=r"memory is|holds no more"):

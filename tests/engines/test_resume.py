@@ -204,9 +204,9 @@ def test_the_command_goes_on_after_kills_at_any_moment(
     killed(file, "fitting")
     capsys.readouterr()
     assert run([*words, "--force"]) == 0
-    assert "going on from" in capsys.readouterr().err
+    assert "continuing where" in capsys.readouterr().err
     killed(file, "fitting")
     assert run([*words, "--force", "--restart"]) == 0
-    assert "going on from" not in capsys.readouterr().err
+    assert "continuing where" not in capsys.readouterr().err
     assert digests(tmp_path / "found") == found
     assert not left(home)

@@ -66,7 +66,7 @@ def test_without_a_home_it_is_kept_in_a_folder_of_ones_own(sealed: Path, tmp_pat
     own.chmod(0o777)  # whoever may write there decides what is run
     careful = run(sealed, **nowhere)
     assert careful.stdout.split() == [number, "0"]
-    assert careful.stderr.count("no folder takes what is compiled") == 1
+    assert careful.stderr.count("no folder in which it may keep compiled code") == 1
 
 
 @pytest.mark.parametrize("harm", ["cut", "emptied", "turned", "text"])

@@ -159,7 +159,7 @@ def test_a_table_in_hand_is_called_people(here: Path) -> None:
     session = hr.Session(frame)
     session.choose(ROLES, hr.MART(k=10))
     release = session.protect()
-    with pytest.raises(UnsupportedError, match="came as an object"):
+    with pytest.raises(UnsupportedError, match="is an object in memory"):
         session.command_line()
     names: dict[str, object] = {"people": frame}
     exec(session.python(), names)
@@ -191,7 +191,7 @@ def test_settings_are_spelled_out_as_code(here: Path) -> None:
         (hr.RandomizedResponse(bins={"age": 3}), "cannot say bins", "bins={'age': 3}"),
         (hr.RandomizedResponse(caps={"a,b": 0.2}), "cannot say caps", "caps={'a,b': 0.2}"),
         (hr.LocalSuppression(importance={"job": 2.0}), "cannot say importance", "importance="),
-        (hr.RandomizedResponse(key=Key.new()), "no file", None),
+        (hr.RandomizedResponse(key=Key.new()), "not a file", None),
     ],
 )
 def test_what_cannot_be_said_is_refused_by_name(method, words_, code, here: Path) -> None:

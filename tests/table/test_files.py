@@ -119,7 +119,7 @@ def test_a_row_index_without_a_name_gets_one_and_a_caution(tmp_path, header, nam
     assert found.names == names
     given = [name for name in names if name.startswith("column") and name != header.split(",")[1]]
     assert heard == [
-        f"t.csv: columns in front without a name, as a row index has none, are read as "
+        f"t.csv: the first columns are without a name, like a row index, and are called "
         f"{', '.join(given)}"
     ]
     assert found.column(names[-1]).values == ["cook", "nurse"]
@@ -160,7 +160,7 @@ def test_row_order_is_kept_with_line_breaks_inside_quotes(tmp_path):
         ("t.csv", b"a,b\nSECRET\x81,1\n", "unreadable encoding"),
         ("t.csv", b"a,b\nSECRET\x00,1\n", "unreadable encoding"),
         ("t.csv", b"\xef\xbb\xbfa,b\nSECRET\xff,1\n", "unreadable encoding"),
-        ("t.ods", "SECRET", "ending that says no known format"),
+        ("t.ods", "SECRET", "ending that Hedgerow does not know"),
         ("t.parquet", "SECRET", "not a Parquet file"),
         ("t.parquet", "", "t.parquet is empty"),
         ("t.feather", "ARROW1 SECRET", "not a Arrow or Feather file"),

@@ -77,7 +77,7 @@ def stronger(profile: str | Path | Profile, method: Any, given: bool | None = No
         given = own != type(method)().get_params(deep=False).get("k")
     made = found.strengthened(method, given=given)
     if made.get_params(deep=False).get("k") != own:
-        caution(f"k is {made.k}: {found.title} takes as much")
+        caution(f"k was raised to {made.k}: {found.title} requires it")
     return made
 
 

@@ -124,7 +124,7 @@ def _code(column: Column, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"what is known of {column.name} is no number") from None
+        raise InputError(f"what is known of {column.name} is not a number") from None
     at = int(np.searchsorted(column.values, value))
     same = at < column.n_values and column.values[at] == value
     return float(at) if same else at - 0.5

@@ -90,7 +90,7 @@ def per_person(
     """
     if pair.yardstick == "linkage":
         raise ParameterError(
-            "this release altered values, so no group of equal cells tells of a person",
+            "this release altered values, so there are no groups of equal cells to judge a person by",
             hint="leave per_person out; the linking attack says how many people are found",
         )
     label = pair.classes.labels

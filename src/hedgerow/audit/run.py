@@ -213,7 +213,10 @@ def audit(
     asked_by = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
-        raise ParameterError("what is told person by person needs rows that are paired")
+        raise ParameterError(
+            "figures of single people (per_person, --per-person) need rows that are paired with "
+            "their originals"
+        )
     asked_for = {
         "attacks": attacks,
         "learning": learning,
@@ -344,7 +347,7 @@ def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
     if whole:
         tried = all(name in ON_SAMPLE for name in whole)
         raise UnsupportedError(
-            f"{', '.join(whole)}: these take rows side by side, and the table streams past",
+            f"{', '.join(whole)}: these need all rows in memory, and this table is read piece by piece",
             hint="try them on some of the records (sample=100_000, --sample 100000), or leave them "
             "out (attacks=False, learning=False; --no-attacks --no-learning)"
             if tried
@@ -376,7 +379,7 @@ def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
         return None
     if not isinstance(sides, Pair):
         raise UnsupportedError(
-            "a sample is of rows that are paired with their originals, and these are not",
+            "a sample is drawn from rows that are paired with their originals, and these are not paired",
             hint="leave sample out (--sample), or pair them by a key",
         )
     return sample_of(sides, n, random_state)
@@ -414,7 +417,7 @@ def _side_by_side(
     """Row by row where something tells which rows belong together."""
     if paired is False:
         if key is not None:
-            raise ParameterError(f"the key {key!r} pairs rows that shall not be paired")
+            raise ParameterError(f"the key {key!r} pairs the rows, and paired=False (--unpaired) forbids it")
         return apart(original, what, strangers)
     try:
         return pair_up(original, what, key=key, allow_outside=allow_outside)

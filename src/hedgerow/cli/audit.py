@@ -97,7 +97,7 @@ OPTIONS = (
             "unpaired",
             bool,
             "Compare no row with its original, whatever the number of rows (synthetic data); give "
-            "people who took no part as --control. Default: where nothing tells which belong "
+            "people who took no part as --control. Default: where nothing shows which belong "
             "together.",
         ),
         Option(
@@ -138,7 +138,7 @@ OPTIONS = (
     source=("ORIGINAL", "The table before."),
     release=(
         "RELEASED",
-        "The table after, whoever made it, or a release folder, which knows its plan.",
+        "The released table, whoever made it, or a release folder, which holds its plan.",
     ),
 )
 def audit(

@@ -29,7 +29,7 @@ OPTIONS = (
 def demo(**given: Any) -> None:
     """Protect 10,000 made people and say what was reached.
 
-    No real person stands behind any record. The folder demo/ then holds the made table
+    No record is about a real person. The folder demo/ then holds the made table
     (people.csv) and its release with the report, to look at and to go on with.
     """
     from ..engines.ahead import begin

@@ -32,7 +32,7 @@ ENGINE = under(
     Option(
         "engine",
         str,
-        "Where: auto, memory, or duckdb for tables larger than memory; what comes out is the same. "
+        "Where: auto, memory, or duckdb for tables larger than memory; the result is the same. "
         "Default: auto.",
     ),
     Option("memory", str, "Most memory that duckdb takes, such as 4GB. Default: half of it."),

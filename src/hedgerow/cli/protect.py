@@ -218,7 +218,7 @@ def _hand_on(session: Session, folder: Path) -> None:
     for line in outcome(session.release):
         note(line)
     warn(
-        "the table alone was handed on, without RECIPIENT.md, which its reader needs, and without "
+        "only the table was written to standard output, without RECIPIENT.md, which its reader needs, and without "
         "plan.json and audit.json; --out FOLDER keeps them"
     )
     send(folder / session.release.file_name)

@@ -53,7 +53,7 @@ def reconstruct(source: str, config: ConfigFile = None, **given: Any) -> None:
         return
     rows = made.slice(0, _SHOWN).to_pylist()
     table([tuple(_cell(v) for v in row.values()) for row in rows], tuple(made.column_names))
-    say("count has no negative cells; unbiased is the estimate as it comes out, to be added up.")
+    say("count has no negative cells; unbiased may have some: take it to add cells up.")
     if made.num_rows > _SHOWN:
         say(f"... {made.num_rows - _SHOWN:,} more rows; write them with --out counts.csv")
 

@@ -64,7 +64,7 @@ def reproduce(
     ] = None,
     download: Annotated[
         bool,
-        typer.Option("--download", help="Fetch data that are not at hand from their provider."),
+        typer.Option("--download", help="Fetch data that are missing from their provider."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[
@@ -76,7 +76,7 @@ def reproduce(
 ) -> None:
     """Run an experiment again and print its figures.
 
-    Figures that its paper prints stand beside them.
+    The figures of its paper are printed beside them.
     Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
     speak(quiet, verbose)

@@ -109,6 +109,6 @@ def _run(arguments: Sequence[str]) -> int:
 def _out_of_memory() -> int:
     complain(
         "not enough memory for this table; nothing was written",
-        "give it more memory, or fewer rows or columns; docs/benchmarks.md tells what tables take",
+        "give it more memory, or fewer rows or columns; docs/benchmarks.md says how much tables take",
     )
     return USAGE

@@ -19,8 +19,8 @@ READING = under(
     Option(
         "missing",
         list,
-        "Words of a CSV file that stand for no value, such as k.A.,- in any column; columns of "
-        "numbers and dates know the usual ones.",
+        "Words of a CSV file that mean no value, such as k.A.,- in all of its columns; columns "
+        "of numbers and dates know the usual ones (NA, -, #N/A ...).",
     ),
     Option(
         "decimal",
@@ -46,28 +46,28 @@ SCHEMA = under(
     Option(
         "unit",
         str,
-        "Column that tells who is a person, where people have several records; none: every row is one.",
+        "Column that identifies a person, where people have several records; none: every row is one.",
     ),
     Option(
         "household",
         str,
-        "Column that tells who lives together: k counts households as well; left out.",
+        "Column that identifies people who live together: k counts households as well; left out.",
     ),
     Option(
         "together",
         bool,
-        "Recode whole households to one cell, cut by what every household shares alone.",
+        "Keep households whole: only columns that all members share divide the groups.",
     ),
     Option("weight", str, "Column of sampling weights, released as it is: risks and estimates."),
     Option(
         "rest",
         str,
-        "Columns that are named nowhere: drop (default), or release those unlike an identifier.",
+        "Columns that you do not name: drop (default), or release those unlike an identifier.",
     ),
     Option(
         "grid",
         list,
-        "COLUMN=FIRST:LAST:STEP or COLUMN=0,18,25: public points that groups are cut at and told by.",
+        "COLUMN=FIRST:LAST:STEP or COLUMN=0,18,25: public points between which groups are cut.",
     ),
     Option(
         "hierarchy",

@@ -45,7 +45,7 @@ def open(
     """Read a source whole."""
     if memory is not None:
         raise ParameterError(
-            "a limit of memory is kept by engines that stream, and this one holds the whole table",
+            "memory= limits engines that read a table piece by piece, and this one holds the whole table",
             hint='choose engine="duckdb" (--engine duckdb), or leave memory out',
         )
     if is_database(source):

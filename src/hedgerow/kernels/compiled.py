@@ -167,8 +167,9 @@ def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             except (RuntimeError, OSError):
                 if not _said:
                     caution(
-                        "no folder takes what is compiled, so every start compiles anew, which "
-                        "takes up to a minute; NUMBA_CACHE_DIR names one that can be written"
+                        "Hedgerow found no folder in which it may keep compiled code, so every "
+                        "start compiles again, which takes up to a minute; set NUMBA_CACHE_DIR "
+                        "to a folder that you can write to"
                     )
                 _said = True
         return made

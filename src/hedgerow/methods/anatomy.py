@@ -100,7 +100,7 @@ class Anatomy(Method):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         if not is_number(self.l) or not 2 <= self.l < math.inf or self.l != int(self.l):
-            raise ParameterError(f"l is a whole number of at least 2, not {self.l!r}")
+            raise ParameterError(f"l must be a whole number of at least 2, not {self.l!r}")
         if len(schema.sensitive) != 1:
             raise UnsupportedError(
                 "anatomy protects one sensitive column",

@@ -92,7 +92,7 @@ class _FullDomain(Method):
     def _check_k(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema, 1)
         if not 0 <= self.suppression < 1:
-            raise ParameterError(f"suppression is a share in [0, 1), not {self.suppression!r}")
+            raise ParameterError(f"suppression must be a share in [0, 1), not {self.suppression!r}")
         return persons
 
     def _plan(
@@ -309,12 +309,12 @@ class Incognito(_FullDomain):
         check_one_of("objective", self.objective, LOSSES)
         check_one_of("diversity", self.diversity, get_args(Diversity))
         if self.l is not None and not (math.isfinite(self.l) and self.l >= 1):
-            raise ParameterError(f"l is at least 1, not {self.l!r}")
+            raise ParameterError(f"l must be at least 1, not {self.l!r}")
         if self.l is not None and self.diversity != "entropy" and self.l != int(self.l):
             raise ParameterError(f"l is a whole number for {self.diversity} diversity")
         if self.t is not None and not 0 <= self.t <= 1:
-            raise ParameterError(f"t lies in [0, 1], not {self.t!r}")
+            raise ParameterError(f"t must lie in [0, 1], not {self.t!r}")
         if self.max_disclosure is not None:
             Disclosure(self.max_disclosure)  # says what is out of range
         if not (math.isfinite(self.c) and self.c > 0):
-            raise ParameterError(f"c is above 0, not {self.c!r}")
+            raise ParameterError(f"c must be above 0, not {self.c!r}")

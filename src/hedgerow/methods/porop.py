@@ -182,6 +182,6 @@ def _warn(facts: dict[str, Any]) -> None:
         )
     if 0 < facts["remainder"] < SHORT * facts["block_size"]:
         caution(
-            f"the last block holds only {facts['remainder']} of {facts['block_size']} values, which "
-            "the score is sensitive to; choose a block size that leaves none or more"
+            f"the last block holds only {facts['remainder']} of {facts['block_size']} values, to "
+            "which the score is sensitive; choose a block size that leaves none or more"
         )

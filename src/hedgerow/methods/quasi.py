@@ -110,7 +110,7 @@ def _shared(
             shared |= cut.n_bins > 1
         elif cut.public:
             raise UnsupportedError(
-                f"column {column.name!r} differs inside households that shall stay together, so no "
+                f"column {column.name!r} differs inside households that are kept whole, so no "
                 "group is cut at its grid",
                 hint="leave its grid or together out",
             )
@@ -118,8 +118,8 @@ def _shared(
             made.append(cut.whole())
     if not shared:
         raise InfeasibleError(
-            "households shall stay together, and no quasi-identifier is the same for all members "
-            "of each and differs between them",
+            "together=True keeps households whole, but no quasi-identifier is the same for all "
+            "members of each household and differs between households",
             hint="name what households share, such as their region, or leave together out",
         )
     return tuple(made)

@@ -268,7 +268,7 @@ class RandomizedResponse(Method):
         l = self.l
         if not is_number(l) or not 1 <= l < math.inf:
             raise ParameterError(
-                f"l is a number of at least 1, not {l!r}", hint="the risk is capped at 1/l"
+                f"l must be a number of at least 1, not {l!r}", hint="the risk is capped at 1/l"
             )
         check_one_of("target", self.target, get_args(Target))
         check_one_of("bound", self.bound, get_args(Bound))

@@ -92,7 +92,7 @@ class TopBottomCoding(Masking):
                 count = int(outside.sum())
                 if self.replace == "mean" and 0 < count < FEWEST:
                     raise ParameterError(
-                        f"only {count} values of column {name!r} are coded; their mean tells them",
+                        f"only {count} values of column {name!r} are coded; their mean gives them away",
                         hint='code more of them, or choose replace="threshold"',
                     )
                 mean = self.replace == "mean" and count  # summed in one order

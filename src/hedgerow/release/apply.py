@@ -160,7 +160,7 @@ def apply_plan(
     if made.outside and unseen == "error":
         raise PlanError(
             f"{made.outside:,} cells fall outside the plan's cells",
-            hint="what would be released is not true of them: release them as * "
+            hint="the released cell would not be true of them: release them as * "
             '(unseen="suppress", --unseen suppress), count them only (unseen="count", --unseen '
             "count), or fit a plan to these people",
         )

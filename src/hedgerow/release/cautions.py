@@ -177,7 +177,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
         if found := int(telling.sum()):
             yield (
                 f"{name}: {found:,} of {n:,} households have a value that all their records share "
-                f"and fewer than {k:,} households have, so it tells who lives together; round it, "
+                f"and fewer than {k:,} households have, so it shows who lives together; round it, "
                 "name it among the quasi-identifiers, or leave it out"
             )
 

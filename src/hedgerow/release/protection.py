@@ -133,7 +133,7 @@ def protect(
     if max_inference is not None:
         if engine not in ("auto", "memory"):
             raise UnsupportedError(
-                "max_inference trains learners on the whole table, which no engine that streams has",
+                "max_inference trains learners on the whole table, and this engine reads it piece by piece",
                 hint='use engine="memory", or leave it out',
             )
         from ..audit.inference_bound import protect_within
@@ -194,7 +194,7 @@ def protect(
                 hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
             )
         if keep_order:
-            caution("the records stand in the order of the input, which may tell who is who")
+            caution("the released records keep the order of the input, which may show who is who")
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
         elif fitted.by_position:
             raise ParameterError(

@@ -63,7 +63,7 @@ def recipient(
         "",
         "## Columns",
         "",
-        "| column | role | what stands in it |",
+        "| column | role | what it holds |",
         "|---|---|---|",
     ]
     for column in plan.columns:
@@ -104,7 +104,7 @@ def recipient(
         lines += [
             "",
             f"Held against the profile {markdown(profile)} ({plan.parameters['profile_date']}): whatever it "
-            "asks and could be measured here is met. What else the standard asks, no table shows.",
+            "asks and could be measured here is met. A table cannot show what else the standard asks.",
         ]
     # altered cells and unchanged ones make no groups to speak of
     grouped = recoding.yardstick == "classes" and not recoding.beside
@@ -138,7 +138,7 @@ def recipient(
         "",
         "## What was not measured",
         "",
-        "- What an intruder finds out who already knows a column that is unchanged above (*other* or "
+        "- What somebody finds out who already knows a column that is unchanged above (*other* or "
         "*sensitive*).",
         "- What other releases about the same people, or knowledge about one of them, add to this "
         "table.",
@@ -158,7 +158,7 @@ def apostrophes(columns: Sequence[str]) -> str:
         return ""
     return (
         "\nOne apostrophe was put before texts that a spreadsheet would take for a formula (`=1+1` "
-        f"stands as `'=1+1`), in: {', '.join(map(markdown, dict.fromkeys(columns)))}. It is no part of the value.\n"
+        f"is written `'=1+1`), in: {', '.join(map(markdown, dict.fromkeys(columns)))}. It is no part of the value.\n"
     )
 
 
@@ -179,7 +179,7 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
         "",
         "## How to read the recoded cells",
         "",
-        "Records with equal recoded cells form a group: these columns do not tell its records apart. "
+        "Records with equal recoded cells form a group: by these columns its records look alike. "
         "A cell that holds a single value holds for the whole group, unless the list below says "
         "otherwise.",
         "",

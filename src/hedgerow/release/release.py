@@ -409,7 +409,7 @@ class Release:
             inner, outer = Path(folder).resolve(), handed.resolve()
             if outer in (inner, *inner.parents) or inner in outer.parents:
                 raise OutputError(
-                    f"{handed} and the private folder hold one another", hint="choose another name"
+                    f"{handed} and the private folder must not lie inside one another", hint="choose another name"
                 )
 
         def fill(inside: Path) -> None:

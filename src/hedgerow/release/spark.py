@@ -45,7 +45,7 @@ class SparkRelease(Release):
     def rows(self) -> NoReturn:
         """Refused: rows of a cluster have no numbers."""
         raise UnsupportedError(
-            "rows of a cluster have no numbers, so which row came from whom is not told",
+            "rows of a cluster have no numbers, so Hedgerow cannot say which row came from whom",
             hint="let a column that stays tell it (other=, --other), on a copy that is not released",
         )
 

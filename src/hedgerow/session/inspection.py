@@ -153,7 +153,7 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
         words = list(dict.fromkeys(word for column in held for word in column.markers))
         yield (
             f"{', '.join(c.name for c in held)}: {', '.join(map(repr, words))} is read as text like "
-            "any other; if it stands for no value, say so: --missing "
+            "any other; if it means no value, say so: --missing "
             + shlex.quote(",".join(map(quoted, words)))
         )
 

@@ -39,19 +39,18 @@ OPTIONS = (
         Option(
             "k",
             int,
-            "Records that share every combination of released quasi-identifiers: at least this "
-            "many.",
+            "At least this many records share every combination of released quasi-identifiers.",
             ("-k",),
         ),
         Option(
             "max_disclosure",
             float,
-            "Most that a group may give away of any sensitive column, in (0, 1].",
+            "The most that a group may give away of any sensitive column, in (0, 1].",
         ),
         Option(
             "l",
             float,
-            "Nobody's sensitive value is told with a chance above 1/l: the risk (rr), shares in "
+            "No guess at a sensitive value is right with a chance above 1/l: the risk (rr), shares in "
             "every group (anatomy, tpp), or the diversity of every group (incognito).",
             ("-l",),
         ),
@@ -107,7 +106,7 @@ OPTIONS = (
         Option("known_negations", str, "Values an intruder can exclude: how many, or which."),
         Option("relax", str, "halfway: loosen a cap that cannot be met."),
         Option("exempt", list, "Sensitive values that need no protection."),
-        Option("row_id", str, "Column that tells the rows apart for the draws. Default: all."),
+        Option("row_id", str, "Column that identifies a row for the draws. Default: all columns."),
     ),
     *under(
         "Methods porop and lirop",

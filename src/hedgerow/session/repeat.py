@@ -126,7 +126,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
     """
     if chosen.path is None:
         raise UnsupportedError(
-            "the command line reads files, and this table came as an object",
+            "the command line reads files, and this table is an object in memory",
             hint="write it to a file first, or use the Python code",
         )
     schema, before = chosen.schema, []
@@ -183,7 +183,7 @@ def _key(method: Any, pseudonym_key: Any) -> list[str]:
     secrets = [key for key in (drawn, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
         raise UnsupportedError(
-            "a key that is no file cannot stand in a command",
+            "a key that is not a file cannot be written into a command",
             hint="keep the key in a file and give its path",
         )
     if len({str(key) for key in secrets}) > 1:
@@ -234,7 +234,7 @@ def python(chosen: Chosen) -> str:
     given = ["people", "schema", f"hr.{_method(chosen.method, needed)}"]
     if isinstance(chosen.pseudonym_key, bytes):
         raise UnsupportedError(
-            "a key that is no file cannot stand in code",
+            "a key that is not a file cannot be written into code",
             hint="keep the key in a file and give its path",
         )
     if chosen.pseudonym_key is not None:

@@ -34,7 +34,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         columns = len(release.schema.sensitive)
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
-            "Disclosure, what a group tells of the sensitive columns (0 nothing, 1 all): "
+            "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "
             f"{told['mean_over_groups']:.3f} on average over groups, "
             f"{told['mean_over_records']:.3f} over records{meant}, {told['worst']:.3f} in the worst "
             "group."

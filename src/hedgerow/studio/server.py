@@ -207,7 +207,7 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
             if chosen.profile != desk.choices.profile and chosen.profile:
                 title = Profile.load(chosen.profile).title
                 if chosen.options.get("k") != desk.choices.options.get("k"):
-                    desk.notice = f"k is {chosen.options['k']} now: {title} takes as much."
+                    desk.notice = f"k was raised to {chosen.options['k']}: {title} requires it."
             return chosen
 
         return await change(request, "protect", made)

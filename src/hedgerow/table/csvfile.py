@@ -59,7 +59,7 @@ def tell_unnamed(path: Path, dialect: Dialect) -> None:
     """Warn of columns in front that have no name in a file."""
     if dialect.unnamed:
         caution(
-            f"{path.name}: columns in front without a name, as a row index has none, are read as "
+            f"{path.name}: the first columns are without a name, like a row index, and are called "
             + ", ".join(dialect.unnamed)
         )
 

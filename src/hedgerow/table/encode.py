@@ -183,7 +183,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
             bad[i] = bool(text and text.strip())
     if bad.any():
         raise SchemaError(
-            f"column {name!r} is declared numeric, but {int(bad[index].sum())} rows are no numbers",
+            f"column {name!r} is declared numeric, but {int(bad[index].sum())} rows hold no number",
             hint="declare it categorical, or repair those rows",
         )
     try:

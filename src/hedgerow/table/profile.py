@@ -179,8 +179,7 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     if found:
         raise SchemaError(
             f"undeclared columns look like identifiers: {', '.join(map(repr, found))}",
-            hint="leave them out (identifiers=, --identifiers), or say that they are harmless "
-            "(other=, --other)",
+            hint="leave them out (identifiers=, --identifiers), or declare them harmless (other=, --other)",
         )
 
 

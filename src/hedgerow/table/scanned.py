@@ -103,7 +103,7 @@ class Scanned(Table):
     def arrow(self) -> NoReturn:
         """Refused: the table is read a few rows at a time."""
         raise UnsupportedError(
-            "this needs the whole table in memory, and the table streams past",
+            "this needs the whole table in memory, and this engine reads it piece by piece",
             hint='use engine="memory" (--engine memory), or a part of the table',
         )
 

@@ -128,7 +128,7 @@ def check_path(path: Path) -> str:
     suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
         raise InputError(
-            f"{path.name} has an ending that says no known format",
+            f"{path.name} has an ending that Hedgerow does not know",
             hint="save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
             if path.suffix.lower() in _SHEETS
             else "known endings: " + ", ".join(sorted(SUFFIXES)),

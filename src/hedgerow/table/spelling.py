@@ -104,8 +104,7 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
     ]
     if found:
         raise InputError(
-            f"missing= names words that stand in {', '.join(map(repr, found))} of a table that is "
-            "no file of text",
+            f"missing= names words that stand in {', '.join(map(repr, found))} of a table that is not a text file",
             hint="make those cells missing (null) in the table itself; missing= is for CSV files and "
             "workbooks",
         )

@@ -206,11 +206,11 @@ def memory_of(text: str | int | None) -> int:
         return max(_of_machine() // 2, LEAST)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?\s*", str(text).upper())
     if isinstance(text, bool) or found is None or found[2] == "I":
-        raise ParameterError(f"memory is {text!r}, which is no size", hint='write it as "4GB"')
+        raise ParameterError(f"memory is {text!r}, which is not a size", hint='write it as "4GB"')
     size = int(float(found[1]) * _UNITS[found[2]])
     if size < LEAST:
         raise ParameterError(
-            f"memory is {size / 1e6:,.0f} MB, which holds no more than the program itself",
+            f"memory is {size / 1e6:,.0f} MB, which is hardly enough for the program itself",
             hint=f"allow at least {LEAST / 1e6:,.0f} MB",
         )
     return size

@@ -77,7 +77,7 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
     """
     if pair.yardstick == "linkage":
         raise InputError(
-            "values were altered: no group of equal cells is left that others could narrow down",
+            "the release altered values, so it has no groups of equal cells that other releases could narrow down",
             hint="leave others (--also) out",
         )
     return [_other(pair, other, key, f"other release {i}") for i, other in enumerate(others, 1)]
@@ -106,7 +106,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
         rows = found.rows
     if found.yardstick == "linkage":
         raise InputError(
-            f"{name} altered values: no group of equal cells is left to narrow down",
+            f"{name} altered values, so it has no groups of equal cells to narrow down",
             hint="leave it out of others (--also)",
         )
     return Told.of(name, found, rows, pair.original.n_rows)

@@ -97,7 +97,7 @@ def journalist(
         return None
     if not isinstance(pair, Pair):
         raise ParameterError(
-            "sampling weights are those of paired records", hint="give a population table instead"
+            "sampling weights need records that are paired with their originals", hint="give a population table instead"
         )
     behind = np.maximum(weighted_sizes(pair, weights), found)
     return Population(behind, sizes.expected_risk(found, behind), float(behind.sum()))

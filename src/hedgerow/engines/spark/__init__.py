@@ -44,7 +44,7 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
     """
     if memory is not None:
         raise ParameterError(
-            "what memory Spark takes is said where it is started, not here",
+            "Spark's memory is set where Spark is started, not here",
             hint="set spark.executor.memory and spark.driver.memory, and leave memory out",
         )
     if isinstance(source, SparkTable):

@@ -62,14 +62,14 @@ def coded(
     wanted = bins.get(name, DEFAULT_BINS) if isinstance(bins, Mapping) else bins
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if wanted < 2:
-            raise ParameterError(f"column {name!r} is cut into at least 2 bins, not {wanted}")
+            raise ParameterError(f"column {name!r} must be cut into at least 2 bins, not {wanted}")
         cut = bins_of(column.value_counts, int(wanted))
         return _numbers(
             column, cut.codes(column.codes), cut.lo, cut.hi, tuple(cut.thresholds.tolist())
         )
     cuts = np.asarray(wanted, dtype=float)
     if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
-        raise ParameterError(f"the cuts of column {name!r} are increasing numbers")
+        raise ParameterError(f"the cuts of column {name!r} must be increasing numbers")
     place = np.searchsorted(cuts, values, side="right")
     used, part = np.unique(place, return_inverse=True)
     first = np.searchsorted(place, used)

@@ -26,7 +26,7 @@ def negations(
     """Known negations as a count, or as the values per sensitive attribute."""
     if isinstance(known, int):
         if known < 0:
-            raise ParameterError(f"known_negations is at least 0, not {known}")
+            raise ParameterError(f"known_negations must be at least 0, not {known}")
         return int(known)
     found: list[list[int]] = [[] for _ in sensitive]
     for text in [known] if isinstance(known, str) else known:
@@ -50,7 +50,7 @@ def with_caps(
     chosen = [np.full(v.cap.shape, np.inf) for v in setting.views]
     for key, cap in caps.items():
         if not 0 < float(cap) <= 1:
-            raise ParameterError("a cap is a probability in (0, 1]")
+            raise ParameterError("a cap must be a probability in (0, 1]")
         parts = key.split(",") if any(key.partition("=")[0] == name for name in names) else [key]
         rows = np.ones(len(setting.occupied), dtype=bool)
         values: list[tuple[int, int]] = []
