@@ -120,9 +120,9 @@ class KAnonymity(Guarantee):
     k : int
         At least 1.
     unit : str, optional
-        The column that tells who is a person.
+        The column that identifies a person.
     household : str, optional
-        The column that tells who lives together: every group has people of k households too.
+        The column that identifies people who live together: every group has people of k households too.
     """
 
     kind: ClassVar[str] = "k_anonymity"
@@ -189,7 +189,7 @@ class Together(Guarantee):
     Parameters
     ----------
     household : str
-        The column that tells who lives together.
+        The column that identifies people who live together.
     """
 
     kind: ClassVar[str] = "together"

@@ -89,11 +89,11 @@ class Schema:
     hierarchies : mapping of str to Hierarchy
         Value generalisation hierarchies.
     unit : str or None, optional
-        The column that tells who is a person (usually an identifier), where
+        The column that identifies a person (usually an identifier), where
         people have several records: k then counts people. None says that every
         row is a person; left out, a table whose identifiers repeat is refused.
     household : str, optional
-        The column that tells who lives together (or otherwise knows each other well): a group then
+        The column that identifies people who live together (or otherwise know each other well): a group then
         needs people of k distinct households. It is left out of every release, for a household's
         size and who belongs to it single people out.
     together : bool, default False
@@ -101,11 +101,11 @@ class Schema:
         groups are cut by what every household shares alone, such as its region.
     weight : str, optional
         The column of sampling weights: how many people of the population a record stands for.
-        Released as it is, unless it has another role; risks and estimates are told by it.
+        Released as it is, unless it has another role; risks and estimates use it.
     grid : mapping of str to sequence
         Public cut points of numbers and dates: ``(first, last, step)`` as a
         tuple, or a list of increasing points. Groups are cut at them alone,
-        ranges are told between them and the ends are open. Times without
+        ranges lie between them and the ends are open. Times without
         an offset are those of the clocks of the column's time zone.
     events : mapping of str to sequence of str
         Events of a sensitive number that must not be told either, such as
@@ -114,7 +114,7 @@ class Schema:
         What becomes of undeclared columns. "release" treats them as `other`,
         but refuses those that look like identifiers.
     missing : sequence of str
-        Words that stand for no value in a CSV file, in any column, such as
+        Words that mean no value in a CSV file, in all of its columns, such as
         ``["k.A.", "-"]``. In columns of numbers and dates the usual ones are
         known anyway.
     decimal : {"", ",", "."}
@@ -127,7 +127,7 @@ class Schema:
     Raises
     ------
     SchemaError
-        A column has two roles or stands twice in one; a kind is unknown.
+        A column has two roles or is named twice in one; a kind is unknown.
 
     Examples
     --------
@@ -292,7 +292,7 @@ class Schema:
 
     @property
     def person(self) -> str | None:
-        """The column that tells who is a person; None where every row is taken for one."""
+        """The column that identifies a person; None where every row is taken for one."""
         return self.unit if isinstance(self.unit, str) else None
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:

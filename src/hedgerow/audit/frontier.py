@@ -134,7 +134,7 @@ def frontier(
     The table is read and encoded once; settings that a method does not have are
     not varied for it, settings that give the same groups are measured once, and
     two threads share the work. A setting that no release of the table keeps, and a
-    method that refuses the table, are told with the reason. The same table gives the
+    method that refuses the table, are listed with the reason. The same table gives the
     same points in any order of its rows.
 
     Parameters
@@ -144,7 +144,7 @@ def frontier(
     schema : Schema
         Its roles; at least one sensitive column, but for the linkage axis.
     methods : Method, sequence of Method or mapping of str to Method, optional
-        What protects; `MART` by default. All stand on the same axes.
+        What protects; `MART` by default. All are placed on the same axes.
     k, max_disclosure : iterables
         The settings to try, every combination.
     settings : mapping of str to iterable, optional

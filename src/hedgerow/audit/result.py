@@ -66,7 +66,8 @@ class Audit:
         What the group of every record gives away; private, so neither `to_dict` nor a report holds
         it.
     shown : Shown, optional
-        Records before and after, and who fits a description; private as well, so a steward's page
+
+               Records before and after, and how many records fit a description; private as well, so a steward's page
         that is made from the audit itself holds it, and none that is made from its numbers.
     missing : sequence of str
         What could not be measured of this release, and why; its figures are None.
@@ -113,7 +114,7 @@ class Audit:
         return [line for line in NOT_MEASURED if line not in done]
 
     def to_json(self) -> str:
-        """The audit as JSON text; infinite numbers stand as null."""
+        """The audit as JSON text; infinite numbers are written as null."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
 
     @takes(path=PATH)

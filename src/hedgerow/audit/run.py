@@ -101,8 +101,8 @@ def audit(
     Parameters
     ----------
     original : path, pandas, Polars or Arrow table, DuckDB relation
-        The table before, or None. Of a release alone (None) its groups are measured, and what they tell
-        beside its own totals; so they are where cells cannot be read. What was not measured is
+        The table before, or None. Of a release alone (None) its groups are measured, and what they
+        give away beside its own totals; so they are where cells cannot be read. What was not measured is
         None, and `not_measured` of the data says why.
     released : Release, release folder, path or frame
         The table after. A `Release` knows its rows, its schema and its plan; a
@@ -112,12 +112,12 @@ def audit(
         Which columns are quasi-identifiers and which are sensitive; by default
         what the release or its plan says.
     plan : Plan, optional
-        The plan of a released file, for cells that do not say what they stand for.
+        The plan of a released file, for cells that do not say what they mean.
     key : str, optional
         A column of both tables that numbers the rows.
     paired : bool, optional
         False: compare no row with its original, whatever the number of rows; True: refuse
-        tables whose rows cannot be paired. By default rows are paired where something tells
+        tables whose rows cannot be paired. By default rows are paired where something shows
         which belong together, and a note says when nothing does.
     attacks : bool
         Run the regression, linking, singling-out, downcoding and membership attacks.
@@ -157,7 +157,7 @@ def audit(
         Who attacks: "tree", "gradient boosting", "nearest", "linear".
     random_state : int
         For random queries, descriptions, folds and bootstrap intervals, and who of the people is
-        asked: whoever made a release does not know your number.
+        asked: the maker of a release does not know your number.
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.
     per_person : bool

@@ -93,7 +93,7 @@ class Persons:
     Parameters
     ----------
     unit : str or None
-        The column that tells who is a person; None where every record is one.
+        The column that identifies a person; None where every record is one.
     codes : int64 array, shape (n_rows,)
         The person of every record, 0 .. n - 1; its household where every record is a person.
     n : int
@@ -101,7 +101,7 @@ class Persons:
     joined : int
         Values that were taken for another way to write one that is there already.
     household : str, optional
-        The column that tells who lives together.
+        The column that identifies people who live together.
     homes : int64 array, shape (n,), optional
         The household of each person.
     """

@@ -66,7 +66,7 @@ def how_held(table: Table) -> None:
     if table.because is not None:
         note(f"engine {table.engine}: {table.because} (--engine)")
     if (left := table.gone_on) is not None:
-        note(f"going on from what a killed run left: {left} (--restart begins anew)")
+        note(f"continuing where a killed run stopped: {left} (--restart begins anew)")
     if (why := table.not_kept) is not None:
         note(f"should this run be killed, there is nothing to go on from: {why}")
 

@@ -19,7 +19,7 @@ DATE = Option("date", str, "The day that the report names, such as 2026-01-31. D
 KEEP_ORDER = Option(
     "keep_order",
     bool,
-    "Leave the records in the order of the input, which may tell who is who. Default: no.",
+    "Leave the records in the order of the input, which may show who is who. Default: no.",
 )
 PARTS = Option(
     "parts",

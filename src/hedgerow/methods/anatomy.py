@@ -74,7 +74,7 @@ class Anatomy(Method):
     Notes
     -----
     The quasi-identifiers are released as they are: whoever knows a person's finds the
-    person's group. Only the sensitive value is hidden, among l: who guesses within the
+    person's group. Only the sensitive value is hidden, among l: a guess within the
     group is right with a chance of at most 1/l. A rule that holds for everybody can be
     learned from both tables together and lifts that chance where the quasi-identifiers
     tell much of the value (D. Kifer, "Attacks on privacy and deFinetti's theorem",

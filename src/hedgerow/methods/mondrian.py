@@ -47,7 +47,7 @@ class Mondrian(PartitionMethod):
     max_disclosure : float or None, default None
         In (0, 1]: the largest disclosure of any group and sensitive column, as
         in `MART`. "median" and "loss" do not look at sensitive columns while
-        cutting: groups that tell more are joined to their siblings.
+        cutting: groups that give away more are joined to their siblings.
     numeric : {"range", "mean", "median"}, default "range"
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
     criteria : sequence of LDiversity, optional

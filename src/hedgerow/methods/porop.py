@@ -87,7 +87,7 @@ class PoROP(Masking):
     Notes
     -----
     The score is not smooth in the block size: the remainder of the number of values by it
-    matters. Equal values are told apart by their records' content, not by their place.
+    matters. Equal values are distinguished by their records' content, not by their place.
 
     Examples
     --------

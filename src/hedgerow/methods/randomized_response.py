@@ -77,8 +77,8 @@ class RandomizedResponse(Method):
     exempt : sequence of str
         Sensitive values about which nothing is promised.
     row_id : str, optional
-        A column of unique row ids, which tells the rows apart for the draws; by default a
-        row is told by all that it holds. No draw depends on the order of the rows.
+        A column of unique row ids, which identifies the rows for the draws; by default a
+        row is identified by all that it holds. No draw depends on the order of the rows.
     key : Key or path, optional
         The steward's secret, or its file (made, mode 0600, when it is not there). By
         default a fresh one, forgotten with this object. It enters no plan, log, report or
@@ -119,7 +119,7 @@ class RandomizedResponse(Method):
     What holds for a group of people stays in the table, for it is what readers reconstruct.
     Where 85% of those with the target's quasi-identifiers have one sensitive value, the
     reconstruction says so, and guessing it is right for 85% of them, under either bound
-    and whatever l is. A caution tells how many people such guesses are right for.
+    and whatever l is. A caution says for how many people such guesses are right.
 
     Examples
     --------

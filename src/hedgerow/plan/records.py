@@ -336,12 +336,12 @@ class Plan:
 
     @property
     def unit(self) -> str | None:
-        """The column that told who is a person; None where k counts records."""
+        """The column that identified a person; None where k counts records."""
         return next((p["unit"] for p in self.promises if p.get("unit")), None)
 
     @property
     def household(self) -> str | None:
-        """The column that told who lives together; None where k counts no households."""
+        """The column that identified people who live together; None where k counts no households."""
         return next((p["household"] for p in self.promises if p.get("household")), None)
 
     @property
@@ -408,7 +408,7 @@ class Plan:
         ----------
         people : path, pandas, Polars or Arrow table, DuckDB relation
         keep_order : bool, default False
-            Leave the rows in the order they came in, which may tell who is who.
+            Leave the rows in the order they came in, which may show who is who.
         unseen : {"error", "suppress", "count"}, default "error"
             What becomes of cells whose value the plan's cell does not cover, such as an age above
             all that the plan was made from: PlanError with their number, released as `*`

@@ -113,7 +113,7 @@ def apply_plan(
         For randomized response: the steward's key. By default a fresh one, so that no
         draw can be repeated.
     keep_order : bool
-        Leave the rows in the order they came in, which may tell who is who.
+        Leave the rows in the order they came in, which may show who is who.
     unseen : {"error", "suppress", "count"}, default "error"
         What becomes of cells whose value the plan's cell does not cover: the work is refused with
         their number, they are released as `*` (numbers: as missing), or they are released as the

@@ -186,7 +186,7 @@ def protect(
         if table.layout.labels.title:
             caution("left out the title that stands inside the file: it may name who made it")
         if secret is not None and schema.household in schema.identifiers:
-            caution(f"{schema.household} is left out and has no pseudonym: it tells who lives together")
+            caution(f"{schema.household} is left out and has no pseudonym: it shows who lives together")
         if fitted.by_position and not computing(table.engine).capabilities.positions:
             raise UnsupportedError(
                 f"what this {type(fitted).__name__} promises counts records by their position, and "

@@ -130,7 +130,7 @@ class Release:
     def rows(self) -> IntArray:
         """For every row of `table` the row of the input that it came from; shape (n_rows,).
 
-        Private: it says who stands where.
+        Private: it says whose record is which.
 
         Raises
         ------
@@ -336,7 +336,7 @@ class Release:
 
     @property
     def cautions(self) -> list[str]:
-        """What it tells although every check holds, and what its method warns of; with counts."""
+        """What it gives away although every check holds, and what its method warns of; with counts."""
         found: list[str] = self.summary()["cautions"]
         return found
 

@@ -116,7 +116,7 @@ def command_line(chosen: Chosen, schema_file: str | Path | None = None) -> str:
     ----------
     chosen : Chosen
     schema_file : path, optional
-        A file that holds the schema. Without one the roles stand in the command, and
+        A file that holds the schema. Without one the command holds the roles, and
         what these cannot say in lines before it that write such a file.
 
     Raises

@@ -150,7 +150,7 @@ class Session:
         return result
 
     def cancel(self) -> None:
-        """Stop the step that is running, from another thread, as soon as it tells its progress.
+        """Stop the step that is running, from another thread, as soon as it reports its progress.
 
         Where none is running yet, the next one is stopped when it begins.
         """
@@ -291,7 +291,7 @@ class Session:
         max_inference : float, in (0, 1), optional
             What named learners may infer at most; see `hedgerow.protect`.
         keep_order : bool, default False
-            Leave the rows in the order of the input, which may tell who is who.
+            Leave the rows in the order of the input, which may show who is who.
         profile : str or path, optional
             A standard to keep; see `hedgerow.protect`. What k does not keep is judged by `measure`.
         parts : bool, default False
@@ -501,7 +501,7 @@ class Session:
         Parameters
         ----------
         schema_file : path, optional
-            A file that holds the schema. Without one the roles stand in the command, and
+            A file that holds the schema. Without one the command holds the roles, and
             what these cannot say (kinds, orders, hierarchies, odd names) in lines before
             it that write such a file.
 
