@@ -212,7 +212,7 @@ def test_scikit_learn_conventions():
         (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
         (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
         (hr.Incognito(k=2, loss="none"), ParameterError, "objective must be one of"),
-        (hr.Incognito(k=2, t=2), ParameterError, "t lies"),
+        (hr.Incognito(k=2, t=2), ParameterError, "t must lie"),
         (hr.Incognito(k=2, c=0), ParameterError, "c must be above 0"),
         (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),
         (hr.Incognito(k=2, hierarchies={"shoe": HIERARCHIES["zip"]}), ParameterError, "'shoe'"),

@@ -66,9 +66,8 @@ class Audit:
         What the group of every record gives away; private, so neither `to_dict` nor a report holds
         it.
     shown : Shown, optional
-
-               Records before and after, and how many records fit a description; private as well, so a steward's page
-        that is made from the audit itself holds it, and none that is made from its numbers.
+        Records before and after, and how many records fit a description; private as well, so a
+        steward's page that is made from the audit itself holds it, and none that is made from its numbers.
     missing : sequence of str
         What could not be measured of this release, and why; its figures are None.
     promises : sequence of mapping, optional
