@@ -200,7 +200,7 @@ def protect(
             raise ParameterError(
                 f"what this {type(fitted).__name__} promises counts records by their position",
                 hint="draw none by position (bootstrap=False), or leave them in the order of the "
-                "input, which may tell who is who (keep_order=True, --keep-order)",
+                "input, which may show who is who (keep_order=True, --keep-order)",
             )
     table.give_back()
     step("recoding")
