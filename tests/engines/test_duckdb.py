@@ -455,6 +455,38 @@ def test_too_many_rows_for_the_memory(
         hr.protect(file, SCHEMA, hr.Hedge(k=5), engine="duckdb", memory="4GB")
 
 
+def test_groups_of_k_ask_for_what_they_were_seen_to_take() -> None:
+    """Peaks of 10 million rows of ten columns: 1.86 GiB at k = 10, 4.27 GiB at k = 3."""
+    rows, rest = 10_000_000, 0.5e9 + 10_000_000 * (16 + 3 * 10)
+    for k, peak in ((10, 1.86), (3, 4.27)):
+        assert peak * 2**30 <= rest + hr.Mondrian(k).room(rows) <= 1.2 * peak * 2**30
+    assert hr.MART(k=10).room(rows) == 0  # whose cap leaves fewer groups
+    assert hr.MART(k=10, max_disclosure=None).room(rows) == hr.Mondrian(10).room(rows)
+
+
+def test_what_duckdb_puts_aside_lies_with_our_files(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counting more distinct texts than fit leaves nothing in the folder that people work in."""
+    monkeypatch.chdir(tmp_path)
+    told = []
+    connect = duckdb.connect
+
+    def asked(*given: Any, config: dict[str, Any], **more: Any) -> Any:
+        told.append(config)
+        return connect(*given, config=config, **more)
+
+    monkeypatch.setattr(duckdb, "connect", asked)
+    pq.write_table(people(), "people.parquet")
+    table = engine.open("people.parquet", memory="1GB")
+    assert table.distinct_share("note") == 1.0
+    assert told[-1]["temp_directory"] == str(table.workspace.folder)
+    assert told[-1]["memory_limit"] == "441MiB"  # 10^9 bytes less 2^29
+    Path("people.csv").write_text("age,job\n" + "41,cook\n" * 20)
+    engine.open("people.csv")
+    assert {each["temp_directory"] for each in told} == {"", str(table.workspace.folder)}
+
+
 def test_temporary_files_are_private_and_go(file: Path, tmp_path: Path, home: Path) -> None:
     release = hr.protect(file, SCHEMA, METHOD, engine="duckdb")
     (folder,) = home.iterdir()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -248,6 +252,56 @@ def test_what_was_left_and_changed_since_is_not_taken(
         if elsewhere.exists():
             assert elsewhere.stat().st_size
         assert not list(home.iterdir())
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Makes a disk of some size."""
+    made = tmp_path / "disk"
+    made.mkdir()
+
+    def mounted(size: str) -> Path:
+        words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(made)]
+        if shutil.which("mount") is None or subprocess.run(words, capture_output=True).returncode:
+            pytest.skip("no disk can be mounted here")
+        return made
+
+    yield mounted
+    subprocess.run(["umount", str(made)], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("size", ["100k", "300k", "600k"])
+@pytest.mark.parametrize("command", ["protect", "apply"])
+def test_a_disk_that_is_really_full(
+    command: str,
+    size: str,
+    little: Callable[[str], Path],
+    tmp_path: Path,
+    small: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The copy of the text, the codes, the parts: whichever finds no room, nothing is left."""
+    monkeypatch.setattr(tempfile, "tempdir", str(disk := little(size)))
+    file, out = tmp_path / "people.csv", tmp_path / "out"
+    pyarrow.csv.write_csv(people(20_000), file)
+    hr.protect(people(20_000), SCHEMA, METHOD).plan.save(tmp_path / "plan.json")
+    words = [str(file), *ROLES, "--no-report"]
+    words = [str(tmp_path / "plan.json"), str(file)] if command == "apply" else words
+    asked = [command, *words, "--engine", "duckdb", "--parts", "--out"]
+    assert run([*asked, str(out)]) == 2
+    told = capsys.readouterr().err
+    assert "temporary files in" in told
+    assert "No space left on device" in told
+    assert "TMPDIR" in told
+    assert not out.exists()
+    assert not list(disk.iterdir())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if size == "100k":
+        assert run([*asked, str(disk / "out")]) == 2
+        assert "cannot write" in capsys.readouterr().err
+        assert not list(disk.iterdir())
+        assert not list(tmp_path.glob(".hedgerow*"))
 
 
 def test_a_session_repeats_parts(home: Path, tmp_path: Path, small: None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,15 +13,23 @@ from ..errors import no_memory
 
 
 @contextmanager
-def connected(fault: Callable[[], Exception]) -> Iterator[Any]:
+def connected(
+    fault: Callable[[], Exception], folder: Path | None = None, memory: int | None = None
+) -> Iterator[Any]:
     """A connection that keeps the order of rows.
 
-    DuckDB's own messages quote the record, so the fault is looked up again by `fault`.
+    DuckDB's own messages quote the record, so the fault is looked up again by `fault`. What does not
+    fit into so many bytes of `memory` is put aside in a private `folder`; without one nothing is,
+    for DuckDB would do so in the folder that people happen to work in.
     """
     import duckdb
 
+    asked: dict[str, Any] = {"preserve_insertion_order": True}
+    asked["temp_directory"] = "" if folder is None else str(folder)
+    if memory is not None:
+        asked["memory_limit"] = f"{memory >> 20}MiB"
     try:
-        with duckdb.connect(config={"preserve_insertion_order": True}) as connection:
+        with duckdb.connect(config=asked) as connection:
             yield connection
     except duckdb.OutOfMemoryException:
         raise MemoryError from None

@@ -97,13 +97,14 @@ class Scan:
 
         return duckdb.read_parquet([str(path) for path in self.paths])
 
-    def distinct(self, name: str) -> tuple[int, int]:
+    def distinct(self, name: str, folder: Path, memory: int) -> tuple[int, int]:
         """How many different values a column has, and how many cells that are not missing.
 
-        Counted by DuckDB, which needs no room for the values.
+        Counted by DuckDB, which puts values aside in a private folder where they are many.
         """
         quoted = '"' + name.replace('"', '""') + '"'
-        with connected(lambda: InputError(f"column {name!r} cannot be counted")) as connection:
+        fault = InputError(f"column {name!r} cannot be counted")
+        with connected(lambda: fault, folder, memory) as connection:
             rows = connection.read_parquet([str(path) for path in self.paths])
             asked = f"count(DISTINCT {quoted}), count({quoted})"
             found, there = rows.aggregate(asked).fetchall()[0]

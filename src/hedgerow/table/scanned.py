@@ -357,7 +357,9 @@ class Scanned(Table):
         """Different values over those that are there; nan where none is, or they cannot be compared."""
         if pa.types.is_nested(self._field(name).type):
             return math.nan
-        found, there = self.scan.distinct(name)
+        # beside what this process holds already; DuckDB needs some to work at all
+        memory = max(self.workspace.memory - LEAST, LEAST // 2)
+        found, there = self.scan.distinct(name, self.workspace.folder, memory)
         return found / there if there else math.nan
 
     def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
