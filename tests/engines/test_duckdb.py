@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -373,6 +374,38 @@ def test_bad_parts_are_named(
     with pytest.raises(InputError, match=words):
         hr.protect(folder, SCHEMA, METHOD, engine="duckdb")
     assert not list(home.iterdir())
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_bad_parts_are_named_where_a_plan_is_applied(
+    parts: bool, tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hr.protect(people(50), SCHEMA, METHOD).plan.save(tmp_path / "plan.json")
+    folder, out = tmp_path / "parts", tmp_path / ("out" if parts else "out.parquet")
+    folder.mkdir()
+    words = ["apply", str(tmp_path / "plan.json"), str(folder), "--engine", "duckdb"]
+    words += ["--unseen", "count", *(["--parts"] if parts else []), "--out", str(out)]
+
+    def refused(told: str) -> None:
+        assert run(words) == 2
+        assert re.search(told, capsys.readouterr().err)
+        assert not out.exists()
+        assert not list(home.iterdir())
+
+    refused("holds no table file")
+    pq.write_table(people(50), folder / "a.parquet")
+    for spoil, told in (
+        (_other_columns, "lacks 'since' and has 'until'"),
+        (_other_type, r"'age' \(string, there int64\)"),
+        (_cut_short, "b.parquet is not a Parquet file"),
+        (_spoilt, "b.parquet cannot be read to its end"),
+    ):
+        spoil(folder / "b.parquet")
+        refused(told)
+    pq.write_table(people(50), folder / "b.parquet")
+    assert run(words) == 0
+    files = sorted(out.iterdir()) if parts else [out]
+    assert sum(pq.read_metadata(file).num_rows for file in files) == 100
 
 
 def test_a_folder_is_inspected(tmp_path: Path, home: Path) -> None:
