@@ -48,7 +48,7 @@ def main() -> None:
                 page.locator("td.say", has_text="you chose it").nth(LEFT_OUT.index(name)).wait_for()
             page.evaluate("scrollTo(0, 0)")
             shot("table")
-            for step, there in (("risk", "#carries"), ("protect", "#chosen b"), ("compare", "#columns")):
+            for step, there in (("risk", "#carries"), ("protect", "#carried"), ("compare", "#columns")):
                 page.goto(f"{home}/{step}")
                 page.locator(there).first.wait_for()
                 page.locator("#stop").wait_for(state="detached")

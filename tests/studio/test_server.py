@@ -166,6 +166,7 @@ def test_a_failed_check_leaves_nothing_to_download(browser: Browser, desk: Desk)
     assert browser("GET", "/download/release.csv").status_code == 409
     page = browser("GET", "/release").text
     assert "A promise does not hold." in page
+    assert "reached 9.<" in page.replace("</p>", "<")
     assert "reached 9" in page
 
 

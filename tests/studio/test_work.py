@@ -14,7 +14,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.key import Key
-from hedgerow.studio.faults import told_of
+from hedgerow.studio.faults import in_sentences, told_of
 from hedgerow.studio.work import Work
 from hedgerow.studio.worker import Worker
 
@@ -83,7 +83,9 @@ def test_an_error_of_others_tells_its_type_alone() -> None:
     except RuntimeError as error:
         told = told_of(error)
     assert "2100" not in f"{told['message']}{told['hint']}"
-    assert told_of(MemoryError())["kind"] == "OutOfMemory"
+    memory = told_of(MemoryError())
+    assert memory["kind"] == "OutOfMemory"
+    assert ".." not in in_sentences(memory["message"], memory["hint"])
     assert told_of(hr.errors.InfeasibleError("k is 9", hint="less")) == {
         "kind": "InfeasibleError", "message": "k is 9", "hint": "less"}  # fmt: skip
 

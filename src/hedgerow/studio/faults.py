@@ -27,6 +27,24 @@ def told_of(error: BaseException) -> dict[str, Any]:
     }
 
 
+def in_sentences(message: str, hint: str | None = None) -> str:
+    """A message and what to do, each as a sentence; a name that stands first stays as it is.
+
+    Examples
+    --------
+    >>> in_sentences("the table has 8 rows", "lower k.")
+    'The table has 8 rows. Lower k.'
+    >>> in_sentences("people.csv is empty")
+    'people.csv is empty.'
+    """
+    made = []
+    for text in filter(None, (message, hint)):
+        first = text.split(maxsplit=1)[0]
+        plain = first.isalpha() and len(first) > 1
+        made.append(f"{text[:1].upper() if plain else text[:1]}{text[1:].rstrip('.')}.")
+    return " ".join(made)
+
+
 OUT_OF_MEMORY = {
     "kind": "OutOfMemory",
     "message": "There was not enough memory for this table. Nothing was written.",

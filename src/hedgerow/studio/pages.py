@@ -19,6 +19,7 @@ from ..session.advice import advise, listed, setting
 from ..session.methods import OPTIONS
 from . import forms
 from .desk import PEOPLE, STEPS, Desk
+from .faults import in_sentences
 
 TITLES = {
     "table": "Table",
@@ -64,6 +65,7 @@ def environment() -> Any:
     )
     made.filters["percent"] = lambda share: "-" if share is None else f"{100 * share:.0f}%"
     made.filters["listed"] = listed
+    made.filters["sentences"] = in_sentences
     made.filters["setting"] = setting
     made.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
     return made

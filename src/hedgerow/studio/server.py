@@ -18,6 +18,7 @@ from ..files import SUFFIXES
 from ..profiles import Profile
 from . import forms, pages
 from .desk import STEPS, Choices, Desk
+from .faults import in_sentences
 from .guard import Guard
 
 MOST = 500_000_000
@@ -114,12 +115,6 @@ async def _copied(request: Request, folder: Path, most: int, endings: Iterable[s
     return target
 
 
-def _told(error: HedgerowError) -> str:
-    """A message and what to do, as the page says it."""
-    hint = error.hint and f"{error.hint[:1].upper()}{error.hint[1:]}."
-    return " ".join(filter(None, (f"{error.message[:1].upper()}{error.message[1:]}.", hint)))
-
-
 def _reading(app: FastAPI, desk: Desk) -> None:
     @app.get("/")
     async def root() -> Response:
@@ -191,7 +186,7 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
         try:
             desk.choose(made(form))
         except HedgerowError as error:
-            desk.notice = _told(error)
+            desk.notice = in_sentences(error.message, error.hint)
         return _to(form.get("to") or step)
 
     @app.post("/roles")
@@ -324,7 +319,7 @@ def _files(app: FastAPI, desk: Desk) -> None:
         except _Refused as error:
             return error.answer
         except HedgerowError as error:
-            return JSONResponse({"fault": _told(error)}, 400)
+            return JSONResponse({"fault": in_sentences(error.message, error.hint)}, 400)
         desk.choose(replace(desk.choices, hierarchies=made))
         return JSONResponse({"to": "/protect"})
 
