@@ -86,9 +86,24 @@ def test_an_untried_k_stands_where_its_neighbours_say_until_it_was_tried(desk: D
     assert 0.5 < guess.utility < 0.7
     desk.need("protect")
     desk.work.answer(found(point(8, 0.5, 0.5, 0.62)))
-    assert (desk.guess(), desk.chosen()) == (None, (0, None))
+    assert (desk.guess(), desk.chosen()) == (None, (2, None))  # the others are still there
     take(desk, k=9, numeric="mean")  # another line: nothing was tried of it
     assert desk.guess() is None
+
+
+def test_points_are_kept_though_the_worker_was_killed_and_forgot_them(desk: Desk) -> None:
+    try_all(desk, point(10, 0.5, 0.5, 0.6))
+    take(desk, k=12)
+    try_all(desk, point(12, 0.5, 0.5, 0.55))  # a new worker knows this one alone
+    take(desk, k=10)
+    assert desk.chosen()[0] is not None
+    # another method of the same title takes its place, and is tried anew when it comes back
+    take(desk, numeric="mean")
+    try_all(desk, point(10, 0.5, 0.4, 0.4))
+    take(desk, numeric="range")
+    assert desk.chosen() == (None, None)
+    assert try_all(desk, point(10, 0.5, 0.5, 0.6))[0] == [10, [0.5]]
+    assert desk.known["frontier"]["points"][desk.chosen()[0]]["utility"] == 0.6
 
 
 def test_what_is_tried_meanwhile_makes_way_for_the_choice(desk: Desk) -> None:

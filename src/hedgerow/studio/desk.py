@@ -349,10 +349,40 @@ class Desk:
             self.choices = replace(self.choices, roles=roles, **people)
             return
         if name == "frontier":
-            before = self.known.get("frontier") or {"base": {}, "asked": ()}
             _, method, options, *_ = setting
             base = method, sorted((n, str(v)) for n, v in options.items() if n not in _VARIED)
-            result["base"] = {**before["base"], result["title"]: base}
             k, caps = more["tried"]
-            result["asked"] = [*before["asked"], *((base, k, cap) for cap in caps or [_NONE])]
+            asked = [(base, k, cap) for cap in caps or [_NONE]]
+            result = _joined(self.known.get("frontier"), result, base, asked)
         self.known[name] = result
+
+
+def _joined(
+    before: Mapping[str, Any] | None, found: dict[str, Any], base: Any, asked: list[Any]
+) -> dict[str, Any]:
+    """What was found beside what was found before: a new worker knows nothing of that."""
+    title = found["title"]
+    if before is None:
+        return {**found, "base": {title: base}, "asked": asked}
+    was = before["base"].get(title, base)
+    new = {_named(each) for each in (*found["points"], *found["infeasible"])}
+    kept = {
+        part: [
+            each
+            for each in before[part]
+            # one title stands for one method at a time
+            if (was == base or each["method"] != title) and _named(each) not in new
+        ]
+        for part in ("points", "infeasible")
+    }
+    tried = [each for each in before["asked"] if was == base or each[0] != was]
+    return {
+        **found,
+        **{part: [*kept[part], *found[part]] for part in kept},
+        "base": {**before["base"], title: base},
+        "asked": [*tried, *asked],
+    }
+
+
+def _named(each: Mapping[str, Any]) -> tuple[str, str]:
+    return each["method"], str(sorted(each["parameters"].items()))
