@@ -162,6 +162,10 @@ def test_two_at_once_and_what_nobody_goes_on_with(
     two = hr.Session(file, engine="duckdb", resume=True)  # keeps nothing, and takes nothing
     assert one.table.workspace.kept is not None
     assert two.table.workspace.kept is None
+    assert (one.table.not_kept, two.table.not_kept) == (
+        None,
+        "another process is at the same work",
+    )
     del one, two
     assert not left(home)
     killed(file, "fitting")
@@ -178,6 +182,17 @@ def test_a_folder_of_somebody_else_is_not_taken(file: Path, home: Path) -> None:
     folder.chmod(0o755)
     session = hr.Session(file, engine="duckdb", resume=True)
     assert session.table.workspace.kept is None
+    assert session.table.not_kept == (
+        f"its folder in {home} cannot be used (somebody else made the folder)"
+    )
+    del session
+    elsewhere = home.parent / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    folder.rename(home / "aside")
+    folder.symlink_to(elsewhere)
+    session = hr.Session(file, engine="duckdb", resume=True)
+    assert "cannot be used" in str(session.table.not_kept)
+    assert not list(elsewhere.iterdir())
     assert session.table.gone_on is None
 
 
