@@ -56,12 +56,12 @@ def test_a_row_index_without_a_name_is_told_once_and_left_out(
     people().to_pandas().to_csv("people.csv")
     assert run(["protect", "people.csv", *FLAGS, "--max-disclosure", "1", "--out", "release/"]) == 0
     told = capsys.readouterr().err
-    assert told.count("warning: people.csv: columns in front without a name") == 1
+    assert told.count("warning: people.csv: the first columns are without a name") == 1
     header = (here / "release" / "release.csv").read_text().splitlines()[0]
     assert header.split(",") == ["age", "job", "income", "town"]
     options = ["--no-attacks", "--no-learning"]
     assert run(["audit", "people.csv", "release/", *options]) == 0
-    assert "warning: people.csv: columns in front" in capsys.readouterr().err
+    assert "warning: people.csv: the first columns are without a name" in capsys.readouterr().err
 
 
 def test_a_first_release_from_the_command_line(
