@@ -29,6 +29,7 @@ from .table import CountedColumn, SparkTable
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 _HASH = "hash"
+_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class Maker(Protocol):
@@ -63,11 +64,14 @@ class Recoded:
     name : str
     entries : pyarrow.Array
         The values that it may hold.
+    kind : pyarrow.DataType
+        Its type in a file: text as codes, or as it is.
     """
 
     maker: Maker
     name: str
     entries: pa.Array
+    kind: pa.DataType
 
 
 class _InPlace:
@@ -109,7 +113,8 @@ def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
-            made[column.name] = Recoded(maker, column.name, entries)
+            kind = _TEXT if pa.types.is_string(entries.type) else entries.type
+            made[column.name] = Recoded(maker, column.name, entries, kind)
         return made
 
     return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
@@ -195,11 +200,13 @@ class ByMaps(_InPlace):
 def by_maps(maps: Maps, table: SparkTable) -> Transformed:
     """The columns of maps, which are made when the release is."""
     read, outside = reads(maps, table)
-    looked = []
+    looked: list[_Looked] = []
+    kinds: dict[str, Any] = {}
     for each in read:
         coded, told = each.coded, each.released(maps, table)
         assert isinstance(coded, CountedColumn)
-        _, released, place = (None, None, np.zeros(0, np.int64)) if told is None else told
+        kind, released, place = (None, None, np.zeros(0, np.int64)) if told is None else told
+        kinds[coded.name] = kind
         looked.append(
             _Looked(
                 coded.name,
@@ -213,7 +220,7 @@ def by_maps(maps: Maps, table: SparkTable) -> Transformed:
         )
     maker = ByMaps(maps, looked)
     made = {
-        each.name: Recoded(maker, each.name, each.released)
+        each.name: Recoded(maker, each.name, each.released, kinds[each.name])
         for each in looked
         if each.released is not None
     }
@@ -329,7 +336,8 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
         )
     names = list(dict.fromkeys([*hashed, *(each.name for each in drawn)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), drawn)
-    return Transformed({e.name: Recoded(maker, e.name, e.values) for e in drawn}, outside)
+    made = {e.name: Recoded(maker, e.name, e.values, e.values.type) for e in drawn}
+    return Transformed(made, outside)
 
 
 def _hasher(table: SparkTable, names: Sequence[str], key: Key) -> RowHasher:

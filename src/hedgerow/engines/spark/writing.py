@@ -139,10 +139,8 @@ def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
 
 
 def _file_type(column: Recoded, table: SparkTable) -> pa.DataType:
-    """The type of a recoded column in a file: text as codes, where the table came from one."""
-    kind = column.entries.type
-    coded = pa.types.is_string(kind) and table.workspace is not None
-    return pa.dictionary(pa.int32(), pa.string()) if coded else kind
+    """The type of a recoded column in a file; that of Spark where the table came from none."""
+    return column.entries.type if table.workspace is None else column.kind
 
 
 def _plain(array: pa.Array) -> pa.Array:
