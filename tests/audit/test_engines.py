@@ -151,10 +151,10 @@ def test_all_records_are_no_sample(home: Path) -> None:
 
 def test_what_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original, released = home / "people.parquet", home / "parquet"
-    with pytest.raises(UnsupportedError, match="attacks, learning: these take rows") as refused:
+    with pytest.raises(UnsupportedError, match="attacks, learning: these need all rows") as refused:
         hr.audit(original, released, engine="duckdb")
     assert "--sample 100000" in str(refused.value.hint)
-    with pytest.raises(UnsupportedError, match="others: these take rows"):
+    with pytest.raises(UnsupportedError, match="others: these need all rows"):
         hr.audit(original, released, engine="duckdb", sample=100, others=[released])
     monkeypatch.setattr(sys.modules["hedgerow.audit.run"], "_MEASURED", 1 << 20)
     with pytest.raises(UnsupportedError, match="measuring 2,000 records takes"):

@@ -38,7 +38,7 @@ def test_an_audit_of_frames(spark: Any) -> None:
         assert found["table"]["sample"] == told["table"]["sample"]
     alone = hr.audit(None, release.table, schema, engine="spark", **whole).to_dict()
     assert alone["risk"]["release"]["classes"]["k"] == found["risk"]["release"]["classes"]["k"]
-    with pytest.raises(UnsupportedError, match="attacks, learning: these take rows"):
+    with pytest.raises(UnsupportedError, match="attacks, learning: these need all rows"):
         hr.audit(frame, release)
 
 

@@ -200,7 +200,7 @@ def test_words_for_missing_are_missing_in_every_column(tmp_path: Path, engine: s
 def test_a_table_with_types_knows_itself_what_is_missing() -> None:
     people = pa.table({"age": [1, 2, 3, 4], "job": ["k.A.", "cook", "cook", "cook"]})
     schema = hr.Schema(quasi=["age", "job"], missing=["k.A."])
-    with pytest.raises(hr.HedgerowError, match=r"'job'.*no file of text"):
+    with pytest.raises(hr.HedgerowError, match=r"'job'.*not a text file"):
         hr.protect(people, schema, hr.Mondrian(k=2))
 
 
