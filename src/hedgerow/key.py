@@ -35,7 +35,7 @@ def _content(path: str | Path, error: type[HedgerowError]) -> bytes:
     if device:
         raise error(f"{path} is a device and no file", hint=_MAKE)
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise error(f"other users may read the key file {path}", hint=f"chmod 600 {path}")
+        raise error(f"other users may read the key file {path}", hint=f"keep it to yourself: chmod 600 {path}")
     return content
 
 

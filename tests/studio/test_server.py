@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import AsyncIterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hedgerow.studio.desk import UNDO, Desk
+from hedgerow.studio.desk import STEPS, UNDO, Desk
 
-from .conftest import Browser
+from .conftest import METHODS, OPENED, Browser
 
 
 def roles(desk: Desk, **changed: str) -> dict[str, str]:
@@ -31,7 +33,7 @@ def test_a_role_is_changed_and_undone(browser: Browser, desk: Desk) -> None:
     answer = browser("POST", "/roles", data=roles(desk, job="other"))
     assert (answer.status_code, answer.headers["location"]) == (303, "/table")
     assert desk.choices.roles["job"] == "other"
-    browser("POST", "/undo", data={"to": "table"})
+    browser("POST", "/undo", data={"turn": str(desk.turn), "to": "table"})
     assert desk.choices.roles["job"] == "quasi"
 
 
@@ -51,7 +53,7 @@ def test_undo_keeps_the_last_choices(browser: Browser, desk: Desk) -> None:
         browser("POST", "/settings", data=settings(desk, **{"option-k": str(k)}))
     assert desk.choices.options["k"] == UNDO + 11
     for _ in range(UNDO + 5):
-        browser("POST", "/undo", data={})
+        browser("POST", "/undo", data={"turn": str(desk.turn)})
     assert desk.choices.options["k"] == 11
 
 
@@ -140,7 +142,7 @@ def test_nothing_is_downloaded_before_it_was_verified(
     made = written(tmp_path)
     for path in ("/download/release.csv", "/report/open"):
         assert browser("GET", path).status_code == 409
-    browser("POST", "/write", data={"folder": "release", "force": "1"})
+    browser("POST", "/write", data={"turn": str(desk.turn), "folder": "release", "force": "1"})
     name, asked = desk.work.asked[-1]
     assert (name, asked["folder"], asked["force"]) == ("write", "release", True)
     assert browser("GET", "/download/release.csv").status_code == 409  # not done yet
@@ -160,7 +162,7 @@ def test_nothing_is_downloaded_before_it_was_verified(
 
 
 def test_a_failed_check_leaves_nothing_to_download(browser: Browser, desk: Desk) -> None:
-    browser("POST", "/write", data={"folder": "release"})
+    browser("POST", "/write", data={"turn": str(desk.turn), "folder": "release"})
     told = {"kind": "PromiseError", "message": "k-anonymity: asked 10, reached 9", "hint": None}
     desk.work.answer(error=told)
     assert browser("GET", "/download/release.csv").status_code == 409
@@ -172,7 +174,7 @@ def test_a_failed_check_leaves_nothing_to_download(browser: Browser, desk: Desk)
 
 def test_what_is_looked_up_stands_in_no_address(browser: Browser, desk: Desk) -> None:
     desk.known["measure"] = {"known": ["age", "job"]}
-    answer = browser("POST", "/lookup", data={"known-0": "31", "known-1": ""})
+    answer = browser("POST", "/lookup", data={"turn": str(desk.turn), "known-0": "31", "known-1": ""})
     assert answer.headers["location"] == "/compare"
     assert desk.work.asked[-1][1]["wanted"] == {"age": "31"}
 
@@ -237,7 +239,7 @@ def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
     assert (desk.choices.profile, desk.choices.options["k"]) == ("ema-0070", 12)
     assert desk.choices.max_inference == 0.4
     page = browser("GET", "/protect").text
-    assert "k is 12 now" in page
+    assert "k was raised to 12" in page
     assert "at most 0.09" in page  # what it asks, with its clause
     browser("POST", "/settings", data=settings(desk, **{"option-k": "11", "profile": "ema-0070"}))
     assert desk.choices.options["k"] == 12
@@ -252,17 +254,24 @@ def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
     assert (desk.choices.profile, desk.choices.max_inference) == ("", None)
 
 
+def test_a_standard_is_taken_with_a_method_that_has_no_k(browser: Browser, desk: Desk) -> None:
+    """The k of the method before was kept, and the form has none."""
+    answer = browser("POST", "/settings", data=settings(desk, profile="wp216"))
+    assert (answer.status_code, desk.choices.profile) == (303, "wp216")
+
+
 def test_hierarchies_are_taken_by_path_and_by_copy(
     browser: Browser, desk: Desk, tmp_path: Path
 ) -> None:
     above = tmp_path / "jobs.csv"
     above.write_text("nurse;health;*\ncook;service;*\n")
     browser("POST", "/hierarchies", data={"turn": str(desk.turn), "hierarchy-1": str(above)})
-    assert desk.choices.hierarchies == {"job": str(above)}
+    taken = Path(desk.choices.hierarchies["job"])
+    assert (taken.read_bytes(), desk.folder in taken.parents) == (above.read_bytes(), True)
     assert "job: jobs.csv" in browser("GET", "/protect").text
     browser("POST", "/hierarchies", data={"turn": str(desk.turn), "drop": "1"})
     assert desk.choices.hierarchies == {}
-    head = {"x-name": "jobs.csv", "x-column": "1"}
+    head = {"x-name": "jobs.csv", "x-column": "1", "x-turn": str(desk.turn)}
     answer = browser("POST", "/hierarchy", content=above.read_bytes(), headers=head)
     assert answer.json() == {"to": "/protect"}
     copied = Path(desk.choices.hierarchies["job"])
@@ -312,3 +321,113 @@ def test_the_server_starts_lean() -> None:
     heavy = {"numpy", "pyarrow", "pandas", "numba", "scipy", "sklearn", "duckdb", "matplotlib"}
     assert "fastapi" in said
     assert heavy.isdisjoint(said)
+
+
+def upload(browser: Browser, desk: Desk, body: bytes, **more: str) -> Any:
+    head = {"x-name": "jobs.csv", "x-column": "1", "x-turn": str(desk.turn)} | more
+    return browser("POST", "/hierarchy", content=body, headers=head)
+
+
+def test_a_hierarchy_that_was_mended_is_taken_anew(
+    browser: Browser, desk: Desk, tmp_path: Path
+) -> None:
+    upload(browser, desk, b"nurse;health;*\ncook;service;*\n")
+    first, turn = desk.choices.hierarchies["job"], desk.turn
+    upload(browser, desk, b"nurse;work;*\ncook;work;*\n")
+    assert desk.turn == turn + 1  # the same name, and another choice
+    assert b"work" in Path(desk.choices.hierarchies["job"]).read_bytes()
+    browser("POST", "/undo", data={"turn": str(desk.turn)})
+    assert desk.choices.hierarchies["job"] == first
+    assert b"health" in Path(first).read_bytes()
+    # a broken one is refused, and leaves the one that was taken as it is
+    answer = upload(browser, desk, b"\x00\xff")
+    assert answer.json() == {"fault": "The hierarchy jobs.csv is not UTF-8 text."}
+    assert desk.choices.hierarchies["job"] == first
+    assert b"health" in Path(first).read_bytes()
+    # the same of files that are named
+    named = tmp_path / "named.csv"
+    for text in ("nurse;health;*\n", "nurse;work;*\n"):
+        named.write_text(text)
+        turn = desk.turn
+        browser("POST", "/hierarchies", data={"turn": str(turn), "hierarchy-1": str(named)})
+        assert desk.turn == turn + 1
+        assert Path(desk.choices.hierarchies["job"]).read_text() == text
+
+
+def test_work_that_an_old_page_asks_for_is_not_done(browser: Browser, desk: Desk) -> None:
+    old = str(desk.turn)
+    browser("POST", "/settings", data=settings(desk, **{"option-k": "2"}), headers={"x-tab": "one"})
+    desk.known["measure"] = {"known": ["age"]}
+    asked, choices = len(desk.work.asked), desk.choices
+    for path, form in (("/write", {"folder": "release"}), ("/attack", {}), ("/undo", {}),
+                       ("/lookup", {"known-0": "31"}), ("/lookup", {"known-0": "31", "turn": "0"})):  # fmt: skip
+        browser("POST", path, data={"turn": old, **form}, headers={"x-tab": "two"})
+        assert (len(desk.work.asked), desk.choices) == (asked, choices)
+        assert "changed in another window" in (desk.notice or "")
+        desk.notice = None
+    upload(browser, desk, b"nurse;health;*\n", **{"x-turn": old, "x-tab": "two"})
+    assert desk.choices.hierarchies == {}
+    assert "changed in another window" in (desk.notice or "")
+    assert [p for p in desk.folder.rglob("*") if p.name == "jobs.csv"] == []
+
+
+def test_what_is_entered_as_a_path_is_no_fault_of_the_studio(
+    browser: Browser, desk: Desk, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")  # nobody writes into it: reading would never end
+    large = tmp_path / "large.toml"
+    with open(large, "wb") as file:
+        file.truncate(30_000_000)
+    fields = (("/hierarchies", "hierarchy-1"), ("/key", "key"), ("/settings", "own-profile"))
+    for path, name in fields:
+        for text in ("~nobody-at-all/x.toml", "\0.toml", "/dev/zero", str(tmp_path / "pipe.toml"),
+                     str(large), "a" * 5000 + ".toml", str(tmp_path)):  # fmt: skip
+            before = desk.choices
+            answer = browser("POST", path, data=settings(desk) | {name: text})
+            assert answer.status_code == 303, (path, text[:30])
+            assert desk.choices == before
+            assert desk.notice
+            desk.notice = None
+    for path, form in (("/take", {"point": "x"}), ("/leave-out", {"column": "no such"})):
+        before = desk.choices
+        assert browser("POST", path, data={"turn": str(desk.turn), **form}).status_code == 303
+        assert desk.choices == before
+
+
+def test_a_standard_whose_file_is_gone_can_be_left(
+    browser: Browser, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = resources.files("hedgerow.profiles").joinpath("ihsn-k3.toml").read_text("utf-8")
+    Path("own.toml").write_text(known)
+    browser("POST", "/settings", data=settings(desk, **{"own-profile": "own.toml"}))
+    assert desk.choices.profile == str(tmp_path / "own.toml")  # the code finds it from everywhere
+    Path("own.toml").unlink()
+    answer = browser("GET", "/protect")
+    assert answer.status_code == 200
+    assert "Cannot read the profile" in answer.text
+    browser("POST", "/settings", data=settings(desk, **{"profile": "", "own-profile": ""}))
+    assert desk.choices.profile == ""
+
+
+def test_every_step_says_that_there_is_no_table(browser: Browser, desk: Desk) -> None:
+    desk.path = None
+    del desk.known["open"]
+    for step in STEPS[1:]:
+        answer = browser("GET", f"/{step}")
+        assert (step, answer.status_code) == (step, 200)
+        assert "Choose one first." in answer.text
+
+
+def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, desk: Desk) -> None:
+    browser("POST", "/upload", content=b"age\n1\n", headers={"x-name": "-x.csv"})
+    desk.stop()
+    desk.work.answer({"methods": METHODS} if desk.job and desk.job.name == "hello" else dict(OPENED))
+    browser("GET", "/table")
+    if desk.job is not None:
+        desk.work.answer(dict(OPENED))
+    browser("GET", "/release")
+    command = f"hedgerow protect {desk.folder}/-x.csv"
+    desk.work.answer({"script": {"command": command, "python": ""}, "cautions": []})
+    assert "-x.csv" not in desk.known
+    assert desk.known["script"]["command"] == "hedgerow protect ./-x.csv"

@@ -339,8 +339,10 @@ class Desk:
             self.known["methods"] = result["methods"]
             return
         if "script" in result:  # what was uploaded has its own name, wherever it lies now
-            here = f"{self.folder}/"
-            self.known["script"] = {n: t.replace(here, "") for n, t in result.pop("script").items()}
+            here, file = f"{self.folder}/", Path(self.path or "").name
+            there = "./" if file.startswith("-") else ""  # else it would be taken for an option
+            told = result.pop("script").items()
+            self.known["script"] = {n: text.replace(here, there) for n, text in told}
             self.known["cautions"] = result.pop("cautions")
         if name in ("open", "demo"):
             self.known["open"] = result

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +21,8 @@ from ..session.options import Option, split
 from .desk import Choices
 
 MOST = 1_000_000
-"""Bytes of a form."""
+"""Bytes of a form, and of a standard's file."""
+MOST_OF_HIERARCHY = 20_000_000
 NO_CAP = 1.0
 """A group that may tell all; a command line can say this, and not "none"."""
 ROLES = {
@@ -39,6 +43,34 @@ UTILITIES = {
 def fields(body: bytes) -> dict[str, str]:
     """A posted form."""
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def path(text: str) -> Path:
+    """What was entered as a path; the home of somebody unknown is a name like others."""
+    return Path(os.path.expanduser(text))
+
+
+def _file(text: str, most: int) -> Path:
+    """The path of a file that ends, and soon: the studio reads it while its pages wait.
+
+    One that is missing is told by whoever reads it, or made.
+    """
+    made = path(text).absolute()
+    try:
+        size = os.stat(made).st_size
+    except FileNotFoundError:
+        return made
+    except (OSError, ValueError) as fault:
+        told = getattr(fault, "strerror", None) or "that is no name of a file"
+        raise ParameterError(f"cannot read what was entered: {told}") from None
+    if not made.is_file():
+        raise ParameterError(f"{made} is a folder or a device, and no file")
+    if size > most:
+        raise ParameterError(
+            f"{made.name} has {size:,} bytes, and {most:,} at most are read here",
+            hint="give another file",
+        )
+    return made
 
 
 def roles(form: Mapping[str, str], before: Choices) -> Choices:
@@ -84,7 +116,8 @@ def settings(form: Mapping[str, str], before: Choices, usual: Mapping[str, Any])
             grid[name] = _points(name, text)
     profile, own = form.get("profile", before.profile), form.get("own-profile", "").strip()
     if own and profile in ("", before.profile):  # else another one was just picked from the list
-        profile = own
+        # absolute, so that the command and the code find it from everywhere
+        profile = str(_file(own, MOST)) if own.endswith(".toml") else own
     made = replace(before, method=method, options=options, utility=utility, grid=grid)
     made = replace(made, max_inference=_inferred(form, before), profile=profile)
     return _kept(made, before, usual)
@@ -125,31 +158,37 @@ def secret(form: Mapping[str, str], before: Choices) -> Choices:
     text = form.get("key", "").strip()
     if not text:
         raise ParameterError("no key file is named", hint="say where it is, or where to make it")
-    path = Path(text).expanduser().absolute()
-    Key.file(path)
-    return replace(before, key=str(path), pseudonyms=bool(form.get("pseudonyms")))
+    file = _file(text, MOST)
+    Key.file(file)
+    return replace(before, key=str(file), pseudonyms=bool(form.get("pseudonyms")))
 
 
-def hierarchies(form: Mapping[str, str], before: Choices) -> Choices:
-    """Files of hierarchies, by the place of their column in the table."""
+def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choices:
+    """Files of hierarchies, by the place of their column in the table; copied to a private folder."""
     made = dict(before.hierarchies)
     for i, name in enumerate(before.roles):
         text = form.get(f"hierarchy-{i}", "").strip()
         if form.get("drop") == str(i):
             made.pop(name, None)
         elif text:
-            made[name] = hierarchy(Path(text).expanduser().absolute())
+            file = _file(text, MOST_OF_HIERARCHY)
+            check_hierarchy(file)
+            made[name] = str(shutil.copyfile(file, fresh(folder) / file.name))
     return replace(before, hierarchies=made)
 
 
-def hierarchy(path: Path) -> str:
-    """The path of a hierarchy that can be read; what is wrong with another is told."""
-    if Hierarchy.from_csv(path).n_levels < 2:
+def fresh(folder: Path) -> Path:
+    """A place for one hierarchy: a file that was mended or replaced is another choice than before."""
+    return Path(tempfile.mkdtemp(prefix="hierarchy-", dir=folder))
+
+
+def check_hierarchy(file: Path) -> None:
+    """What is wrong with the file of a hierarchy is told."""
+    if Hierarchy.from_csv(file).n_levels < 2:
         raise ParameterError(
-            f"the hierarchy {path.name} has one level, so nothing stands above a value",
+            f"the hierarchy {file.name} has one level, so nothing stands above a value",
             hint="one line a value, from the value to the top, joined by semicolons: value;group;*",
         )
-    return str(path)
 
 
 def _option(option: Option, form: Mapping[str, str]) -> Any:
@@ -197,4 +236,6 @@ def take(parameters: Mapping[str, Any], before: Choices) -> Choices:
 
 def leave_out(name: str, before: Choices) -> Choices:
     """A column that is released no more."""
+    if name not in before.roles:
+        raise ParameterError("there is no such column")
     return replace(before, roles={**before.roles, name: "undeclared"})

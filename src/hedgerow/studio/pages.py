@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..errors import HedgerowError
 from ..files import SUFFIXES
 from ..profiles import Profile
 from ..report.choices import choices
@@ -182,7 +183,7 @@ def _between(one: Mapping[str, Any]) -> str:
 def _protect(desk: Desk) -> dict[str, Any]:
     methods = desk.known.get("methods")
     made = desk.choices
-    if methods is None:
+    if methods is None or "open" not in desk.known:
         return {"methods": None, "found": None, "advice": [], "options": []}
     found = desk.known.get("frontier")
     at, impossible = desk.chosen()
@@ -245,10 +246,14 @@ def _asked(name: str) -> Any:
     """A standard for the page: what it asks, where, the threshold, and how that is known."""
     if not name:
         return None
-    made = Profile.load(name)
+    shown = {"name": name, "own": name.endswith(".toml"), "profile": None, "criteria": []}
+    try:
+        made = Profile.load(name)
+    except HedgerowError as error:  # its file was moved or changed since
+        return shown | {"fault": in_sentences(error.message, error.hint)}
     criteria = [(c.asks, c.clause, c.threshold or "none named", ground(vars(c) | {"threshold": c.threshold}))
                 for c in made.criteria]  # fmt: skip
-    return {"name": name, "own": name.endswith(".toml"), "profile": made, "criteria": criteria}
+    return shown | {"profile": made, "criteria": criteria}
 
 
 def _judged(found: Mapping[str, Any] | None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -23,7 +24,6 @@ from .guard import Guard
 
 MOST = 500_000_000
 """Bytes of an upload; a larger table is opened by its path, and not copied."""
-MOST_OF_HIERARCHY = 20_000_000
 LONGEST = 200
 """Bytes of an uploaded file's name."""
 AT_ONCE = 0.7
@@ -68,11 +68,6 @@ def _html(text: str, status: int = 200) -> Response:
 
 def _to(step: str) -> Response:
     return RedirectResponse(f"/{step}", 303)
-
-
-def _path(text: str) -> str:
-    """What was entered as a path; the home of somebody unknown is a name like others."""
-    return str(Path(os.path.expanduser(text)))
 
 
 async def _settled(desk: Desk, moment: float = AT_ONCE) -> None:
@@ -172,17 +167,29 @@ async def _posted(request: Request) -> dict[str, str]:
     return forms.fields(bytes(body))
 
 
+def _stale(desk: Desk, turn: str | None, tab: str = "") -> bool:
+    """Whether a page speaks of choices that were changed since, and not by itself; it is told."""
+    is_stale = turn != str(desk.turn) and (not tab or tab != desk.tab)
+    if is_stale:
+        desk.notice = STALE
+    return is_stale
+
+
+async def _asked(request: Request, desk: Desk) -> dict[str, str] | None:
+    """What a page asks to be done with the choices that it shows; None where these are no more."""
+    form = await _posted(request)
+    return None if _stale(desk, form.get("turn"), request.headers.get("x-tab", "")) else form
+
+
 def _choosing(app: FastAPI, desk: Desk) -> None:
     async def change(
         request: Request, step: str, made: Callable[[dict[str, str]], Choices]
     ) -> Response:
         """Take a choice that was made on the state that its page showed."""
-        form = await _posted(request)
-        tab = request.headers.get("x-tab", "")
-        if form.get("turn") != str(desk.turn) and (not tab or tab != desk.tab):
-            desk.notice = STALE
+        form = await _asked(request, desk)
+        if form is None:
             return _to(step)
-        desk.tab = tab
+        desk.tab = request.headers.get("x-tab", "")
         try:
             desk.choose(made(form))
         except HedgerowError as error:
@@ -201,8 +208,9 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
             chosen = forms.settings(form, desk.choices, usual)
             if chosen.profile != desk.choices.profile and chosen.profile:
                 title = Profile.load(chosen.profile).title
-                if chosen.options.get("k") != desk.choices.options.get("k"):
-                    desk.notice = f"k was raised to {chosen.options['k']}: {title} requires it."
+                k = chosen.options.get("k")  # some methods have none
+                if k is not None and str(k) != form.get("option-k"):
+                    desk.notice = f"k was raised to {k}: {title} requires it."
             return chosen
 
         return await change(request, "protect", made)
@@ -213,16 +221,16 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/hierarchies")
     async def hierarchies(request: Request) -> Response:
-        return await change(request, "protect", lambda form: forms.hierarchies(form, desk.choices))
+        return await change(request, "protect", lambda form: forms.hierarchies(form, desk.choices, desk.folder))
 
     @app.post("/take")
     async def take(request: Request) -> Response:
         def made(form: dict[str, str]) -> Choices:
             points = (desk.known.get("frontier") or {"points": []})["points"]
-            at = int(form.get("point", "-1"))
-            if not 0 <= at < len(points):
+            at = form.get("point", "")
+            if not at.isdecimal() or int(at) >= len(points):
                 return desk.choices
-            point = points[at]
+            point = points[int(at)]
             titles = {m["title"]: name for name, m in desk.known["methods"].items()}
             if point["method"] != desk.title and point["method"] in titles:
                 own = Choices(**{**vars(desk.choices), "method": titles[point["method"]], "options": {}})
@@ -239,8 +247,10 @@ def _choosing(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/undo")
     async def undo(request: Request) -> Response:
-        form = await _posted(request)
-        desk.undo()
+        form, tab = await _posted(request), request.headers.get("x-tab", "")
+        if not _stale(desk, form.get("turn"), tab):
+            desk.tab = tab
+            desk.undo()
         return _to(form.get("to") or "table")
 
 
@@ -259,16 +269,19 @@ def _working(app: FastAPI, desk: Desk, leave: Callable[[], None]) -> None:
         return _to(step)
 
     @app.post("/attack")
-    async def attack() -> Response:
-        desk.attack()
+    async def attack(request: Request) -> Response:
+        if await _asked(request, desk) is not None:
+            desk.attack()
         return _to("compare")
 
     @app.post("/lookup")
     async def lookup(request: Request) -> Response:
-        form = await _posted(request)
-        known = {n[6:]: text.strip() for n, text in form.items() if n.startswith("known-")}
-        columns = list((desk.known.get("measure") or {}).get("known", []))
-        wanted = {columns[int(i)]: text for i, text in known.items() if text}
+        form = await _asked(request, desk)
+        if form is None:
+            return _to("compare")
+        columns = (desk.known.get("measure") or {}).get("known", [])
+        known = ((name, form.get(f"known-{i}", "").strip()) for i, name in enumerate(columns))
+        wanted = {name: text for name, text in known if text}
         if desk.look_up(wanted) is None:
             desk.notice = "Something else is being done; look the person up afterwards."
         await _settled(desk)
@@ -287,7 +300,7 @@ def _files(app: FastAPI, desk: Desk) -> None:
         if not path:
             desk.notice = "Say which file: its path on this machine."
             return _to("table")
-        desk.open(_path(path))
+        desk.open(str(forms.path(path)))
         return _to("table")
 
     @app.post("/demo")
@@ -307,30 +320,41 @@ def _files(app: FastAPI, desk: Desk) -> None:
     @app.post("/hierarchy")
     async def hierarchy(request: Request) -> Response:
         """A file for the column of a quasi-identifier, by its place in the table."""
+        turn, tab = request.headers.get("x-turn"), request.headers.get("x-tab", "")
         names = list(desk.choices.roles)
         at = request.headers.get("x-column", "")
         if not at.isdecimal() or int(at) >= len(names):
             return JSONResponse({"fault": "There is no such column."}, 400)
-        folder = desk.folder / f"hierarchy-{at}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder = forms.fresh(desk.folder)
+        fault: Response | None = None
         try:
-            path = await _copied(request, folder, MOST_OF_HIERARCHY, (".csv", ".txt"))
-            made = {**desk.choices.hierarchies, names[int(at)]: forms.hierarchy(path)}
+            path = await _copied(request, folder, forms.MOST_OF_HIERARCHY, (".csv", ".txt"))
+            await asyncio.to_thread(forms.check_hierarchy, path)
         except _Refused as error:
-            return error.answer
+            fault = error.answer
         except HedgerowError as error:
-            return JSONResponse({"fault": in_sentences(error.message, error.hint)}, 400)
+            said = in_sentences(error.message.replace(f"{folder}/", ""), error.hint)
+            fault = JSONResponse({"fault": said}, 400)
+        if fault is None and _stale(desk, turn, tab):  # it may be of another table by now
+            fault = JSONResponse({"to": "/protect"})
+        if fault is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            return fault
+        desk.tab = tab
+        made = {**desk.choices.hierarchies, names[int(at)]: str(path)}
         desk.choose(replace(desk.choices, hierarchies=made))
         return JSONResponse({"to": "/protect"})
 
     @app.post("/write")
     async def write(request: Request) -> Response:
-        form = await _posted(request)
+        form = await _asked(request, desk)
+        if form is None:
+            return _to("release")
         folder = form.get("folder", "").strip()
         if not folder:
             desk.notice = "Say which folder the release goes to."
             return _to("release")
-        desk.write(_path(folder), bool(form.get("force")))
+        desk.write(str(forms.path(folder)), bool(form.get("force")))
         await _settled(desk)
         return _to("release")
 

@@ -138,7 +138,11 @@
     bar.hidden = false;
     const request = new XMLHttpRequest();  // fetch does not say how much was sent
     request.open("POST", column ? "/hierarchy" : "/upload");
-    if (column) request.setRequestHeader("X-Column", column);
+    if (column) {
+      request.setRequestHeader("X-Column", column);
+      request.setRequestHeader("X-Tab", tab);
+      request.setRequestHeader("X-Turn", byId("above").elements.turn.value);
+    }
     request.setRequestHeader("X-Name", encodeURIComponent(file.name));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = event => { bar.value = event.loaded / (event.total || 1); };
