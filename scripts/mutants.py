@@ -447,7 +447,7 @@ MUTANTS = (
     M("what was written for another choice is handed out", "studio/desk.py",
       '"measure", "lookup", "write", "failed",', '"measure", "lookup", "failed",',
       "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
-    M("an old page of another window is obeyed", "studio/server.py", "tab != desk.tab):", "not tab):",
+    M("an old page of another window is obeyed", "studio/server.py", "tab != desk.tab)", "not tab)",
       "studio/test_server.py::test_an_old_page_of_another_window_changes_nothing"),
 )  # fmt: skip
 

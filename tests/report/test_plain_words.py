@@ -52,6 +52,19 @@ def test_a_broken_check_of_a_method_is_not_told_as_kept():
     assert "columns at fault: job" in line
 
 
+def test_identifiers_that_were_replaced_are_not_told_as_left_out():
+    people = people_of(300, seed=3)
+    people["id"] = [f"p{i}" for i in range(300)]
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"], identifiers=["id"])
+    for key in (None, b"0123456789abcdef"):
+        release = hr.protect(people, schema, hr.Mondrian(k=10), pseudonym_key=key)
+        found = hr.audit(people, release, **QUICK).to_dict()
+        told = " ".join(line for line, _ in lines(found, release.plan, release.checks))
+        assert ("id" in release.table) == bool(key)
+        assert ("identifiers are left out" in told) == (key is None)
+        assert ("pseudonyms stand in place of identifiers" in told) == bool(key)
+
+
 def test_learning_nothing_is_drawn_where_it_lies_above_every_learner():
     people = people_of(400, seed=3)
     schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])

@@ -90,5 +90,7 @@ def test_a_measured_share_stands_in_place_of_the_tables() -> None:
     assert "from 20 to 70 alone, age leaves groups that explain 13%" in told.why
     assert (told.leave_out, told.grid) == (None, ("age", (20, 70, 10)))
     assert len(advise(today, carried=carries(0.6, **grid, coarse_share=0.01))) == 1
+    # groups that tell next to nothing: 100% of it is noise, and neither is the table's own column
+    assert advise(today, carried=carries(1.0) | {"explained": 0.004}) == []
     # where no column carries much alone, the table's own columns are told
     assert advise(today, carried=carries(0.04)) == advise(today)

@@ -12,6 +12,8 @@ GAINS = 0.02
 """Leaving a column out that takes less than this off is told to gain little."""
 TAKES = 0.05
 """What takes less than this part of the disclosure away is not worth a word."""
+LITTLE = 0.05
+"""Of groups that explain less than this no column is worth leaving out; shares of it are noise."""
 STEP, LOSS = 0.05, 0.03
 """A point is recommended for so much less disclosure, at no more than so much utility lost."""
 
@@ -70,6 +72,9 @@ def advise(
     """
     made = list(_of_points(frontier, chosen)) if frontier is not None and chosen else []
     shares = carried["columns"] if carried is not None else []
+    explained = carried["explained"] if carried is not None else None
+    if explained is not None and explained < LITTLE:
+        return made
     if carried is not None and shares and (shares[0]["share"] or 0.0) >= TAKES:
         return [*made, *_of_shares(carried)]
     return [*made, *(_of_columns(today) if today is not None else ())]
