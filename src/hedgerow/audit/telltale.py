@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtrc  # scipy.stats takes longer to load than a small table
 
 MOST = 0.9
 """Share of a column's distinct cells that look alike."""
@@ -93,7 +93,7 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
             continue
         span = np.linspace(min(mine), max(mine), _STEPS).round()
         usual = sum(form.rule(int(n)) for n in span) / _STEPS
-        told = float(binom.sf(keep - 1, len(mine), usual)) < _CHANCE
+        told = float(bdtrc(keep - 1, len(mine), usual)) < _CHANCE
         why = f"{keep} of its distinct cells look like {form.what}"
         yield kind, why if told else f"{why}, as other numbers may", told
 
