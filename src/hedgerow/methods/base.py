@@ -190,7 +190,7 @@ class Method(Estimator):
                 "passed, but the target y is None",
                 hint="name what an intruder wants to know",
             )
-        self._check_kinds()
+        self.check_kinds()
         features = Features.of(X)
         people = features.table
         if people.n_rows < 2:
@@ -226,7 +226,7 @@ class Method(Estimator):
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
-        self._check_kinds()
+        self.check_kinds()
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
             raise ParameterError(
@@ -254,7 +254,8 @@ class Method(Estimator):
         self._know(schema.quasi, True)
         return self
 
-    def _check_kinds(self) -> None:
+    def check_kinds(self) -> None:
+        """Refuse a parameter of a wrong type; `protect` asks before it looks at any of them."""
         known = inspect.signature(type(self)).parameters
         for name, kind in {"schema": SCHEMA, **self.kinds}.items():
             value = getattr(self, name)

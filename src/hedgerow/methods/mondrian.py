@@ -98,7 +98,7 @@ class Mondrian(PartitionMethod):
         """What sensitive columns tell is counted; extents and losses ask for the records."""
         if self.objective not in ("median", "loss"):
             return ()
-        return (*schema.quasi, *(schema.sensitive if self._cap() is not None else ()))
+        return (*schema.quasi, *(schema.sensitive if self.max_disclosure not in (None, 1) else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)

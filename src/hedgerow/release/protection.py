@@ -162,6 +162,7 @@ def protect(
     if schema.weight is not None:
         check_weights(table, schema.weight)
     table.give_back()
+    method.check_kinds()
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []

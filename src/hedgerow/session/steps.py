@@ -320,7 +320,7 @@ class Session:
             self._results.pop("today", None)
         return self._finish("choose", made)
 
-    @takes(progress=PROGRESS)
+    @takes(schema=SCHEMA, progress=PROGRESS)
     def frontier(
         self,
         methods: Any = None,
