@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,17 @@ def test_what_a_standard_does_not_find_met_is_not_written(people: Path, tmp_path
     assert not (tmp_path / "out").exists()
     with pytest.raises(hr.errors.ParameterError, match="k of 12"):
         worker.do({**asked, "profile": "ema-0070", "options": {"k": 11}, "do": "say"})
+
+
+def test_a_standard_of_ones_own_that_was_changed_is_read_again(people: Path, tmp_path: Path) -> None:
+    """Its path is the same, and the command and the code read what it asks now."""
+    own = tmp_path / "own.toml"
+    known = resources.files("hedgerow.profiles").joinpath("ihsn-k3.toml").read_text("utf-8")
+    worker = Worker(lambda message: None)
+    own.write_text(known)
+    asked = ask(people, profile=str(own), force=False)
+    assert worker.do({**asked, "folder": str(tmp_path / "one"), "do": "write"})["standard"]
+    own.write_text(known.replace("at_least = 3", "at_least = 601"))
+    with pytest.raises(hr.HedgerowError, match="601"):
+        worker.do({**asked, "folder": str(tmp_path / "two"), "do": "write"})
+    assert not (tmp_path / "two").exists()

@@ -136,6 +136,8 @@ class Worker:
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
         wanted = {name: ask[name] for name in _CHOSEN}
+        if ask["profile"]:  # a file of one's own may have been changed since
+            wanted["profile"] = Profile.load(ask["profile"])
         if wanted != self._chosen:
             session.choose(
                 self._schema(ask),
