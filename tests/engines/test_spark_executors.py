@@ -88,7 +88,7 @@ spark.stop()
 
 def _ran(job: str, folder: Path) -> str:
     """The last line that a job prints which protects people; its release must be that of memory."""
-    pytest.importorskip("pyspark", reason="pyspark is not installed (the extra spark)")
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed (the extra spark)")
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Java is absent, which Spark needs")
     table = plain(PEOPLE)

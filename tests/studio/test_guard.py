@@ -15,7 +15,7 @@ from hedgerow.studio.desk import Desk
 from .conftest import HOME, PORT, Browser
 
 PAGES = ("/table", "/risk", "/protect", "/compare", "/release", "/work", "/assets/studio.js")
-POSTS = ("/open", "/demo", "/upload", "/roles", "/settings", "/take", "/leave-out", "/undo", "/stop",
+POSTS = ("/open", "/missing", "/demo", "/upload", "/roles", "/settings", "/take", "/leave-out", "/undo", "/stop",
          "/again", "/attack", "/lookup", "/write", "/quit")  # fmt: skip
 
 

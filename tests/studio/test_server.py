@@ -109,6 +109,19 @@ def test_a_file_is_copied_piece_by_piece(browser: Browser, desk: Desk) -> None:
     assert desk.work.asked[-1][1]["path"] == str(copied)
 
 
+def test_a_table_is_read_again_with_other_words_for_missing(browser: Browser, desk: Desk) -> None:
+    asked = len(desk.work.asked)
+    stale = {"turn": str(desk.turn - 1), "missing": "k.A."}
+    browser("POST", "/missing", data=stale)
+    assert len(desk.work.asked) == asked
+    browser("POST", "/missing", data={"turn": str(desk.turn), "missing": " k.A., - ,,k.A."})
+    browser("GET", "/table")
+    name, told = desk.work.asked[-1][:2]
+    assert (name, told["path"], told["missing"]) == ("open", "people.csv", ["k.A.", "-"])
+    browser("POST", "/open", data={"path": "other.csv"})
+    assert desk.missing == []
+
+
 def test_what_is_no_table_or_too_large_is_not_kept(
     browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

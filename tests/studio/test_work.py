@@ -23,7 +23,7 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 
 
 def ask(path: Path, **more: Any) -> dict[str, Any]:
-    return {"path": str(path), "roles": ROLES, "kinds": {}, "unit": "", "household": "",
+    return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
             "weight": "", "grid": {}, "hierarchies": {}, "method": "mart", "utility": "certainty",
             "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
@@ -72,10 +72,28 @@ def test_roles_and_cut_points_are_those_of_the_steward(people: Path) -> None:
 
 
 def test_the_first_look_shows_records_and_reasons(people: Path) -> None:
-    seen = Worker(lambda message: None).do({"path": str(people), "do": "open"})
+    seen = Worker(lambda message: None).do({"path": str(people), "missing": [], "do": "open"})
     assert seen["rows"] == 600
     assert len(seen["preview"]) == 8
     assert all(c["reason"] for c in seen["columns"])
+
+
+def test_words_for_missing_are_read_repeated_and_asked_once(tmp_path: Path) -> None:
+    file = tmp_path / "office.csv"
+    rows = [f"{'entf.' if i % 9 == 0 else 20 + i % 40},{'ab'[i % 2]},{i % 7}00" for i in range(300)]
+    file.write_text("age,job,income\n" + "\n".join(rows) + "\n")
+    worker = Worker(lambda message: None)
+    kinds = {}
+    for words in ([], ["entf."]):
+        seen = worker.do({"path": str(file), "missing": words, "do": "open"})
+        kinds[len(words)] = [(c["kind"], c["missing"]) for c in seen["columns"] if c["column"] == "age"]
+    assert kinds == {0: [("categorical", 0)], 1: [("numeric", 34)]}
+    session = worker._session
+    made = ask(file, missing=["entf."], roles={"age": "quasi", "job": "quasi", "income": "sensitive"})
+    script = worker.do({**made, "do": "say"})["script"]
+    assert 'missing = ["entf."]' in script["command"]
+    assert "missing=('entf.',)" in script["python"]
+    assert worker._session is session
 
 
 def test_an_error_of_others_tells_its_type_alone() -> None:

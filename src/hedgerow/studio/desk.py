@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ class Desk:
     def __init__(self, folder: Path, path: str | None = None) -> None:
         self.folder = folder
         self.path: str | None = None
+        self.missing: list[str] = []
         self.choices = Choices()
         self.past: deque[Choices] = deque(maxlen=UNDO)
         self.known: dict[str, Any] = {}
@@ -99,13 +100,13 @@ class Desk:
 
     # what is chosen
 
-    def open(self, path: str, demo: bool = False) -> None:
-        """Read another table; everything else begins anew."""
+    def open(self, path: str, demo: bool = False, missing: Sequence[str] = ()) -> None:
+        """Read another table, or the same with other words for missing; everything begins anew."""
         with self._lock:
             if self.job is not None and self.job.name != "hello":
                 self.work.stop()
             methods = {n: v for n, v in self.known.items() if n == "methods"}
-            self.path, self.known = path, methods
+            self.path, self.known, self.missing = path, methods, list(missing)
             self.choices, self.notice = Choices(), None
             self.past.clear()
             self._changed()
@@ -298,7 +299,7 @@ class Desk:
         self.work.close()
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
-        told = {"path": self.path, **vars(self.choices), **more}
+        told = {"path": self.path, "missing": self.missing, **vars(self.choices), **more}
         self._asked_for = self.turn, step, self._setting(), more
         self.version += 1
         return self.work.ask(name, _TITLES[name], told)

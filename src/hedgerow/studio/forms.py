@@ -50,6 +50,11 @@ def path(text: str) -> Path:
     return Path(os.path.expanduser(text))
 
 
+def split_words(text: str) -> list[str]:
+    """Words between commas, each once."""
+    return list(dict.fromkeys(word for part in text.split(",") if (word := part.strip())))
+
+
 def _file(text: str, most: int) -> Path:
     """The path of a file that ends, and soon: the studio reads it while its pages wait.
 

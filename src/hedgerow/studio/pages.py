@@ -140,6 +140,7 @@ def _table(desk: Desk) -> dict[str, Any]:
         "roles": forms.ROLES,
         "nearby": nearby[:_MOST_FILES],
         "people": PEOPLE,
+        "missing": ", ".join(desk.missing),
         "identifiers": [n for n in names if desk.choices.roles.get(n) == "identifier"],
         "others": [n for n in names if desk.choices.roles.get(n) == "other"],
         "kinds": KINDS,

@@ -303,6 +303,16 @@ def _files(app: FastAPI, desk: Desk) -> None:
         desk.open(str(forms.path(path)))
         return _to("table")
 
+    @app.post("/missing")
+    async def missing(request: Request) -> Response:
+        """Read the table once more with other words for missing values."""
+        form = await _asked(request, desk)
+        if form is not None and desk.path is not None:
+            words = forms.split_words(form.get("missing", ""))
+            if words != desk.missing:
+                desk.open(desk.path, missing=words)
+        return _to("table")
+
     @app.post("/demo")
     async def demo() -> Response:
         desk.open(str(desk.folder / "people.csv"), demo=True)

@@ -51,6 +51,7 @@ class Worker:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._session: Session | None = None
+        self._which: Any = None
         self._chosen: Any = None
         self._asked: Any = None
 
@@ -101,9 +102,11 @@ class Worker:
 
     def _opened(self, ask: Ask) -> Session:
         session = self._session
-        if session is None or str(session.path) != ask["path"]:
+        which = ask["path"], ask["missing"]
+        if session is None or which != self._which:
             self._progress("reading the table", None)
-            session = self._session = Session(ask["path"])
+            session = self._session = Session(ask["path"], schema=Schema(missing=ask["missing"]))
+            self._which = which
             self._chosen = self._asked = None
         return session
 
