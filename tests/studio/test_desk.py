@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from hedgerow.studio import forms
 from hedgerow.studio.desk import Desk
 
@@ -119,6 +121,56 @@ def test_what_is_tried_meanwhile_makes_way_for_the_choice(desk: Desk) -> None:
     desk.stop()
     desk.work.answer(error={"kind": "Cancelled", "message": "Stopped.", "hint": None})
     assert desk.known["failed"]["protect"]["kind"] == "Cancelled"
+
+
+CANCELLED = {"kind": "Cancelled", "message": "Stopped.", "hint": None}
+
+
+@pytest.mark.parametrize("ask", ["attack", "look_up", "write"])
+def test_what_is_asked_for_does_not_wait_for_trials(desk: Desk, ask: str) -> None:
+    step, begun = {"write": ("release", "write"), "look_up": ("compare", "lookup")}.get(
+        ask, ("compare", "measure")
+    )
+    desk.need("compare")
+    desk.work.answer({"rows": 1})
+    desk.need("protect")
+    assert names(desk)[-1] == "frontier"
+    assert desk.free
+    given = {"attack": (), "look_up": ({"age": "31"},), "write": ("out", False)}[ask]
+    getattr(desk, ask)(*given)
+    assert desk.work.stopped == 1
+    desk.need(step)
+    assert desk.work.stopped == 1  # once is enough
+    desk.work.answer(error=CANCELLED)
+    assert "failed" not in desk.known
+    desk.need("protect")  # whichever window looks first
+    assert names(desk)[-1] == begun
+    assert not desk.free
+    asked = len(desk.work.asked)
+    getattr(desk, ask)(*given)  # pressed twice
+    desk.work.answer({})
+    desk.need(step)
+    assert names(desk)[asked:] in ([], ["say"])
+
+
+def test_a_step_that_is_looked_at_comes_before_trials(desk: Desk) -> None:
+    desk.need("protect")
+    desk.need("compare")
+    assert desk.work.stopped == 1
+    desk.work.answer(error=CANCELLED)
+    desk.need("compare")
+    assert names(desk)[-1] == "measure"
+
+
+def test_what_was_asked_for_an_earlier_choice_does_not_begin(desk: Desk) -> None:
+    desk.need("compare")
+    desk.work.answer({"rows": 1})
+    desk.need("protect")
+    desk.write("out", False)
+    take(desk, k=20)
+    desk.work.answer(error=CANCELLED)
+    desk.need("release")
+    assert "write" not in names(desk)
 
 
 def test_a_picture_belongs_to_its_table(desk: Desk) -> None:

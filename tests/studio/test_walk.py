@@ -237,10 +237,9 @@ def test_promises_and_advice_are_kept_and_repeated(studio: Served, tmp_path: Pat
 
 def test_out_of_memory_is_told_and_can_be_tried_again(studio: Served) -> None:
     page = studio.go("compare", "#columns")
-    (worker,) = Path(f"/proc/{studio.process.pid}/task/{studio.process.pid}/children").read_text().split()
-    os.kill(int(worker), signal.SIGSTOP)  # or it might be done before anybody looks
     page.get_by_role("button", name="Attack it").click()
-    page.locator("#stop").wait_for()
+    page.locator("#work", has_text="Protecting and comparing").wait_for()  # trials have made way
+    (worker,) = Path(f"/proc/{studio.process.pid}/task/{studio.process.pid}/children").read_text().split()
     os.kill(int(worker), signal.SIGKILL)  # as the system does where memory runs out
     page.locator("#failed").wait_for()
     told = page.inner_text("#failed")

@@ -35,6 +35,8 @@ _VARIED = ("k", "max_disclosure")
 MORE = (10, 5, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 """What the picture tries beside what was chosen; a cap of 1 is none."""
+_TRIALS = ("frontier", "carried")
+"""What goes on by itself, and makes way for what somebody asks for."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Desk:
         self._lock = threading.RLock()
         self._asked_for: Any = None
         self._dropped: Job | None = None
-        self._opening: tuple[str, dict[str, Any]] | None = None
+        self._next: tuple[str, dict[str, Any], str] | None = None
         if path is not None:
             self.open(path)
 
@@ -110,7 +112,8 @@ class Desk:
             self.choices, self.notice = Choices(), None
             self.past.clear()
             self._changed()
-            self._opening = ("demo", {"people": PEOPLE}) if demo else ("open", {})
+            name, more = ("demo", {"people": PEOPLE}) if demo else ("open", {})
+            self._next = name, more, "table"
             self.need("table")
 
     def choose(self, made: Choices) -> None:
@@ -130,6 +133,7 @@ class Desk:
 
     def _take(self, made: Choices) -> None:
         before, self.choices = self.choices, made
+        self._forget_next()
         same_table = made.table == before.table
         same_picture = made.picture == before.picture
         kept = [name for name, same in (("today", same_table), ("frontier", same_picture)) if same]
@@ -137,8 +141,7 @@ class Desk:
         if job is not None and job.name not in ("hello", *kept):
             self.work.stop()
         elif job is not None and job.name == "frontier" and self.setting not in self._tried():
-            self._dropped = job  # the chosen setting comes first
-            self.work.stop()
+            self._make_way()  # the chosen setting comes first
         for name in _OF_CHOICES:
             if name not in kept:
                 self.known.pop(name, None)
@@ -155,26 +158,66 @@ class Desk:
         """What is running."""
         return self.work.job if self.work.busy else None
 
+    @property
+    def free(self) -> bool:
+        """Whether a request is taken now: nothing runs, or trials that make way."""
+        return self.job is None or self.job.name in _TRIALS
+
     def need(self, step: str) -> None:
         """Begin what a step shows and nobody has made yet; one thing at a time."""
         with self._lock:
-            if self.job is not None or step in self.known.get("failed", {}):
+            wanted = self._next or self._lacking(step)
+            if wanted is None:
                 return
-            if self._opening is not None:
-                opening, self._opening = self._opening, None
-                self._begin(*opening)
-            elif "methods" not in self.known and step in ("table", "protect"):
-                self._begin("hello", {})
-            elif "open" not in self.known or not self.ready:
-                return
-            elif step == "risk":
-                self._need_today()
-            elif step == "protect" and self.sensitive:
-                self._need_frontier()
-            elif step == "compare" and "measure" not in self.known:
-                self._begin("measure", {"attacks": False}, step)
-            elif step == "release" and "script" not in self.known:
-                self._begin("say", {}, step)
+            if self.job is None:
+                self._next = None
+                self._begin(*wanted)
+            elif self.free and wanted[0] not in _TRIALS and self.job is not self._dropped:
+                self._make_way()
+
+    def _lacking(self, step: str) -> tuple[str, dict[str, Any], str] | None:
+        """What a step shows and nobody has made yet."""
+        if step in self.known.get("failed", {}):
+            return None
+        if "methods" not in self.known and step in ("table", "protect"):
+            return "hello", {}, "table"
+        if "open" not in self.known or not self.ready:
+            return None
+        if step == "risk":
+            found = self.known.get("today")
+            if found is None:
+                return "today", {"attacks": False}, step
+            if found["attacks"] is None and self.sensitive:
+                return "today", {"attacks": True}, step
+        elif step == "protect" and self.sensitive:
+            k, caps = self._untried()
+            if caps:
+                return "frontier", {"tried": [k, [c for c in caps if c is not _NONE]]}, step
+            if "carried" not in self.known and self.chosen()[0] is not None:
+                return "carried", {}, step
+        elif step == "compare" and "measure" not in self.known:
+            return "measure", {"attacks": False}, step
+        elif step == "release" and "script" not in self.known:
+            return "say", {}, step
+        return None
+
+    def _asked(self, name: str, more: dict[str, Any], step: str) -> bool:
+        """Begin what somebody asked for, as soon as trials have made way; not beside other work."""
+        if not self.free:
+            return False
+        self._next = name, more, step
+        self.need(step)
+        return True
+
+    def _make_way(self) -> None:
+        """Stop what is running; what it is stopped for begins when it has ended."""
+        self._dropped = self.job
+        self.work.stop()
+
+    def _forget_next(self) -> None:
+        """What was asked for and has not begun is out of date, but for a table."""
+        if self._next is not None and self._next[-1] != "table":
+            self._next = None
 
     @property
     def ready(self) -> bool:
@@ -185,20 +228,6 @@ class Desk:
     def sensitive(self) -> list[str]:
         """The columns that must not be inferred."""
         return [name for name, role in self.choices.roles.items() if role == "sensitive"]
-
-    def _need_today(self) -> None:
-        found = self.known.get("today")
-        if found is None:
-            self._begin("today", {"attacks": False}, "risk")
-        elif found["attacks"] is None and self.sensitive:
-            self._begin("today", {"attacks": True}, "risk")
-
-    def _need_frontier(self) -> None:
-        k, caps = self._untried()
-        if caps:
-            self._begin("frontier", {"tried": [k, [c for c in caps if c is not _NONE]]}, "protect")
-        elif "carried" not in self.known and self.chosen()[0] is not None:
-            self._begin("carried", {}, "protect")
 
     def _untried(self) -> tuple[int | None, list[Any]]:
         """What is tried next: the chosen setting, its k with every cap, then other k."""
@@ -272,27 +301,29 @@ class Desk:
     def attack(self) -> None:
         """Also try the attacks, and train models."""
         with self._lock:
-            if self.job is None:
-                self._begin("measure", {"attacks": True}, "compare")
+            self._asked("measure", {"attacks": True}, "compare")
 
-    def look_up(self, wanted: Mapping[str, str]) -> Job | None:
-        """Look a person up; None while something else is running."""
+    def look_up(self, wanted: Mapping[str, str]) -> bool:
+        """Look a person up; False while something else is running."""
         with self._lock:
             self.known["wanted"] = dict(wanted)
             self.known.pop("lookup", None)
-            return self._begin("lookup", {"wanted": dict(wanted)}, "compare") if not self.job else None
+            return self._asked("lookup", {"wanted": dict(wanted)}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release."""
         with self._lock:
-            if self.job is None:
+            if self.free:
                 self.again("release")
                 self.known.pop("write", None)
-                self._begin("write", {"folder": folder, "force": force}, "release")
+                self._asked("write", {"folder": folder, "force": force}, "release")
 
     def stop(self) -> None:
-        """Stop what is running."""
-        self.work.stop()
+        """Stop what is running, and what was to follow."""
+        with self._lock:
+            self._forget_next()
+            self._dropped = None
+            self.work.stop()
 
     def close(self) -> None:
         """End the worker."""

@@ -94,6 +94,7 @@ def page(desk: Desk, step: str) -> str:
         "before": STEPS[max(STEPS.index(step) - 1, 0)],
         "titles": TITLES,
         "job": desk.job,
+        "free": desk.free,
         "version": desk.version,
         "turn": desk.turn,
         "undo": len(desk.past),

@@ -282,7 +282,7 @@ def _working(app: FastAPI, desk: Desk, leave: Callable[[], None]) -> None:
         columns = (desk.known.get("measure") or {}).get("known", [])
         known = ((name, form.get(f"known-{i}", "").strip()) for i, name in enumerate(columns))
         wanted = {name: text for name, text in known if text}
-        if desk.look_up(wanted) is None:
+        if not desk.look_up(wanted):
             desk.notice = "Something else is being done; look the person up afterwards."
         await _settled(desk)
         return _to("compare")
