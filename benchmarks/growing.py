@@ -41,7 +41,8 @@ from hedgerow.trees.grow import grow
 from hedgerow.trees.responses import Responses
 from hedgerow.trees.rows import Predictors, Rows
 from hedgerow.trees.split import LEAF
-from hedgerow.trees.statistics import SSE, Rules, StatisticsLayout
+from hedgerow.trees.statistics import SSE, StatisticsLayout
+from hedgerow.trees.terms import Rules
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")
 SENSITIVE = ("income", "assets")

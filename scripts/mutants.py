@@ -429,8 +429,8 @@ MUTANTS = (
     M("merged cells are read as empty ones", "table/workbook.py", "    if merged:", "    if False:",
       "table/test_workbook.py::test_merged_cells_are_refused"),
     # a service's steps
-    M("a step keeps what was made from an earlier one", "session/steps.py",
-      "self._results.pop(later, None)", "pass", "session/test_steps.py::test_going_back_makes_what_follows_undone"),
+    M("a step keeps what was made from an earlier one", "session/taken.py",
+      "self.undo(later)", "pass", "session/test_steps.py::test_going_back_makes_what_follows_undone"),
     # who may speak to the studio, and what it hands out
     M("the token is good for more than one browser", "studio/guard.py", "        self._used = True\n",
       "        self._used = False\n", f"{GUARD}test_the_token_is_good_for_one_cookie"),

@@ -305,8 +305,8 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
     "target",
     [
         "hedgerow.release.release.write_table",
-        "hedgerow.release.release.dumps",
-        "hedgerow.release.release.verify_file",
+        "hedgerow.release.contents.dumps",
+        "hedgerow.release.contents.verify_file",
         "hedgerow.release.write.os.rename",
     ],
 )

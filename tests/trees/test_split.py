@@ -11,7 +11,8 @@ import pytest
 from hedgerow.trees.counted import Split, choose_split
 from hedgerow.trees.grow import grow
 from hedgerow.trees.split import LEAF
-from hedgerow.trees.statistics import ENTROPY, StatisticsLayout, Terms
+from hedgerow.trees.statistics import ENTROPY, StatisticsLayout
+from hedgerow.trees.terms import Terms
 
 from .tables import Given, Sensitive, predictors, responses
 from .test_grow import left_codes, rules

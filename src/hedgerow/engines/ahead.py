@@ -27,7 +27,8 @@ from ..table import read
 from ..trees import moments, split
 from ..trees.responses import Responses
 from ..trees.rows import Predictors
-from ..trees.statistics import SSE, Rules, StatisticsLayout, Terms
+from ..trees.statistics import SSE, StatisticsLayout
+from ..trees.terms import Rules, Terms
 from . import partitions
 
 AHEAD = (

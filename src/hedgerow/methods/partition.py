@@ -30,7 +30,8 @@ from ..table import Column, Table
 from ..trees.grow import Grown, grow
 from ..trees.responses import Responses
 from ..trees.split import LEAF
-from ..trees.statistics import COUNTED, Rules, StatisticsLayout
+from ..trees.statistics import COUNTED, StatisticsLayout
+from ..trees.terms import Rules
 from ..trees.tree import Tree
 from .base import Method, check_columns
 from .cells import between_points, recode

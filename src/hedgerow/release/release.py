@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,37 +15,24 @@ from ..arguments import AXES, PATH, PROGRESS, TEXT, Kind, takes
 from ..classes import Classes, disclosure, sizes
 from ..classes.disclosure import Disclosed
 from ..errors import OutputError, PromiseError
-from ..files import write_private
 from ..guarantees import Check
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
-from ..plan.codec import dumps
 from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..table import Table, read
-from ..table.escape import escaped
 from ..table.memory import give_back
 from ..table.write import in_parts, write_parts, write_table
 from .cautions import extremes, extremes_in_words, of_release
-from .evidence import EVIDENCE, evidence
+from .contents import Contents
 from .explain import recoding_in_words
 from .face import release_face
 from .handed import hand_out
-from .mapping import MAPPING, RowMap
-from .recipient import apostrophes, recipient
-from .record import Measured, record
+from .record import Measured
 from .rows import same_rows
-from .verify import Verified, classes, require, verify, verify_file
-from .write import (
-    AUDIT,
-    PLAN,
-    PUBLIC_MARKS,
-    RECIPIENT,
-    REPORT,
-    check_target,
-    write_folder,
-)
+from .verify import Verified, classes, require, verify
+from .write import PUBLIC_MARKS, check_target, write_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -431,58 +417,14 @@ class Release:
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
     ) -> list[str]:
         """Write every file; the names of those that may be handed out."""
-        file = folder / self.file_name
         step("writing")
         give_back()
-        self._write_table(file, escape)
+        self._write_table(folder / self.file_name, escape)
         step("reading back")
+        contents = Contents(self, self._paired(), folder, escape)
         assert self._found.expected is not None
-        checks = verify_file(
-            file,
-            self._found.expected,
-            self.released,
-            like=self.original,
-            escape=escape,
-            tell=step,
-        )
-        second = self._write_second(folder, escape)
-        if second is not None:  # the first file has the rows of the released table
-            checks += self.method.second_checks(self._paired(), self.released, second)
-        require(checks, f"the written file {file.name}")
-        files = self.method.release_files(self)
-        extra = {**files.public, **files.private}
-        told = None if measured is None else measured.to_dict()
-        numbers = record(self.plan, self.summary(), file, self.pseudonyms, told)
-        if measured is not None:
-            measured.report(
-                folder / REPORT,
-                plan=self.plan,
-                checks=self.checks,
-                cautions=self.cautions,
-                name=file.name,
-                drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
-            )
-        reader = self.method.told(file.name)
-        texts = {
-            PLAN: dumps(self.plan),
-            AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
-            RECIPIENT: recipient(
-                self.plan, self.summary(), file.name, reader, self.pseudonyms,
-                self._has_empty(), self.original.layout,
-            ),
-        }
-        if told is not None and told.get("profile"):
-            texts[EVIDENCE] = evidence(told, {"released": file, "original": self.original.path})
-        if mapping:
-            texts[MAPPING] = RowMap.of(self.rows, self.original, self.plan).text()
-        texts |= extra
-        if escape and file.suffix == ".csv":
-            made = [self.released] if second is None else [self.released, second]
-            texts[RECIPIENT] += apostrophes([name for table in made for name in escaped(table)])
-        for name, text in texts.items():
-            write_private(folder / name, text)
-        tables = [file.name] if second is None else [file.name, self._second_name]
-        return [*tables, RECIPIENT, *files.public]
+        second = contents.read_back(self._found.expected, step)
+        return contents.tell(measured, mapping, second)
 
     @property
     def file_name(self) -> str:
@@ -494,19 +436,3 @@ class Release:
             write_parts(in_parts(self.released.arrow), file)
         else:
             write_table(self.released.arrow, file, like=self.original, escape=escape)
-
-    def _has_empty(self) -> bool:
-        return any(self.released.has_empty(c.name) for c in self.plan.recoding.recoded())
-
-    @property
-    def _second_name(self) -> str:
-        return f"{self.plan.recoding.beside}{self.original.suffix}"
-
-    def _write_second(self, folder: Path, escape: bool) -> Table | None:
-        """The second table in the format of the first, with a header; as its reader reads it."""
-        made = self.method.second_table()
-        if made is None:
-            return None
-        file = folder / self._second_name
-        write_table(made, file, like=self.original, escape=escape)
-        return read(file, unescape_formulas=escape, schema=self.schema)

@@ -10,7 +10,6 @@ from .. import engines
 from ..arguments import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, takes
 from ..engines import ENGINES
 from ..engines.choice import chosen, opened
-from ..errors import ParameterError
 from ..progress import Progress
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
@@ -19,6 +18,7 @@ from .inspection import Inspection, inspect
 from .methods import canonical
 from .repeat import Choice, Written
 from .running import Running
+from .taken import Taken
 
 if TYPE_CHECKING:
     # a step loads what it needs when it is taken: looking at a table takes a blink
@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from ..audit.result import Audit
     from ..audit.unprotected import Unprotected
     from ..release import Release
-
-STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
-"""The steps of a release in their order."""
-
-_AFTER = {
-    "open": ("inspect", "today", "choose", "frontier", "protect", "measure", "write"),
-    "choose": ("protect", "measure", "write"),
-    "protect": ("measure", "write"),
-    "measure": ("write",),
-}
-"""What a step that is done again makes out of date."""
 
 
 class Session:
@@ -91,9 +80,7 @@ class Session:
         resume: bool | None = None,
     ) -> None:
         self._run = Running()
-        self._results: dict[str, Any] = {}
-        self._asked: dict[str, Any] = {}
-        self._measured_for: Schema | None = None
+        self._taken = Taken()
         self._pair: tuple[Release, Pair] | None = None
         self._prepared: Prepared | None = None
         self.open(
@@ -108,13 +95,11 @@ class Session:
     @property
     def done(self) -> tuple[str, ...]:
         """The steps that are done, in their order."""
-        return tuple(step for step in STEPS if step in self._results)
+        return self._taken.steps
 
     def result(self, step: str) -> Any:
         """The result of a step; None where it was not done, or a later choice undid it."""
-        if step not in STEPS:
-            raise ParameterError(f"unknown step {step!r}", hint=f"the steps are {', '.join(STEPS)}")
-        return self._results.get(step)
+        return self._taken.result(step)
 
     @property
     def name(self) -> str:
@@ -124,30 +109,17 @@ class Session:
     @property
     def table(self) -> Table:
         """The table as read."""
-        return self._results["open"]
+        return self._taken.result("open")
 
     @property
     def choice(self) -> Choice:
         """What was chosen; ParameterError before."""
-        return self._needs("choose", "choose(schema, method)")
+        return self._taken.needed("choose", "choose(schema, method)")
 
     @property
     def release(self) -> Release:
         """The verified release; ParameterError before."""
-        return self._needs("protect", "protect()")
-
-    def _needs(self, step: str, call: str) -> Any:
-        found = self._results.get(step)
-        if found is None:
-            raise ParameterError(f"the step {step!r} is not done yet", hint=f"call {call} first")
-        return found
-
-    def _finish(self, step: str, result: Any) -> Any:
-        """Keep the result of a step; what was made from an earlier one is out of date."""
-        for later in _AFTER.get(step, ()):
-            self._results.pop(later, None)
-        self._results[step] = result
-        return result
+        return self._taken.needed("protect", "protect()")
 
     def cancel(self) -> None:
         """Stop the step that is running, from another thread, as soon as it reports its progress.
@@ -206,13 +178,11 @@ class Session:
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self._run.anew()
         self._prepared = None
-        return self._finish("open", table)
+        return self._taken.keep("open", table)
 
     def inspect(self) -> Inspection:
         """Look at the columns and propose a schema; see `hedgerow.inspect`."""
-        if "inspect" not in self._results:
-            self._finish("inspect", inspect(self.table))
-        return self._results["inspect"]
+        return self._taken.result("inspect") or self._taken.keep("inspect", inspect(self.table))
 
     @takes(schema=SCHEMA, progress=PROGRESS)
     def today(
@@ -235,12 +205,11 @@ class Session:
         from ..audit.unprotected import unprotected
 
         if schema is None:
-            before: Choice | None = self._results.get("choose")
+            before: Choice | None = self._taken.result("choose")
             schema = self.inspect().schema if before is None else before.schema
         with self._run.step(progress) as tell:
             found = unprotected(self.table, schema, attacks=attacks, progress=tell)
-        self._measured_for = schema
-        return self._finish("today", found)
+        return self._taken.keep("today", found, schema=schema)
 
     @takes(wanted=named(TEXT, "a mapping of columns to values"))
     def look_up(self, wanted: Mapping[str, str]) -> Found:
@@ -256,9 +225,9 @@ class Session:
         from ..audit.subject import of_release
         from ..audit.unprotected import as_it_is
 
-        release: Release | None = self._results.get("protect")
+        release: Release | None = self._taken.result("protect")
         if release is None:
-            before: Choice | None = self._results.get("choose")
+            before: Choice | None = self._taken.result("choose")
             schema = before.schema if before is not None else self.inspect().schema
             return look_up(as_it_is(self.table, schema), wanted, released=False)
         if self._pair is None or self._pair[0] is not release:
@@ -313,12 +282,12 @@ class Session:
             wanted = stronger(profile, wanted)
         made = Choice(schema, wanted, pseudonym_key, max_inference, keep_order, profile, parts)
         made.secret()  # a key that is none is told now, not after the work
-        tried: Frontier | None = self._results.get("frontier")
+        tried: Frontier | None = self._taken.result("frontier")
         if tried is not None and tried.schema != schema:
-            self._results.pop("frontier")
-        if self._measured_for != schema:
-            self._results.pop("today", None)
-        return self._finish("choose", made)
+            self._taken.undo("frontier")
+        if self._taken.asked("today").get("schema") != schema:
+            self._taken.undo("today")
+        return self._taken.keep("choose", made)
 
     @takes(schema=SCHEMA, progress=PROGRESS)
     def frontier(
@@ -352,10 +321,10 @@ class Session:
         with self._run.step(progress) as tell:
             roles = schema or self.choice.schema
             found = frontier(self._ready(roles), roles, methods, progress=tell, **axes)
-        tried: Frontier | None = self._results.get("frontier")
+        tried: Frontier | None = self._taken.result("frontier")
         if keep and tried is not None and tried.alike(found):
             found = tried.joined(found)
-        return self._finish("frontier", found)
+        return self._taken.keep("frontier", found)
 
     @takes(progress=PROGRESS)
     def carried(self, *, progress: Progress | None = None) -> Shares:
@@ -380,19 +349,13 @@ class Session:
 
     def take(self, point: Point) -> Choice:
         """Choose the settings of one point of the frontier."""
-        found: Frontier = self._needs("frontier", "frontier()")
-        before: Choice | None = self._results.get("choose")
-        return self.choose(
-            found.schema,
-            found.method(point),
-            pseudonym_key=before.pseudonym_key if before is not None else None,
-            max_inference=before.max_inference
-            if found.max_inference is None and before is not None
-            else found.max_inference,
-            keep_order=before is not None and before.keep_order,
-            profile=before.profile if before is not None else None,
-            parts=before is not None and before.parts,
-        )
+        found: Frontier = self._taken.needed("frontier", "frontier()")
+        wanted = Choice(found.schema, found.method(point))
+        before: Choice = self._taken.result("choose") or wanted
+        told = {**vars(before), "schema": wanted.schema, "method": wanted.method}
+        if found.max_inference is not None:
+            told["max_inference"] = found.max_inference
+        return self.choose(**told)
 
     @takes(progress=PROGRESS)
     def protect(self, *, progress: Progress | None = None) -> Release:
@@ -419,7 +382,7 @@ class Session:
                 parts=choice.parts,
                 progress=tell,
             )
-        return self._finish("protect", release)
+        return self._taken.keep("protect", release)
 
     @takes(progress=PROGRESS)
     def measure(
@@ -456,8 +419,7 @@ class Session:
             from ..audit.kept_profile import bind
 
             bind(release, kept, made)
-        self._asked = asked
-        return self._finish("measure", made)
+        return self._taken.keep("measure", made, **asked)
 
     @takes(folder=PATH, progress=PROGRESS)
     def write(
@@ -487,11 +449,11 @@ class Session:
                 escape=escape,
                 mapping=mapping,
                 public=public,
-                measured=self._results.get("measure"),
+                measured=self._taken.result("measure"),
                 progress=tell,
             )
         handed = None if public is None else Path(public)
-        self._finish("write", Written(out=made, escape=escape, mapping=mapping, public=handed))
+        self._taken.keep("write", Written(out=made, escape=escape, mapping=mapping, public=handed))
         return made
 
     @takes(schema_file=PATH)
@@ -529,6 +491,6 @@ class Session:
 
     def _measured_as(self) -> Mapping[str, Any] | None:
         """What the report was asked for; before anything was written, what it is by default."""
-        if "measure" in self._results:
-            return self._asked
-        return None if "write" in self._results else {"attacks": False, "learning": False}
+        if "measure" in self._taken:
+            return self._taken.asked("measure")
+        return None if "write" in self._taken else {"attacks": False, "learning": False}

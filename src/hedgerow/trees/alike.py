@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.compiled import inner
-from .statistics import NOWHERE, TIE
+from .terms import NOWHERE, TIE
 
 
 class Alike(NamedTuple):

@@ -17,7 +17,8 @@ from ..kernels.compiled import kernel
 from .histogram import Fields, Tally, aligned, count_cells_by_code, count_rows, keep_counted
 from .rows import Predictors, Rows
 from .split import BEST, LEAF, Histograms, Space, choose
-from .statistics import StatisticsLayout, Terms, keeps_silent
+from .statistics import StatisticsLayout
+from .terms import Terms, keeps_silent
 
 Ints = npt.NDArray[np.int64]
 

@@ -29,7 +29,7 @@ from .histogram import (
 )
 from .rows import MASK, SHIFT, WORD_AT
 from .split import BEST, LEAF, Histograms, choose
-from .statistics import keeps_silent
+from .terms import keeps_silent
 
 OPEN = -2
 """Mark of nodes that one call of the kernel leaves to others."""

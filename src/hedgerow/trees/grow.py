@@ -43,7 +43,8 @@ from .moments import Products, products
 from .responses import Responses
 from .rows import Rows
 from .split import LEAF, Histograms, Space
-from .statistics import Rules, StatisticsLayout, Terms, root_statistics
+from .statistics import StatisticsLayout, root_statistics
+from .terms import Rules, Terms
 
 Ints = npt.NDArray[np.int64]
 

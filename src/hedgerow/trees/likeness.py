@@ -28,7 +28,8 @@ from .grow import Elsewhere, Grown, grow
 from .responses import ClassColumn, Quantity, Responses, check_rows
 from .rows import Rows
 from .split import LEAF
-from .statistics import SSE, Rules, StatisticsLayout, scatter
+from .statistics import SSE, StatisticsLayout, scatter
+from .terms import Rules
 
 LG = 100.0
 """How much the quasi-identifiers count while cells grow."""

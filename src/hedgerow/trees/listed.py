@@ -22,7 +22,8 @@ from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
 from ..kernels.measures import share_gain
 from .rows import MASK, SHIFT, WORD_AT, Rows
-from .statistics import ENTROPY, NOWHERE, Rules, StatisticsLayout, above_rounding, xlogx
+from .statistics import ENTROPY, StatisticsLayout
+from .terms import NOWHERE, Rules, above_rounding, xlogx
 
 NODE, HELD, PAIRS, BRIEF, WORK = range(5)
 """Entries of `Listed.state`: first record of the node, classes it holds, pairs of the column,

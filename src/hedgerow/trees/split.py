@@ -31,7 +31,7 @@ from .beside import (
 )
 from .category_orders import category_means
 from .rows import Predictors
-from .statistics import NOWHERE, TIE, admissible, gain_of, keeps_silent
+from .terms import NOWHERE, TIE, admissible, gain_of, keeps_silent
 
 Ints = npt.NDArray[np.int64]
 

@@ -38,7 +38,8 @@ from ...trees.moments import Products, products
 from ...trees.responses import Responses
 from ...trees.rows import Predictors, Rows
 from ...trees.split import LEAF
-from ...trees.statistics import Rules, StatisticsLayout, Terms, root_statistics
+from ...trees.statistics import StatisticsLayout, root_statistics
+from ...trees.terms import Rules, Terms
 from .cluster import binaries, collected, over_parts
 from .leaves import SparkLeaves
 from .records import Records

@@ -1,0 +1,257 @@
+"""What is asked of a node's statistics: whether its group is admitted, what a split gains.
+
+`Rules` say how splits are scored and which groups are admitted; bundled with the layout they are
+`Terms`, which compiled loops take. The questions are asked of the vector alone (`statistics.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.compiled import inner
+from ..kernels.measures import entropy, largest, number_terms, ranked_gain, share_gain
+from .statistics import ENTROPY, SSE, Floats, StatisticsLayout
+
+NOWHERE = -1
+"""The place of what is not there."""
+TIE = 1e-9
+"""The part by which a gain must exceed another to be larger."""
+TABULATED = 1 << 20
+"""Counts below this have their n log n in a table."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How splits are scored and which groups are admitted.
+
+    Parameters
+    ----------
+    min_leaf : int
+        Fewest persons of a group.
+    cap : float array of shape (r + q + judged,)
+        Largest disclosure of each number (squared error), class and judged column; 1 is off.
+    share : float array of shape (q,)
+        Largest share of one class; 1 is off.
+    entropy : float array of shape (q,)
+        Least entropy of a group in nats; 0 is off.
+    gain : {SSE, ENTROPY}
+        SSE is the sum of squared errors (Gini impurity for classes).
+    """
+
+    min_leaf: int
+    cap: Floats
+    share: Floats
+    entropy: Floats
+    gain: int = SSE
+
+
+class Plain(NamedTuple):
+    """The terms once more where one or two numeric responses are all: numbers alone."""
+
+    min_leaf: int
+    second: int
+    """Entry of the second response's sum (the first's own when it is alone); 0: not plain."""
+    square: int
+    """Entry of the first response's sum of squares; the sum's own when they are not kept."""
+    capped: bool
+    unit: float
+    weight_a: float
+    weight_b: float
+    cap_a: float
+    cap_b: float
+
+    @classmethod
+    def of(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
+        """The plain terms; `second` is 0 where they do not apply."""
+        r = layout.r
+        classes = layout.q + layout.n_listed
+        if classes or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:
+            return cls(0, 0, 0, False, 1.0, 0.0, 0.0, 1.0, 1.0)
+        return cls(
+            rules.min_leaf,
+            r,
+            max(layout.squares, 1),
+            layout.squares >= 0,
+            2.0**layout.shift,
+            float(layout.weight[0]),
+            float(layout.weight[1]) if r == 2 else 0.0,
+            *(float(c) if c < 1 else np.inf for c in rules.cap[:r]),
+            *(np.inf for _ in range(2 - r)),
+        )
+
+
+class Terms(NamedTuple):
+    """Rules and layout together, in the form that compiled loops take."""
+
+    plain: Plain
+
+    gain: int
+    min_leaf: int
+    """In the units of the entry `persons`."""
+    persons: int
+    divisor: int
+    sums: int
+    squares: int
+    shift: int
+    r: int
+    cap: Any
+    largest: Any
+    entropy: Any
+    starts: Any
+    missing_at: Any
+    weight: Any
+    public: Any
+    xlogx: Any
+    floors: Any
+    loss: Any
+    alone: bool
+    orders: int
+    cells: Any
+    share: Any
+    local: Any
+    ranked: Any
+
+    @classmethod
+    def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
+        """Bundle rules and layout for a table of n rows."""
+        counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
+        r, w = layout.r, layout.n_listed
+        return cls(
+            Plain.of(rules, layout),
+            rules.gain,
+            (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
+            layout.persons,
+            layout.divisor,
+            layout.sums,
+            layout.squares,
+            layout.shift,
+            layout.r,
+            np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
+            rules.share[w:],
+            rules.entropy[w:],
+            layout.starts,
+            layout.missing_at,
+            layout.weight,
+            layout.public,
+            counts * np.log(np.maximum(counts, 1.0)),
+            layout.floors,
+            layout.loss,
+            layout.alone,
+            layout.q if layout.orders < 0 else layout.orders,
+            layout.cells,
+            *(
+                np.concatenate(
+                    [np.zeros(0), *(np.append(getattr(j, of), 0.0) for j in layout.judged)]
+                )
+                for of in ("share", "local", "ranked")
+            ),
+        )
+
+
+@inner
+def admissible(s, t):  # type: ignore[no-untyped-def]
+    """Whether a group with statistics `s` keeps every promise of the terms `t`."""
+    if s[t.persons] < t.min_leaf:
+        return False
+    n = s[t.divisor]
+    for j in range(t.r):
+        if t.cap[j] < 1.0:
+            at = t.missing_at[j]
+            known = n - s[at] if at > 0 else n
+            square = float(s[t.squares + j] - (n - known) * t.floors[j]) * 2.0**t.shift
+            told, public = number_terms(known, float(s[t.sums + j]), square)
+            if told > t.cap[j] * public:
+                return False
+    for j in range(t.largest.shape[0]):
+        a, b = t.starts[j], t.starts[j + 1]
+        if t.cap[t.r + j] < 1.0:
+            known, gain, lost = share_gain(s, a, b - (t.public[b - 1] < 0.0), t.public, t.loss)
+            if gain > t.cap[t.r + j] * known * lost:
+                return False
+        if t.largest[j] < 1.0 and largest(s, a, b) > t.largest[j] * n:
+            return False
+        if t.entropy[j] > 0.0 and entropy(s, a, b, n) < t.entropy[j]:
+            return False
+    return True
+
+
+@inner
+def keeps_silent(counts, t):  # type: ignore[no-untyped-def]
+    """Whether a group keeps the caps on its judged columns; `counts` are those of their cells."""
+    for j in range(t.cells.shape[0] - 1):
+        cap = t.cap[t.cap.shape[0] - t.cells.shape[0] + 1 + j]
+        if cap < 1.0:
+            a, b = t.cells[j], t.cells[j + 1] - 1
+            known, gain, lost = share_gain(counts, a, b, t.share, t.local)
+            if gain > cap * known * lost:
+                return False
+            gain, lost = ranked_gain(counts, a, b, known, t.share, t.ranked)
+            if gain > cap * known * lost:
+                return False
+    return True
+
+
+@inner
+def xlogx(count, t):  # type: ignore[no-untyped-def]
+    """count * log(count), 0 for 0."""
+    if count < t.xlogx.shape[0]:
+        return t.xlogx[count]
+    return float(count) * np.log(float(count))
+
+
+@inner
+def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
+    n, nl = total[t.divisor], left[t.divisor]
+    value = 0.0
+    for j in range(t.weight.shape[0] - t.r):
+        if t.weight[t.r + j] > 0.0:
+            here = xlogx(n, t) - xlogx(nl, t) - xlogx(n - nl, t)
+            for c in range(t.starts[j], t.starts[j + 1]):
+                here += xlogx(left[c], t) + xlogx(total[c] - left[c], t) - xlogx(total[c], t)
+            value += t.weight[t.r + j] * here
+    return above_rounding(value, n, t)
+
+
+@inner
+def above_rounding(value, n, t):  # type: ignore[no-untyped-def]
+    """A gain in entropy, or 0 where rounding may have made it: sums of n log n cancel in it."""
+    return value if value > 1e-12 * xlogx(n, t) else 0.0
+
+
+@inner
+def gain_of(left, total, t):  # type: ignore[no-untyped-def]
+    """What a split gains: reduction of the weighted error (SSE) or of the entropy.
+
+    For squared errors (sL nR - sR nL)^2 / (n nL nR), which loses nothing to cancellation.
+    """
+    if t.gain == ENTROPY:
+        return _entropy_gain(left, total, t)
+    n = total[t.divisor]
+    nl = left[t.divisor]
+    nr = n - nl
+    value = 0.0
+    both = 0.0
+    fnl, fnr = float(nl), float(nr)
+    for j in range(t.r):
+        a = float(left[t.sums + j])
+        b = float(total[t.sums + j] - left[t.sums + j])
+        at = t.missing_at[j]
+        if at > 0:
+            kl = float(nl - left[at])
+            kr = float(nr - (total[at] - left[at]))
+            if kl > 0 and kr > 0:
+                d = a * kr - b * kl
+                value += t.weight[j] * d * d / ((kl + kr) * kl * kr)
+        else:
+            d = a * fnr - b * fnl
+            both += t.weight[j] * d * d
+    for j in range(t.weight.shape[0] - t.r):
+        w = t.weight[t.r + j]
+        if w > 0.0:
+            for c in range(t.starts[j], t.starts[j + 1]):
+                d = float(left[c]) * fnr - float(total[c] - left[c]) * fnl
+                both += w * d * d
+    return value + both / (float(n) * fnl * fnr)
