@@ -15,7 +15,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.safe_harbor import identifiers_found
 from hedgerow.cli.run import run
-from hedgerow.errors import ParameterError, PromiseError
+from hedgerow.errors import Cancelled, ParameterError, PromiseError
 from hedgerow.release.evidence import evidence_schema
 from hedgerow.report.standards import verdict
 from hedgerow.report.verdict import verdicts
@@ -235,6 +235,10 @@ def _amounts(low: int, high: int) -> list[int]:
         ("balance", list(range(20_000, 60_000, 500))),  # round
         ("year", list(range(1950, 2024))),
         ("income", [10001, 12345, 19999]),  # its name says an amount
+        ("weight", [2108, 3115, 2916]),  # grams
+        ("v7", ["[10000-20000)", "[20000-45000]"]),
+        ("v7", ["54001.25", "54002.75"]),
+        ("v7", [10000101, 45673921, 99999913]),  # eight digits that are no dates
         ("hours_per_week", [40, 99]),
         ("score", [3, 99]),
         ("temperature", [36.5, 90.5]),
@@ -272,14 +276,26 @@ PHONES = [2125550187, 4155550133, 3125550142, 6175550108, 2065550171, 3035550116
           5105550118, 8185550163, 9495550150, 6195550189]  # fmt: skip
 
 
+# What the card companies print in their guides for testing a shop.
+CARDS = [4111111111111111, 4012888888881881, 5555555555554444, 5105105105105100, 378282246310005,
+         371449635398431, 6011111111111117, 6011000990139424]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "cells", "kind"),
     [
         ("area", TOWNS, "geography"),
         ("area", [float(n) for n in TOWNS] + [None], "geography"),
         ("area", [*TOWNS, 99999], "geography"),  # 99999: no value
+        ("area", [n * 10_000 + 1234 for n in TOWNS], "geography"),  # ZIP+4
+        ("area", ["9410*", "9411*"], "geography"),  # four digits are one too many
+        ("v7", CARDS, "account"),
+        ("v7", [str(n) for n in CARDS], "account"),
+        ("v7", [19500203, 19510304, 19960229], "dates"),  # no name needed
         ("contact", PHONES, "telephone"),
         ("contact", [str(n) for n in PHONES], "telephone"),
+        ("contact", [10**10 + n for n in PHONES], "telephone"),  # with the country's 1
+        ("contact", [f"1{n}" for n in PHONES], "telephone"),
         ("contact", ["212 555 0187", "-"], "telephone"),
         ("contact", ["(212)555-0187 ext. 12", "-"], "telephone"),
         ("contact", ["212/555-0187", "-"], "telephone"),
@@ -307,6 +323,8 @@ def test_safe_harbor_tells_by_content(name: str, cells: list[Any], kind: str) ->
     [
         ("area", [10001, 94110], "geography", "2 of its distinct cells look like ZIP codes"),
         ("code", list(range(10000, 20000, 37)), "geography", "as other numbers may"),
+        ("area", [2108, 2115, 2116, 2139], "geography", "4 of its distinct cells look like ZIP codes"),
+        ("area", ["[94102-94110)", "[94110-94131]"], "geography", "2 of its ranges lie within the first"),
         ("contact", PHONES[:3], "telephone", "telephone numbers, as other numbers may"),
         ("n", [123456789, 234567891, 345678912], "social security", "as other numbers may"),
         ("v7", [3, 45, 93], "dates", "some over 89, as ages are"),
@@ -445,6 +463,29 @@ def test_protect_in_python_keeps_a_profile(people: Path) -> None:
     assert "--profile ema-0070" in session.command_line()
     assert "profile='ema-0070'" in session.python()
     assert hr.Plan.load("steps/plan.json").parameters["profile"] == "ema-0070"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_measuring_for_a_profile_tells_where_it_is_and_can_be_stopped(people: Path) -> None:
+    heard: list[str] = []
+
+    def tell(step: str, share: float | None) -> None:
+        heard.append(step)
+        if step == "pairing the tables":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070", progress=tell)
+    assert "verifying" in heard
+    session = hr.Session("people.csv")
+    session.choose(SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070")
+    session.protect()
+    with pytest.raises(KeyboardInterrupt):
+        session.write("steps", progress=tell)
+    session.cancel()
+    with pytest.raises(Cancelled):
+        session.write("steps")
+    assert not Path("steps").exists()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..guarantees import Check
 from ..profiles import Profile
-from ..progress import caution
+from ..progress import Progress, caution
 from ..release import Release, protect
 from .against import audit_against
 from .judged import FAILS, MEETS, TOLD, check_met, unmet
@@ -43,10 +43,10 @@ class KeptProfile:
         """What a plan keeps of it."""
         return {"profile": self.profile.name, "profile_date": self.profile.date}
 
-    def found(self, release: Release) -> Mapping[str, Any]:
+    def found(self, release: Release, progress: Progress | None = None) -> Mapping[str, Any]:
         """What the profile finds of a release; measured once for one released table."""
         if self._judged is None or self._judged[0] is not release.released:
-            told = audit_against(release, self.profile, {}).profile
+            told = audit_against(release, self.profile, {"progress": progress}).profile
             assert told is not None
             self._judged = release.released, told
         return self._judged[1]
@@ -81,7 +81,12 @@ def stronger(profile: str | Path | Profile, method: Any, given: bool | None = No
     return made
 
 
-def bind(release: Release, profile: str | Path | Profile, measured: Audit | None = None) -> None:
+def bind(
+    release: Release,
+    profile: str | Path | Profile,
+    measured: Audit | None = None,
+    progress: Progress | None = None,
+) -> None:
     """Have a release meet a profile from now on, and its plan remember it.
 
     Raises
@@ -90,7 +95,7 @@ def bind(release: Release, profile: str | Path | Profile, measured: Audit | None
         A criterion that could be measured is not met.
     """
     kept = KeptProfile(Profile.load(profile), measured, release)
-    check_met(kept.found(release))
+    check_met(kept.found(release, progress))
     if release.plan.parameters.get("profile") != kept.profile.name:  # or it is bound already
         release.bind(kept, kept.parameters)
 
@@ -100,5 +105,5 @@ def protect_to(
 ) -> Release:
     """As `hedgerow.protect`, with a method as strong as a profile takes, and held against the profile."""
     release = protect(people, schema, stronger(profile, method), **more)
-    bind(release, profile)
+    bind(release, profile, progress=more.get("progress"))
     return release

@@ -56,7 +56,7 @@ _LOOKS: Mapping[str, str] = {
     "ip": r"^(\d{1,3}\.){3}\d{1,3}$|^([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{1,4}$",
     "device": r"^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
 }
-_ZIP, _SHORT_ZIP = re.compile(r"^\d{5}(-\d{4})?$"), re.compile(r"^\d{3}(\*\*|xx|XX)?$")
+_ZIP, _SHORT_ZIP = re.compile(r"^\d{5}(-\d{4})?$|^\d{4}[*xX]$"), re.compile(r"^\d{3}(\*\*|xx|XX)?$")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _UP_TO_31 = r"(0?[1-9]|[12]\d|3[01])"
 _DAY = re.compile(
@@ -78,12 +78,12 @@ _OTHER_TIMES = {"per", "last", "past", "study", "followup", "stay", "number", "n
 _SERIALS = 10_000, 60_000
 """Days of 1927 to 2064 as spreadsheets count them."""
 _AGE = frozenset(["age", "ages", "ageyears", "ageinyears", "ageatvisit", "alter", "edad"])
-_NO_AGES = {
+_MEASURES = {
     *("hours", "hour", "minutes", "percent", "percentage", "pct", "score", "grade", "points", "rate"),
     *("index", "weight", "height", "kg", "cm", "pulse", "pressure", "temperature", "quantity"),
     *("count", "number"),
 }
-"""Words of names that say of a number up to 120 that it is no age."""
+"""Words of names that say of a number that it is no age and no ZIP code."""
 _MOST_YEARS = 120
 _NOT_YEARS = re.compile(r"month|week|day|hour", re.IGNORECASE)
 _POOLED = re.compile(r"\+|>|≥|over|older|above|more|up", re.IGNORECASE)
@@ -137,7 +137,8 @@ def identifiers_found(table: Table) -> Identifiers:
         unsure: dict[str, str] = {}
         if not found and not says_sensitive(words):  # an amount looks like any number
             for kind, why, sure in numbers_like(cells):
-                (found if sure else unsure)[kind] = why
+                if sure or kind != "geography" or not words & _MEASURES:
+                    (found if sure else unsure)[kind] = why
             if why := _may_be_dates(words, cells):
                 unsure["dates"] = why
         if not found and (why := _names_its_record(described[name])):
@@ -196,11 +197,11 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
     if named and cells and sort == "number" and all(_SERIALS[0] <= n <= _SERIALS[1] for n in cells):
         return "days or months of dates, counted as spreadsheets do"
-    if named and sort == "number":
-        texts = [f"{cell:.0f}" for cell in cells if cell == cell]
+    if sort == "number":
+        texts = [f"{cell:.0f}" for cell in cells if named or 18_000_000 < cell < 21_000_000]
     found = [_day_in(text) for text in texts]
     whole, inside = found.count("whole"), found.count("inside")
-    enough = whole or (inside if named else 2 * inside >= len(texts) > 0)
+    enough = whole or (inside if named else 2 * inside >= len(cells) > 0)
     return "days or months of dates" if enough else ""
 
 
@@ -225,7 +226,7 @@ def _may_be_dates(words: set[str], cells: Cells) -> str:
     """Why a column may hold parts of dates, or ages over 89, although its name does not say so."""
     if not words & _OTHER_TIMES and (part := _parts(words, cells)):
         return f"numbers as {part} of dates have"
-    if words & _NO_AGES or any(isinstance(cell, (bool, bytes)) for cell in cells):
+    if words & _MEASURES or any(isinstance(cell, (bool, bytes)) for cell in cells):
         return ""
     ends = [parse_range(str(cell)) for cell in cells]
     if not ends or not all(pair and _in_years(*pair) for pair in ends) or not any(map(_over, cells)):

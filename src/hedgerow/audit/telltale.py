@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import bdtrc  # scipy.stats takes longer to load than a small table
+
+from ..notation import parse_range
 
 MOST = 0.9
 """Share of a column's distinct cells that look alike."""
@@ -30,14 +32,22 @@ _UNUSED = frozenset(
     }
 )
 """First three digits that no ZIP code has."""
+_YEARS = 1800, 2100
 
 
 def _zip(n: int) -> bool:
     return 501 <= n <= 99950 and n // 100 not in _UNUSED
 
 
+def _long_zip(n: int) -> bool:
+    return _zip(n // 10_000) and n % 10_000 > 0
+
+
 def _telephone(n: int) -> bool:
-    area, exchange = divmod(n // 10_000, 1000)
+    country, number = divmod(n, 10**10)
+    area, exchange = divmod(number // 10_000, 1000)
+    if country not in (0, 1):
+        return False
     return all(_first_of_three(part) for part in (area, exchange)) and area // 10 % 10 != 9
 
 
@@ -51,27 +61,40 @@ def _social_security(n: int) -> bool:
     return 0 < area < 900 and area != 666 and group > 0 and serial > 0
 
 
+def _card(n: int) -> bool:
+    """Luhn's sum: every second digit from the right is doubled."""
+    digits = [int(d) for d in reversed(str(n))]
+    return sum(digits[::2] + [sum(divmod(2 * d, 10)) for d in digits[1::2]]) % 10 == 0
+
+
 @dataclass(frozen=True)
 class _Form:
     """Numbers of a kind: how many digits they have, and the rule that they keep."""
 
+    kind: str
     what: str
     digits: range
     rule: Callable[[int], bool]
+    zeros: bool = False
+    """Whether the first of the fewest digits is a zero that a number does not show."""
 
 
-_FORMS: Mapping[str, _Form] = {
-    "geography": _Form("ZIP codes", range(4, 6), _zip),  # 01002 as a number is 1002
-    "telephone": _Form("telephone numbers", range(10, 11), _telephone),
-    "social security": _Form("social security numbers", range(8, 10), _social_security),
-}
+_FORMS = (
+    _Form("geography", "ZIP codes", range(4, 6), _zip, zeros=True),  # 01002 as a number is 1002
+    _Form("telephone", "telephone numbers", range(10, 12), _telephone),
+    _Form("social security", "social security numbers", range(8, 10), _social_security, zeros=True),
+    _Form("geography", "ZIP codes of nine digits", range(8, 10), _long_zip, zeros=True),
+    _Form("account", "numbers of payment cards", range(15, 17), _card),
+)
+
 
 def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     """Kinds of identifiers that a column of whole numbers looks like: kind, why, and whether it is told.
 
     Told are numbers that keep the rules of a kind (no ZIP code begins with 213, no telephone number
     with 1) where as many others of their span would not, but for one column in a hundred. Where
-    chance would do it, or there are few, the column is in doubt.
+    chance would do it, or there are few, the column is in doubt; so are ZIP codes of the Northeast
+    alone, which have four digits as numbers, and ranges within the first three digits of ZIP codes.
 
     Examples
     --------
@@ -81,21 +104,46 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     numbers = [n for n in map(_whole, cells) if n is not None]
     numbers = [n for n in numbers if len(set(str(n))) > 1]  # 99999 stands for no value
     if not numbers or len(numbers) < MOST * len(cells):
+        yield from _ranges_like(cells)
         return
-    hundreds = sum(n % _ROUND == 0 for n in numbers)
-    for kind, form in _FORMS.items():
+    if _round(numbers):
+        return
+    for form in _FORMS:
         mine = [n for n in numbers if len(str(n)) in form.digits]
-        full = [n for n in mine if len(str(n)) == form.digits[-1]]
-        if len(mine) < MOST * len(numbers) or 2 * len(full) < len(mine):
+        full = [n for n in mine if not form.zeros or len(str(n)) == form.digits[-1]]
+        if len(mine) < MOST * len(numbers):
+            continue
+        shortened = 2 * len(full) < len(mine)
+        if shortened and (full or form.what != "ZIP codes" or _years(mine)):
             continue
         keep = sum(map(form.rule, mine))
-        if keep < _KEPT * len(mine) or hundreds > _ROUNDED * len(numbers):
+        if keep < _KEPT * len(mine):
             continue
         span = np.linspace(min(mine), max(mine), _STEPS).round()
         usual = sum(form.rule(int(n)) for n in span) / _STEPS
-        told = float(bdtrc(keep - 1, len(mine), usual)) < _CHANCE
+        told = not shortened and float(bdtrc(keep - 1, len(mine), usual)) < _CHANCE
         why = f"{keep} of its distinct cells look like {form.what}"
-        yield kind, why if told else f"{why}, as other numbers may", told
+        yield form.kind, why if told else f"{why}, as other numbers may", told
+        return
+
+
+def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
+    """Whether ranges of whole numbers may be ranges of ZIP codes that share their first three digits."""
+    found = [parse_range(cell) for cell in cells if isinstance(cell, str)]
+    ends = [(a, b) for a, b in filter(None, found) if a.is_integer() and 10_000 <= a <= b < 100_000]
+    if len(ends) < max(MOST * len(cells), 1) or _round([int(n) for pair in ends for n in pair]):
+        return
+    close = sum(a < b and a // 100 == b // 100 for a, b in ends)
+    if close and all(_zip(int(a)) for a, _ in ends):
+        yield "geography", f"{close} of its ranges lie within the first three digits of ZIP codes", False
+
+
+def _round(numbers: list[int]) -> bool:
+    return sum(n % _ROUND == 0 for n in numbers) > _ROUNDED * len(numbers)
+
+
+def _years(numbers: list[int]) -> bool:
+    return _YEARS[0] <= min(numbers) and max(numbers) <= _YEARS[1]
 
 
 def _whole(cell: Any) -> int | None:
@@ -103,7 +151,7 @@ def _whole(cell: Any) -> int | None:
         return None
     if isinstance(cell, str):
         text = cell.strip()
-        return int(text) if re.fullmatch(r"\d{4,10}", text) else None
-    if isinstance(cell, (int, float)) and cell == cell and abs(cell) < 1e12 and cell >= 0:
+        return int(text) if re.fullmatch(r"\d{4,16}", text) else None
+    if isinstance(cell, (int, float)) and cell == cell and abs(cell) < 1e16 and cell >= 0:
         return int(cell) if float(cell).is_integer() else None
     return None

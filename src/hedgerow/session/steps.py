@@ -438,11 +438,11 @@ class Session:
         is no report. See `Release.write`. A chosen profile is judged before, if it was not yet.
         """
         release = self.release
-        if self.choice.profile is not None and "profile" not in release.plan.parameters:
-            from ..audit.kept_profile import bind
-
-            bind(release, self.choice.profile)
         with self._run.step(progress, final=True) as tell:  # a folder that is there stays
+            if self.choice.profile is not None and "profile" not in release.plan.parameters:
+                from ..audit.kept_profile import bind
+
+                bind(release, self.choice.profile, progress=tell)
             made = release.write(
                 folder,
                 force=force,
