@@ -21,16 +21,6 @@ def trailing_zeros(context: Any, word: Any) -> Any:
 
 
 @intrinsic
-def count_ones(context: Any, word: Any) -> Any:
-    """Number of set bits of a 64-bit word (one machine instruction)."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), code
-
-
-@intrinsic
 def scatter_apart(context: Any, n: Any, part: Any, square: Any, cross: Any, whole: Any) -> Any:
     """n^2 square - 2 n part cross + part^2 whole of 64-bit integers, exact to its last rounding."""
     wide, double = ir.IntType(128), ir.DoubleType()

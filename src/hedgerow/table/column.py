@@ -118,15 +118,17 @@ class Column(Dictionary):
     @cached_property
     def value_counts(self) -> ValueCounts:
         """The values and how often each occurs; counted once, then kept."""
-        counts = tally(self.codes, self.n_values + 1)
-        missing = int(counts[-1])
+        return self.counted(tally(self.codes, self.n_values + 1))
+
+    def counted(self, counts: NDArray[np.int64]) -> ValueCounts:
+        """The values with how often each occurs, the missing ones last."""
         return ValueCounts(
             self.name,
             self.kind,
             self.unit,
             self.values,
             counts[:-1],
-            missing,
+            int(counts[-1]),
             self.exact,
             self.events,
         )

@@ -75,16 +75,7 @@ class CountedColumn(Column):
         """The values and how often each occurs."""
         counts = np.zeros(self.n_values + 1, np.int64)
         np.add.at(counts, self.lookup.astype(np.int64), self.rows)
-        return ValueCounts(
-            self.name,
-            self.kind,
-            self.unit,
-            self.values,
-            counts[:-1],
-            int(counts[-1]),
-            self.exact,
-            self.events,
-        )
+        return self.counted(counts)
 
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]
