@@ -106,17 +106,63 @@ def test_german_birth_dates_are_coarsened_and_never_joined(tmp_path: Path) -> No
     assert not any("+" in cell for cell in cells)
 
 
-def test_an_encoding_that_changes_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "mark"),
+    [("cp1252", b""), ("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe")],
+)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_an_encoding_is_kept(tmp_path: Path, encoding: str, mark: bytes, engine: str) -> None:
     schema = hr.Schema(quasi=["PLZ"], sensitive=["Gehalt"], other=["Bemerkung"])
     method = hr.MART(k=5, max_disclosure=1.0)
-    with pytest.warns(UserWarning, match=r"people.csv is Windows-1252.*UTF-8"):
-        hr.protect(german(tmp_path, "cp1252"), schema, method).write(tmp_path / "one")
-    assert "ä" in (tmp_path / "one/release.csv").read_text(encoding="utf-8")
-    hr.protect(german(tmp_path, "utf-8-sig"), schema, method).write(tmp_path / "two")
-    assert (tmp_path / "two/release.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-    told = read(tmp_path / "two/release.csv").arrow
+    hr.protect(german(tmp_path, encoding), schema, method, engine=engine).write(tmp_path / "out")
+    written = tmp_path / "out/release.csv"
+    assert written.read_bytes().startswith(mark)
+    text = written.read_text(encoding=encoding)
+    assert text.startswith("PLZ;Gehalt;Bemerkung")
+    assert sum(line.endswith(";ä") for line in text.splitlines()) == 60
+    told = read(written).arrow
     assert isinstance(told, pa.Table)
     assert told.column_names[0] == "PLZ"
+
+
+def test_a_sign_that_an_encoding_has_not_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "levels.csv"
+    file.write_text("".join(f"0{1067 + i};Λ\n" for i in range(3)), encoding="utf-8")
+    schema = hr.Schema(
+        quasi=["PLZ"], sensitive=["Gehalt"], other=["Bemerkung"],
+        hierarchies={"PLZ": hr.Hierarchy.from_csv(file)},
+    )  # fmt: skip
+    release = hr.protect(german(tmp_path, "cp1252"), schema, hr.Datafly(60))
+    with pytest.raises(hr.errors.OutputError, match="characters that cp1252 has not"):
+        release.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_numbers_keep_how_many_decimals_their_column_has(tmp_path: Path) -> None:
+    source = frame(
+        tmp_path,
+        "code;pay;share;free\n"
+        + "".join(f"c{i % 2};{26_060 + i},{i % 4 * 25:02d};1.{i:03d},0;{i},{i}\n" for i in range(40)),
+    )
+    schema = hr.Schema(quasi=["code"], sensitive=["pay"], other=["share", "free"])
+    for engine in ("memory", "duckdb"):
+        made = tmp_path / engine
+        hr.protect(source, schema, hr.Mondrian(k=5), engine=engine).write(made)
+        rows = [r.split(";") for r in (made / "release.csv").read_text().splitlines()[1:]]
+        assert sorted(row[1] for row in rows) == sorted(
+            f"{26_060 + i},{i % 4 * 25:02d}" for i in range(40)
+        )
+        assert {row[2] for row in rows} == {f"1{i:03d},0" for i in range(40)}
+        assert {"0", "1,1"} <= {row[3] for row in rows}  # decimals of several lengths: the shortest
+
+
+def test_numbers_with_more_decimals_than_their_column_had_keep_them() -> None:
+    from hedgerow.table.written import written
+
+    numbers = pa.array([26060.0, -0.5, 1.25, 2.125, 1e-9, float("inf"), None, float("nan")])
+    assert written(numbers, places=2).to_pylist() == [
+        "26060.00", "-0.50", "1.25", "2.125", "1e-9", "inf", None, None,
+    ]  # fmt: skip
 
 
 def test_a_broken_check_is_told_in_few_digits() -> None:

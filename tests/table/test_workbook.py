@@ -240,3 +240,30 @@ def test_words_for_no_value_are_missing(tmp_path: Path) -> None:
     seen = hr.inspect(path)
     assert any("--missing k.A." in text for text in seen.warnings)
     assert hr.inspect(path, missing=["k.A."]).schema.missing == ("k.A.",)
+
+
+def test_numbers_stored_as_text_are_proposed_by_what_they_say(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    rows: list[list[Any]] = [["Gehalt", "value", "ward", "ticket", "icd", "PLZ"]]
+    rows += [
+        [str(22_807 + 13 * i), "k.A." if i == 7 else f"{i}.{i % 9 + 1}", str(i % 4), str(81_000 + 7 * i),
+         ["250.1", "250.10", "401"][i % 3], str(10_115 + i)]
+        for i in range(60)
+    ]  # fmt: skip
+    book(path, rows)
+    found = hr.inspect(path)
+    seen = {c.name: (c.role, c.kind) for c in found.columns}
+    assert seen["Gehalt"] == ("sensitive", "numeric")  # by its name, not an identifier
+    assert seen["value"] == ("quasi", "numeric")  # of few values, one of them k.A.
+    assert seen["ward"] == ("quasi", "numeric")
+    assert seen["ticket"] == ("identifier", "numeric")  # whole, nearly all different: keys
+    assert seen["icd"][1] == "categorical"  # 250.1 and 250.10 are two codes
+    assert seen["PLZ"][1] == "categorical"
+    assert {c.name: c.reason for c in found.columns}["Gehalt"].endswith("its text reads as numbers")
+    assert read(path).arrow.column("value")[7].as_py() is None
+    schema = hr.Schema(quasi=["ward"], sensitive=["Gehalt"], kinds={"Gehalt": "numeric"})
+    release = hr.protect(path, schema, hr.Mondrian(k=5))
+    release.write(tmp_path / "out")
+    assert set(read(tmp_path / "out/release.xlsx").arrow.column("Gehalt").to_pylist()) == {
+        row[0] for row in rows[1:]
+    }

@@ -39,8 +39,6 @@ NEAR = 1e-3
 """Part of a column's standard deviation within which a released number is the original."""
 _ALL = 1 - 1e-9
 _UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
-_ENCODINGS = {"cp1252": "Windows-1252", "utf-16": "UTF-16"}
-"""Encodings that are read, and not written."""
 _NUMBER = (
     r"^[€$£]?\s*[+-]?((\d{1,3}([.,'\s\x{a0}\x{202f}]\d{3})+|\d+)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?"
     r"[\s\x{a0}]*[€$£%]?$"
@@ -73,9 +71,6 @@ def of_release(
     """
     recoding = plan.recoding
     yield from _by_chance(plan)
-    encoding = _ENCODINGS.get(original.layout.dialect.encoding)
-    if encoding and original.path is not None:
-        yield f"{original.path.name} is {encoding}, and the release is written in UTF-8"
     if original.suffix == ".csv":
         yield from original.layout.dialect.doubts()
     yield from _written_otherwise(plan, original)

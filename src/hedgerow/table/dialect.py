@@ -40,7 +40,7 @@ class Dialect:
     newline : str
         What ends a record.
     encoding : str
-        How its text is encoded; what is written is UTF-8, with a mark in front where one was.
+        How its text is encoded, with a mark in front where one is.
     decimal : str
         The decimal separator.
     booleans : tuple of str
@@ -58,6 +58,8 @@ class Dialect:
         nor another column says which; they were read by `decimal`.
     mixed : tuple of str
         Columns whose decimals are written with the other separator.
+    places : tuple of (str, int)
+        Columns whose numbers all have the same count of decimals, as 26060,00 has two.
     """
 
     delimiter: str = ","
@@ -76,6 +78,7 @@ class Dialect:
     told: str = ""
     unsure: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
 
     def doubts(self) -> Iterator[str]:
         """What a reader of the file had to decide about its numbers, in words."""

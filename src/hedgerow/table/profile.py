@@ -14,10 +14,11 @@ from ..errors import SchemaError
 from ..schema import UNSAID, Role, Schema
 from .column import Column
 from .dates import parse_dates
-from .encode import is_text
+from .dialect import Dialect
+from .encode import is_text, kind_of
 from .sources import read
 from .table import Table
-from .types import MARKERS
+from .types import MARKERS, typed
 from .vocabulary import (
     CODES,
     DIRECT,
@@ -230,6 +231,8 @@ def _describe(table: Table, name: str) -> ColumnProfile:
             kind = "categorical"
         elif kind == "categorical" and _are_dates(table, name):
             kind = "date"
+        elif kind == "categorical" and _are_numbers(table, name):
+            kind = "numeric"
         column = table.column(name, kind=kind)
     except SchemaError:
         return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0)
@@ -238,7 +241,10 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     share = column.n_values / there if there else 0.0
     role, reason = _role(name, table.kind(name), column, share, there)
     told = attacked_as(column, Schema())
-    texts = column.values if table.kind(name) == "categorical" and column.kind != "date" else ()
+    was_text = table.kind(name) == "categorical"
+    if was_text and kind == "numeric":
+        reason += "; its text reads as numbers"
+    texts = column.values if was_text and column.kind == "categorical" else ()
     return ColumnProfile(
         name,
         kind,
@@ -272,12 +278,31 @@ def longest_text(column: Column) -> int:
     return max(map(len, map(str, column.values)))
 
 
-def _are_dates(table: Table, name: str) -> bool:
+def _texts(table: Table, name: str) -> pa.Array:
+    """The distinct texts of a column; none where it holds something else."""
     held = table.types.field(name).type
     if not is_text(held.value_type if pa.types.is_dictionary(held) else held):
-        return False
-    entries = table.entries(name).drop_null()
+        return pa.array([], pa.string())
+    return table.entries(name).drop_null()
+
+
+def _are_dates(table: Table, name: str) -> bool:
+    entries = _texts(table, name)
     return bool(len(entries)) and parse_dates(entries) is not None
+
+
+def _are_numbers(table: Table, name: str) -> bool:
+    """Whether texts are numbers, each spelled in one way, and none of them is called a code."""
+    entries = _texts(table, name)
+    if not len(entries) or tokens(name) & CODES:
+        return False
+    numbers, _ = typed(pa.chunked_array([entries]), Dialect())
+    if kind_of(numbers.type) != "numeric" or len(numbers.unique()) < len(entries):
+        return False
+    try:
+        return table.column(name, kind="numeric").n_values == len(entries)
+    except SchemaError:
+        return False  # numbers with a comma: a column is read as numbers with a point alone
 
 
 def _role(name: str, own: str, column: Column, share: float, there: int) -> tuple[Role, str]:
@@ -294,7 +319,8 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
         return "identifier", f"free text of up to {length:,} characters can name people"
     for role, reason in _named(words, column, share):
         return role, reason
-    if column.kind == "numeric":
+    unlike = share > _UNIQUE and own == "categorical"
+    if column.kind == "numeric" and not (unlike and np.all(np.mod(column.values, 1) == 0)):
         if _numbers_rows(column, there):
             return "identifier", "it numbers the rows"
         if column.n_values <= _FEW:
@@ -302,7 +328,7 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
         return "sensitive", "a measurement with many distinct values"
     if column.kind == "date":
         return "quasi", "dates are often known to others"
-    if share > _UNIQUE and own == "categorical":
+    if unlike:
         return "identifier", f"text that differs in {share:.0%} of the records"
     if column.n_values <= _FEW:
         return "quasi", "few values: they form groups of people"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -54,8 +55,10 @@ def typed_columns(
         How the file is written as far as that is known, with what its reader said of it.
     """
     made, notes, unsure = dict[str, pa.ChunkedArray](), dict[str, dict[str, Any]](), {}
+    places = dict[str, int]()
     for name, column in texts.items():
         made[name], notes[name] = typed(column, replace(dialect, decimal=""))
+        places[name] = notes[name].pop("places", 0)
         if sign := notes[name].pop("either", ""):
             unsure[name] = sign
     signs = {n: found["decimal"] for n, found in notes.items() if "decimal" in found}
@@ -67,8 +70,10 @@ def typed_columns(
     known: dict[str, Any] = {k: v for found in notes.values() for k, v in found.items()}
     mixed = tuple(name for name, sign in signs.items() if sign != decimal)
     dialect = replace(dialect, **known | {"decimal": decimal, "mixed": mixed})
-    made |= {name: typed(texts[name], dialect)[0] for name in unsure}
-    return made, dialect
+    for name in unsure:
+        made[name], found = typed(texts[name], dialect)
+        places[name] = found.get("places", 0)
+    return made, replace(dialect, places=tuple((n, k) for n, k in places.items() if k))
 
 
 def typed(
@@ -84,7 +89,8 @@ def typed(
     column : pyarrow.ChunkedArray
     notes : dict
         What was found about the file's dialect: ``decimal``, ``booleans``, ``dates``; under
-        ``either`` the sign of numbers that can be read in two ways.
+        ``either`` the sign of numbers that can be read in two ways, under ``places`` how many
+        decimals each of them has.
     """
     dialect = dialect or Dialect(delimiter="", decimal="")
     index, entries = _distinct(texts)
@@ -100,6 +106,8 @@ def typed(
     parsed, notes = _parse(kept, dialect)
     if parsed is None:
         return _without(texts, index, told), {}
+    if pa.types.is_floating(parsed.type) and (decimals_each := _places(kept)):
+        notes["places"] = decimals_each
     place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
     return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
 
@@ -158,6 +166,14 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
         if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
             return pc.equal(values, true), {"booleans": (false, true)}
     return parse_iso(values), {}
+
+
+def _places(numbers: pa.Array) -> int:
+    """How many decimals each of the numbers has, as it is written; 0 where they differ."""
+    found = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
+    if found is None:
+        return 0
+    return len(found[1]) if all_match(numbers, rf"[.,]\d{{{len(found[1])}}}$") else 0
 
 
 def _any(texts: pa.Array, pattern: str) -> bool:

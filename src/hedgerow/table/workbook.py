@@ -17,7 +17,7 @@ from ..errors import InputError, needed
 from ..progress import caution
 from .encode import decoded, is_text
 from .rowhash import value_class
-from .types import MARKERS
+from .types import MARKERS, typed
 from .written import written
 
 WORKBOOKS = (".xlsx", ".xlsm")
@@ -227,7 +227,12 @@ def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
     """Cells without words for no value: those that are named, others among numbers and dates."""
     words = {value.strip() for value in values if isinstance(value, str)}
     plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
-    gone = {*missing, *(MARKERS if plain and words <= {*MARKERS, *missing} else ())} & words
+    others = words.difference(MARKERS, missing)
+    if others and not plain:  # numbers and days that are stored as text
+        found, _ = typed(pa.chunked_array([pa.array(sorted(others))]))
+        plain = set() if is_text(found.type) else {found.type}
+        others = set() if plain else others
+    gone = {*missing, *(MARKERS if plain and not others else ())} & words
     if not gone:
         return values
     return [None if isinstance(v, str) and v.strip() in gone else v for v in values]

@@ -33,6 +33,8 @@ ROW_GROUP = 1 << 20
 """Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
 PART_FILE = "part-{:05}.parquet"
 """What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
+_MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
+"""Encodings of a text file that begins with a mark: the mark, and what follows it."""
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -50,7 +52,7 @@ def write_table(
         .arrow, .jsonl, .sav, .zsav, .dta, .xpt, .xlsx; any other ending takes the format that
         `like` came in.
     like : Table, optional
-        The table that was read: its CSV dialect is used again. Text is UTF-8 in any case.
+        The table that was read: its CSV dialect and encoding are used again.
     escape : bool
         In CSV, put an apostrophe before text that a spreadsheet would run as a formula;
         ``read(path, unescape_formulas=True)`` takes it away.
@@ -229,30 +231,59 @@ def write_csv(
 ) -> None:
     """Write tables of the same columns as one CSV file."""
     delimiter = dialect.delimiter + " " * dialect.spaced
-    if dialect.encoding == "utf-8-sig":
-        file.write(codecs.BOM_UTF8)
-    if dialect.header:
-        header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
-        file.write((delimiter.join(header) + dialect.newline).encode())
-    for batch in tables:
-        columns = [_csv_column(column, dialect, escape) for column in batch.columns]
-        _write_lines(file, columns, delimiter, dialect.newline)
+    places = dict(dialect.places)
+    with _encoded(file, dialect.encoding) as target:
+        if dialect.header:
+            header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
+            target.write((delimiter.join(header) + dialect.newline).encode())
+        for batch in tables:
+            columns = [
+                _csv_column(column, dialect, escape, places.get(name, 0))
+                for name, column in zip(names, batch.columns, strict=True)
+            ]
+            _write_lines(target, columns, delimiter, dialect.newline)
 
 
-def _csv_column(column: pa.ChunkedArray, dialect: Dialect, escape: bool) -> pa.Array:
+@contextmanager
+def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
+    """What takes UTF-8 and writes it to a file as `Dialect.encoding` has it.
+
+    Raises
+    ------
+    OutputError
+        The encoding has no sign for a character.
+    """
+    mark, plain = _MARKS.get(encoding, (b"", encoding))
+    file.write(mark)
+    if plain == "utf-8":
+        yield file
+        return
+    target = codecs.EncodedFile(file, "utf-8", plain)
+    try:
+        yield target
+    except UnicodeEncodeError:
+        raise OutputError(
+            f"the release holds characters that {encoding} has not, as the file that it is made from is written",
+            hint="save that file as UTF-8 and protect it again",
+        ) from None
+
+
+def _csv_column(
+    column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int
+) -> pa.Array:
     """Cells of a column as they stand in the file; missing ones are empty."""
     array = one_piece(column)
     if is_text(array.type):
         array = array.cast(pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(array.type):
-        cells = _cells(array.dictionary, dialect, escape).take(array.indices)
+        cells = _cells(array.dictionary, dialect, escape, places).take(array.indices)
     else:
-        cells = _cells(array, dialect, escape)
+        cells = _cells(array, dialect, escape, places)
     return cells.fill_null("")
 
 
-def _cells(array: pa.Array, dialect: Dialect, escape: bool) -> pa.Array:
-    cells = written(array, dialect)
+def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0) -> pa.Array:
+    cells = written(array, dialect, places)
     if escape and is_text(array.type):
         cells = escape_cells(cells)
     # whether no cell can hold a delimiter or a quote

@@ -16,7 +16,7 @@ from .memory import one_piece
 from .rowhash import value_class
 
 
-def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
+def written(array: pa.Array, dialect: Dialect | None = None, places: int = 0) -> pa.Array:
     """Values as the text that stands for them in a CSV file, before quotes; missing stays missing.
 
     Parameters
@@ -25,6 +25,8 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
         Plain values, no dictionary.
     dialect : Dialect, optional
         How booleans, decimals and days are written.
+    places : int
+        Decimals that a number has at least.
     """
     dialect = dialect or Dialect()
     kind = array.type
@@ -32,7 +34,7 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
         false, true = dialect.booleans
         cells = pc.if_else(array, true, false)
     elif pa.types.is_floating(kind):
-        cells = pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string())
+        cells = _padded(pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string()), places)
         if dialect.decimal != ".":
             cells = pc.replace_substring(cells, ".", dialect.decimal)
     elif pa.types.is_date(kind) and dialect.dates:
@@ -48,6 +50,19 @@ def written(array: pa.Array, dialect: Dialect | None = None) -> pa.Array:
         if pa.types.is_timestamp(kind):
             cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
     return cells.cast(pa.large_string())
+
+
+def _padded(numbers: pa.Array, places: int) -> pa.Array:
+    """Numbers with zeros behind, where they have fewer decimals; those with an exponent stay."""
+    if not places:
+        return numbers
+    point = pc.find_substring(numbers, ".")
+    there = pc.subtract(pc.utf8_length(numbers).cast(pa.int32()), pc.add(point, 1))
+    there = pc.if_else(pc.less(point, 0), 0, pc.min_element_wise(there, places))
+    there = pc.if_else(pc.match_substring_regex(numbers, r"^-?\d+(\.\d+)?$"), there, places)
+    ends = ["." + "0" * places, *("0" * (places - n) for n in range(1, places + 1))]
+    zeros = pa.array(ends, numbers.type).take(there.fill_null(0))
+    return pc.binary_join_element_wise(numbers, zeros, pa.scalar("", numbers.type))
 
 
 def bare(table: pa.Table) -> pa.Table:
