@@ -8,6 +8,7 @@ import pickle
 import traceback
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,16 +82,38 @@ def case(request: pytest.FixtureRequest) -> Case:
     return request.param
 
 
+@dataclass(frozen=True)
+class Tried:
+    """What a method makes of a table: a release, or an error."""
+
+    case: Case
+    kind: str
+    table: Any
+    before: Any
+    schema: Schema
+    found: Any
+
+
+PAIRS = [(case, kind) for case in CASES for kind in TABLES]
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: f"{pair[0].name}-{pair[1]}")
+def tried(request: pytest.FixtureRequest) -> Tried:
+    """Made once for all tests that ask for it."""
+    case, kind = request.param
+    table, schema = TABLES[kind]()
+    before = copy.deepcopy(table)
+    return Tried(case, kind, table, before, schema, outcome(case, table, schema))
+
+
 def test_every_method_of_the_command_line_is_under_contract() -> None:
     assert {case.words.split()[0] for case in CASES} == set(METHODS)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_a_correct_release_or_a_clear_error(case: Case, kind: str, tmp_path: Path) -> None:
-    table, schema = TABLES[kind]()
-    before = copy.deepcopy(table)
-    found = outcome(case, table, schema)
-    assert table.equals(before), "protect changed the table it was given"
+def test_a_correct_release_or_a_clear_error(tried: Tried, tmp_path: Path) -> None:
+    case, kind, table, schema = tried.case, tried.kind, tried.table, tried.schema
+    found = tried.found
+    assert table.equals(tried.before), "protect changed the table it was given"
     if isinstance(found, HedgerowError):
         assert_clear(found)
         assert kind != case.table
@@ -113,10 +136,8 @@ def test_a_correct_release_or_a_clear_error(case: Case, kind: str, tmp_path: Pat
     assert read(tmp_path / "out" / "release.parquet").n_rows == original.n_rows
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_shuffled_rows_give_the_same_release(case: Case, kind: str) -> None:
-    table, schema = TABLES[kind]()
-    first = outcome(case, table, schema)
+def test_shuffled_rows_give_the_same_release(tried: Tried) -> None:
+    case, table, schema, first = tried.case, tried.table, tried.schema, tried.found
     n = table.num_rows if isinstance(table, pa.Table) else len(table)
     order = np.random.default_rng(3).permutation(n)
     if isinstance(table, pd.DataFrame):

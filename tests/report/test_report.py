@@ -111,6 +111,16 @@ def test_the_same_bytes_on_every_run(made, page):
     assert render(audit.to_dict(), plan=release.plan, checks=release.checks) == page
 
 
+def test_templates_are_compiled_once(made, page, monkeypatch):
+    audit, release = made
+
+    def again(*_, **__):
+        raise AssertionError("a template was compiled again")
+
+    monkeypatch.setattr("jinja2.Environment.compile", again)
+    assert render(audit.to_dict(), plan=release.plan, checks=release.checks) == page
+
+
 def test_it_tells_promises_attacks_and_what_was_not_measured(page):
     for part in (
         "Promised, and checked",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arguments import check_one_of
 from ..plan import Partition, Plan
@@ -36,6 +37,9 @@ from .text import (
     words,
 )
 from .verdict import verdicts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 AUDIENCES = ("steward", "recipient")
 
@@ -86,17 +90,7 @@ def render(
         The same text for the same audit, plan and library versions.
     """
     check_one_of("audience", audience, AUDIENCES)
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hedgerow.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters |= {"percent": percent, "part": part, "figure": figure, "words": words}
-    page = environment.get_template("template.html").render(
+    page = _environment().get_template("template.html").render(
         **_context(audit, audience, plan, checks),
         **_people(shown if audience == "steward" else None),
         name=name,
@@ -105,6 +99,22 @@ def render(
         verdicts=verdicts(audit, plan, checks, k, max_disclosure),
     )
     return stacked(page)
+
+
+@cache
+def _environment() -> Environment:
+    """The page's templates, compiled once for all reports of a process."""
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("hedgerow.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= {"percent": percent, "part": part, "figure": figure, "words": words}
+    return made
 
 
 def _people(shown: Any) -> dict[str, Any]:
