@@ -6,6 +6,9 @@ peak memory is that of one job; a small table before it loads packages and compi
 
     python benchmarks/engines.py [--rows 10000000] [--memory 4GB] [--method MART] [--parts]
         [--engines memory,duckdb] [--folder DIR]
+    python benchmarks/engines.py --peaks [--rows 2000000] [--memory 1GB]
+
+The second holds the peak memory of every method, of `apply` and of `audit` against `--memory`.
 """
 
 from __future__ import annotations
@@ -23,16 +26,22 @@ from typing import Any
 
 QUASI = ("age", "sex", "education", "job", "region", "hours", "children", "entry")
 SENSITIVE = ("income", "diagnosis")
+OBJECTIVES = ("median", "regression", "information_gain", "loss")
 METHODS: dict[str, dict[str, Any]] = {
     "MART": {},
     "Hedge": {},
     "Mondrian": {"k": 10},
+    **{f"Mondrian-{name}": {"k": 10, "objective": name} for name in OBJECTIVES},
+    "Datafly": {"k": 10},
+    "Incognito": {"k": 10},
     "RandomizedResponse": {"l": 4, "relax": "halfway", "bins": 4, "random_state": 1},
     "TreePatternPreserving": {"k": 10, "response": "income"},
 }
 """What can be measured, and its parameters where they are not the method's own."""
 LEFT_OUT = {"RandomizedResponse": ("region",), "TreePatternPreserving": ("children",)}
 """Columns that a method does not take: too many cells in all, missing numbers."""
+OTHERS = ("apply", "audit")
+"""What is done with the release of MART, each in a process of its own."""
 
 _TABLE = """
 WITH drawn AS (
@@ -73,7 +82,7 @@ def job(source: str, target: str, engine: str, memory: str, method: str, parts: 
     quasi = [name for name in QUASI if name not in LEFT_OUT.get(method, ())]
     schema = hr.Schema(quasi=quasi, sensitive=SENSITIVE)
     limit: dict[str, Any] = {"memory": memory} if engine != "memory" else {}
-    made = getattr(hr, method)(**METHODS[method])
+    made = getattr(hr, method.partition("-")[0])(**METHODS[method])
     with tempfile.TemporaryDirectory() as folder:
         make(Path(folder, "small.parquet"), 50_000)
         small = hr.protect(
@@ -106,41 +115,94 @@ def job(source: str, target: str, engine: str, memory: str, method: str, parts: 
             {
                 "steps": steps,
                 "seconds": time.perf_counter() - began,
-                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+                "peak": _peak(),
                 "digests": digests,
             }
         )
     )
 
 
+def further(source: str, target: str, what: str, memory: str) -> None:
+    """One measured run of `apply` or `audit` on a release folder; prints its peak memory as JSON."""
+    import hedgerow as hr
+    from hedgerow.release import apply_plan
+
+    if what == "apply":
+        plan = hr.Plan.load(Path(target, "plan.json"))
+        apply_plan(plan, source, engine="duckdb", memory=memory, unseen="suppress").write(
+            Path(target).with_name("applied.parquet")
+        )
+    else:
+        hr.audit(source, target, engine="duckdb", memory=memory)
+    print(json.dumps({"steps": {what: time.process_time()}, "peak": _peak()}))
+
+
+def _peak() -> float:
+    """GB, as `--memory` counts them."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def peaks(folder: Path, rows: int, memory: str) -> None:
+    """A line for every method, `apply` and `audit`: its peak within a limit, or why it was refused."""
+    source, release = folder / "people.parquet", folder / "MART"
+    make(source, rows)
+    print(f"{rows:,} rows, duckdb, --memory {memory}")
+    for name in (*(n for n in METHODS if n != "Mondrian"), *OTHERS):
+        given = (
+            ["--other", str(source), str(release), name, memory]
+            if name in OTHERS
+            else ["--job", str(source), str(folder / name), "duckdb", memory, name, "one"]
+        )
+        made = subprocess.run(
+            [sys.executable, "-W", "ignore", __file__, *given], capture_output=True, text=True
+        )
+        if made.returncode:
+            print(f"{name}: refused or failed: {made.stderr.splitlines()[-1]}", flush=True)
+            continue
+        found = json.loads(made.stdout.splitlines()[-1])
+        seconds = sum(found["steps"].values())
+        print(f"{name}: peak {found['peak']:.2f} GB, {seconds:.1f} s of processor time", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--memory", default="4GB")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--memory")
+    parser.add_argument("--peaks", action="store_true", help="every method against --memory")
     parser.add_argument("--method", default="MART", choices=METHODS)
     parser.add_argument("--parts", action="store_true", help="a folder of files of 1,048,576 rows")
     parser.add_argument("--engines", default="memory,duckdb")
     parser.add_argument("--folder", help="where the tables go; by default a temporary folder")
     parser.add_argument("--job", nargs=6, help=argparse.SUPPRESS)
+    parser.add_argument("--other", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.other:
+        further(*given.other)
+        return
+    rows = given.rows or (2_000_000 if given.peaks else 10_000_000)
+    memory = given.memory or ("1GB" if given.peaks else "4GB")
+    if given.peaks:
+        with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+            peaks(Path(folder), rows, memory)
+        return
     if given.job:
         job(*given.job[:-1], parts=given.job[-1] == "parts")
         return
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         source = Path(folder, "people.parquet")
-        make(source, given.rows)
+        make(source, rows)
         print(
-            f"{given.rows:,} rows, {source.stat().st_size / 1e9:.2f} GB of Parquet, {given.method}"
+            f"{rows:,} rows, {source.stat().st_size / 1e9:.2f} GB of Parquet, {given.method}"
         )
         found = {}
         for engine in given.engines.split(","):
             target = str(Path(folder, engine))
             parts = "parts" if given.parts else "one"
-            arguments = [str(source), target, engine, given.memory, given.method, parts]
+            arguments = [str(source), target, engine, memory, given.method, parts]
             command = [sys.executable, __file__, "--job", *arguments]
             made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             found[engine] = json.loads(made.stdout.splitlines()[-1])
-            tell(engine, found[engine], given.rows)
+            tell(engine, found[engine], rows)
         if len(found) > 1:
             one, other = list(found.values())[:2]
             same = one["digests"] == other["digests"]
@@ -154,7 +216,7 @@ def tell(engine: str, found: dict[str, Any], rows: int) -> None:
     steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in found["steps"].items())
     print(
         f"{engine}: {whole:.1f} s of processor time ({whole / rows * 1e6:.2f} us a row), "
-        f"{found['seconds']:.1f} s, peak {found['peak']:.2f} GiB"
+        f"{found['seconds']:.1f} s, peak {found['peak']:.2f} GB"
     )
     print(f"  {steps}", flush=True)
 

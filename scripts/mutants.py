@@ -210,8 +210,10 @@ MUTANTS = (
     M("limits from above are lenient", "guarantees.py", "return reached <= self.limit + SLACK",
       "return reached <= self.limit + 0.01", PROMISES),
     M("the last column alone breaks a promise", "guarantees.py",
-      "broken += int(np.count_nonzero(~self.kept(", "broken = int(np.count_nonzero(~self.kept(",
+      "broken += int(np.count_nonzero(~kept", "broken = int(np.count_nonzero(~kept",
       PROMISES),
+    M("what everybody knows is what some classes know", "classes/ranges.py",
+      ", whole=self.totals)", ")", "classes/test_ranges.py"),
     M("a column that lacks keeps its promise", "guarantees.py", "        if lacking:",
       "        if False:", PROMISES),
     # what groups tell

@@ -7,7 +7,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -171,10 +171,11 @@ def unwritable(path: str | Path, error: OSError) -> OutputError:
     )
 
 
-def write_private(path: str | Path, text: str) -> None:
-    """Write text to a file as `private_file` does."""
+def write_private(path: str | Path, text: str | Iterable[str]) -> None:
+    """Write text, which may come in pieces, to a file as `private_file` does."""
     with private_file(path) as file:
-        file.write(text.encode())
+        for piece in (text,) if isinstance(text, str) else text:
+            file.write(piece.encode())
 
 
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:

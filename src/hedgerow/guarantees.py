@@ -267,7 +267,7 @@ class ColumnGuarantee(Guarantee):
         """Which classes keep the promise in every column that it speaks of."""
         kept = np.ones(classes.n_groups, np.bool_)
         for name in self.columns or classes.sensitive:
-            kept &= self.kept(classes.sensitive[name])
+            kept &= classes.sensitive[name].per_class(self.kept)[0]
         return kept
 
     def check(self, classes: Classes) -> Check:
@@ -279,10 +279,10 @@ class ColumnGuarantee(Guarantee):
             told = f"no sensitive column {', '.join(map(repr, lacking))}"
             return Check(self.name, self.limit, "not measured", False, told)
         for name in names:
-            reached = self.reached(classes.sensitive[name])
+            reached, kept = classes.sensitive[name].per_class(self.reached, self.kept)
             if not len(reached):
                 continue
-            broken += int(np.count_nonzero(~self.kept(classes.sensitive[name])))
+            broken += int(np.count_nonzero(~kept))
             here = float(reached.min() if self.lowest_is_worst else reached.max())
             if not where or (here < worst if self.lowest_is_worst else here > worst):
                 worst, where = here, name

@@ -19,6 +19,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.release import apply_plan
 from hedgerow.table import kept
 from hedgerow.table.scanned import Scanned
 
@@ -100,6 +101,32 @@ def test_what_is_finished_is_not_done_again(
     assert digests(session.write(tmp_path / "found")) == wanted
     del session
     assert not left(home)
+
+
+def test_a_call_goes_on_and_says_so_before_the_long_work(
+    file: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = released(file, tmp_path / "wanted")
+    killed(file, "verifying")
+
+    def refuse(*given: Any, **more: Any) -> None:
+        raise AssertionError("this was done before")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hedgerow.engines.duckdb.parquet_writer", refuse)
+        release = hr.protect(file, SCHEMA, METHOD, engine="duckdb", resume=True)
+        assert digests(release.write(tmp_path / "found")) == wanted
+    del release
+    assert not left(home)
+    killed(file, "fitting")
+    told: list[str | None] = []
+    monkeypatch.setattr("hedgerow.release.apply.transform", refuse)
+    with pytest.raises(AssertionError, match="done before"):
+        apply_plan(
+            hr.Plan.load(tmp_path / "found" / "plan.json"), file, engine="duckdb", resume=True,
+            held=lambda table: told.append(table.engine),
+        )
+    assert told == ["duckdb"]
 
 
 def test_a_file_that_changed_is_begun_anew(file: Path, home: Path, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from hedgerow.errors import PlanError
 from hedgerow.plan import Cell, Partition, PlanColumn, Recoded, Vector
-from hedgerow.plan.codec import dumps, loads
+from hedgerow.plan.codec import dumps, loads, pieces
+from hedgerow.plan.fields import plain
 from hedgerow.plan.records import Contradiction
 
 from .partitions import mixed, plan_of
@@ -32,6 +33,28 @@ def test_a_partition_comes_back_and_its_numbers_are_those_of_version_1() -> None
     assert recoding["threshold"] == [39.5, 0.0, 0.0, 0.0, 10.5, 0.0, 0.0]
     assert recoding["missing_left"] == [True, *[False] * 6]
     assert recoding["leaf_cells"] == [[0, 0, 1, 1], [0, 1, 1, 2], [0, 1, 0, 1], [0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize("run", [1, 3, 1 << 14])
+@pytest.mark.parametrize("public", [False, True])
+def test_a_plan_is_written_in_pieces_as_its_plain_data_is_written_whole(
+    run: int, public: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hedgerow.plan.fields._RUN", run)
+    made = list(pieces(PLAN, public=public))
+    data = {
+        "hedgerow_plan": 1,
+        "method": PLAN.method,
+        "parameters": PLAN.parameters,
+        "n_rows": 7,
+        "columns": plain(PLAN.columns),
+        "promises": plain(PLAN.promises),
+        "recoding": {"kind": "partition", **plain(PLAN.recoding, public=public)},
+    }
+    whole = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    assert "".join(made) == whole == dumps(PLAN, public=public)
+    if run == 1 and not public:
+        assert max(map(len, made)) < 120  # a cell, and never all of them
 
 
 def test_plans_are_pickled_and_copied() -> None:

@@ -305,7 +305,7 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
     "target",
     [
         "hedgerow.release.release.write_table",
-        "hedgerow.release.contents.dumps",
+        "hedgerow.release.contents.pieces",
         "hedgerow.release.contents.verify_file",
         "hedgerow.release.write.os.rename",
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,8 @@ from ..schema import Kind
 from ..table import Column, Table
 from ..table.counts import Dictionary, ValueCounts
 from .counts import Counts, FloatArray
-from .groups import Groups, IntArray, group
+from .diversity import distinct
+from .groups import Groups, IntArray, group, spans
 from .persons import Persons
 from .scores import Public, Scores
 
@@ -74,15 +75,24 @@ class SensitiveCounts(Dictionary):
         counts = replace(counts, whole=whole)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
+    def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
+        """What each measure says of every class; arrays of shape (n_groups,)."""
+        return [measure(self) for measure in measures]
+
     @cached_property
     def scores(self) -> Scores:
         """What every class tells of the column."""
         return Scores(self.public, self.counts)
 
+    @property
+    def totals(self) -> IntArray:
+        """Records of each value in all classes, those of a missing one last."""
+        return self.counts.totals
+
     @cached_property
     def public(self) -> Public:
         """What everybody knows of the column: how often each value occurs in all classes."""
-        counts, n = self.counts.totals, self.n_values
+        counts, n = self.totals, self.n_values
         missing = int(counts[n:].sum())
         return Public.of(
             ValueCounts(
@@ -95,6 +105,22 @@ class SensitiveCounts(Dictionary):
         """The number behind each code, NaN for missing; shape (n_values,)."""
         known = np.asarray(self.values, np.float64)
         return np.append(known, np.nan)[: self.counts.n_values]
+
+
+def totals(column: Column) -> IntArray:
+    """Records of each value of a column, those of a missing one last where there are any."""
+    counts = column.value_counts
+    missing = [counts.missing] if column.has_missing else []
+    return np.append(counts.counts, missing).astype(np.int64)
+
+
+def distinct_values(column: SensitiveCounts) -> IntArray:
+    """Different values of a sensitive column in each class."""
+    return distinct(column.counts)
+
+
+Measure = Callable[[SensitiveCounts], npt.NDArray[Any]]
+"""Says one thing of every class, whatever the other classes are."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,16 +157,17 @@ class Classes:
     ) -> Classes:
         """The classes of rows, with their sensitive columns and the people behind them."""
         made = [SensitiveCounts.of(groups, column) for column in columns]  # each sorts all rows
-        return cls._made(groups.sizes, made, groups, persons)
+        return cls.counted(groups.sizes, made, groups, persons)
 
     @classmethod
-    def _made(
+    def counted(
         cls,
         sizes: IntArray,
         columns: Iterable[SensitiveCounts],
         groups: Groups,
         persons: Persons | None,
     ) -> Classes:
+        """Classes whose sensitive columns were counted, with the people behind the rows."""
         by_name = {each.name: each for each in columns}
         if persons is None:
             return cls(sizes, by_name)
@@ -174,7 +201,7 @@ class Classes:
         labels = np.empty(len(rows), np.uint32)
         labels[rows] = by_class
         groups = Groups(labels, np.minimum.reduceat(rows, starts).astype(np.int64))
-        return cls._made(sizes, made, groups, persons)
+        return cls.counted(sizes, made, groups, persons)
 
     @classmethod
     def pieces(
@@ -193,23 +220,15 @@ class Classes:
         ...     for p in Classes.pieces(rows, starts, [pay], 2)]
         [([2], [1, 2, 1]), ([2], [1, 2, 1])]
         """
-        ends = np.append(starts[1:], len(rows))
-        known = []
-        for column in columns:
-            counts = column.value_counts
-            missing = [counts.missing] if column.has_missing else []
-            known.append(np.append(counts.counts, missing).astype(np.int64))
-        first = 0
-        while first < len(starts):
-            last = max(int(np.searchsorted(ends, starts[first] + size, "right")), first + 1)
-            mine, sizes = rows[starts[first] : ends[last - 1]], (ends - starts)[first:last]
+        known = [totals(column) for column in columns]
+        for some, here in spans(starts, len(rows), size):
+            sizes = np.diff(starts[some], append=here.stop)
             by_class = np.repeat(np.arange(len(sizes)), sizes)
             made = (
-                SensitiveCounts.in_order(by_class, len(sizes), mine, column, whole)
+                SensitiveCounts.in_order(by_class, len(sizes), rows[here], column, whole)
                 for column, whole in zip(columns, known, strict=True)
             )
             yield cls(sizes, {each.name: each for each in made})
-            first = last
 
     @classmethod
     def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:

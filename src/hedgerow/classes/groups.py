@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.group import number_keys
+from ..kernels.group import number_keys, place
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -48,6 +48,45 @@ class Groups:
     def sizes(self) -> IntArray:
         """Records of each class."""
         return np.bincount(self.labels, minlength=self.n_groups).astype(np.int64, copy=False)
+
+
+    def in_order(self) -> tuple[npt.NDArray[np.uint32], IntArray]:
+        """Row numbers class by class, in the order of the rows, and where each class begins.
+
+        Examples
+        --------
+        >>> rows, starts = group([np.array([1, 1, 0, 1])]).in_order()
+        >>> rows.tolist(), starts.tolist()
+        ([2, 0, 1, 3], [0, 1])
+        """
+        starts = np.cumsum(self.sizes) - self.sizes
+        rows = np.empty(self.n_rows, np.uint32)
+        place(self.labels, starts.copy(), rows)
+        return rows, starts
+
+
+def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, slice]]:
+    """Classes of so many records at a time, or one of more: which, and their places; at least once.
+
+    Parameters
+    ----------
+    starts : int64 array, shape (n_groups,)
+        Where each class begins among rows that stand class by class.
+    n_rows, size : int
+
+    Examples
+    --------
+    >>> list(spans(np.array([0, 2, 3, 9]), 10, 3))
+    [(slice(0, 2, None), slice(0, 3, None)), (slice(2, 3, None), slice(3, 9, None)), \
+(slice(3, 4, None), slice(9, 10, None))]
+    """
+    if not len(starts):
+        yield slice(0, 0), slice(0, 0)
+    ends, first = np.append(starts[1:], n_rows), 0
+    while first < len(starts):
+        last = max(int(np.searchsorted(ends, starts[first] + size, "right")), first + 1)
+        yield slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
+        first = last
 
 
 def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Groups:

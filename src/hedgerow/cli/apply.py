@@ -97,8 +97,8 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
             memory=options.get("memory"),
             parts=parts,
             resume=not options.get("restart"),
+            held=how_held,
         )
-    how_held(applied.source)
     for text in heard:
         warn(text)
     with sent(options["out"], applied.source.suffix) as out:

@@ -74,6 +74,15 @@ def _number(
     return seen[:n], first[:n]
 
 
+@checked
+def place(labels, at, out):  # type: ignore[no-untyped-def]
+    """Put every row where its label's next one stands; `at` is moved on."""
+    for i in range(labels.shape[0]):
+        label = labels[i]
+        out[at[label]] = i
+        at[label] += 1
+
+
 def number_keys(
     keys: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -127,7 +127,7 @@ class Method(Estimator):
         """Columns whose codes `fit` asks for record by record; a cluster brings these together."""
         return (*schema.quasi, *schema.sensitive)
 
-    def room(self, n_rows: int) -> int:
+    def room(self, n_rows: int, n_sensitive: int) -> int:
         """Bytes of memory that so many records take beside their codes, roughly."""
         return 0
 

@@ -45,8 +45,8 @@ WHOLE = ("mean", "median", "weighted")
 """Cells that tell of every record of a group, and not of what occurs in it alone."""
 
 
-_GROUP = 1150
-"""Bytes that k records take in a tree that no cap prunes, and in what is counted of its groups."""
+_GROUP, _TOLD = 350, 40
+"""Bytes that k records take in a tree that no cap prunes, and in what its groups tell of a column."""
 _ROUNDING = 1e-8
 """Part of a cap by which the grower may be off: its squares are rounded to whole units."""
 
@@ -72,11 +72,11 @@ class PartitionMethod(Method):
     ranges_beside_grids: ClassVar[bool] = False
     """Whether columns with a grid are told as ranges where other numbers are not."""
 
-    def room(self, n_rows: int) -> int:
+    def room(self, n_rows: int, n_sensitive: int) -> int:
         """Without a cap groups come near k, and are as many as can be."""
         known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
         small = known and self.max_disclosure in (None, 1)
-        return n_rows // self.k * _GROUP if small else 0
+        return n_rows // self.k * (_GROUP + _TOLD * n_sensitive) if small else 0
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)

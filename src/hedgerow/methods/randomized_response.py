@@ -202,7 +202,7 @@ class RandomizedResponse(Method):
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
-    def room(self, n_rows: int) -> int:
+    def room(self, n_rows: int, n_sensitive: int) -> int:
         """Every record has an id, by which all are sorted once."""
         return n_rows * _RECORD
 

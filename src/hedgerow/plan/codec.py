@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import PlanError
 from ..files import read_text
-from .fields import plain, read
+from .fields import plain, read, texts, told
 from .records import VERSION, Contradiction, Partition, Plan, PlanColumn, Recoding
 
 _KINDS: dict[str, type[Recoding]] = {}
@@ -26,6 +27,11 @@ register(Partition)
 
 def dumps(plan: Plan, *, public: bool = False) -> str:
     """The plan as JSON text; without the fields that its records mark private if `public`."""
+    return "".join(pieces(plan, public=public))
+
+
+def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
+    """The text of `dumps`, piece by piece."""
     data = {
         "hedgerow_plan": plan.version,
         "method": plan.method,
@@ -33,7 +39,7 @@ def dumps(plan: Plan, *, public: bool = False) -> str:
         "n_rows": plan.n_rows,
         "columns": plain(plan.columns),
         "promises": plain(plan.promises),
-        "recoding": {"kind": plan.recoding.kind, **plain(plan.recoding, public=public)},
+        "recoding": {"kind": plan.recoding.kind, **told(plan.recoding, public=public)},
     }
     if plan.missing:
         data["missing"] = list(plan.missing)
@@ -41,7 +47,7 @@ def dumps(plan: Plan, *, public: bool = False) -> str:
         data["decimal"] = plan.decimal
     if plan.weight:
         data["weight"] = plan.weight
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return texts(data, public=public)
 
 
 def _no_constant(name: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
+from itertools import chain, repeat
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -14,6 +16,9 @@ from .vector import Vector
 
 PRIVATE = {"private": True}
 """Metadata of fields that hold what was learnt from single people."""
+
+_RUN = 1 << 14
+"""Numbers or cells that become text at once."""
 
 T = TypeVar("T")
 
@@ -46,14 +51,52 @@ def plain(value: Any, *, public: bool = False) -> Any:
     if isinstance(value, Cell):
         return [str(v) if isinstance(v, Decimal) else v for v in vars(value).values()]
     if is_dataclass(value):
-        return {
-            f.name: plain(getattr(value, f.name), public=public)
-            for f in fields(value)
-            if not (public and f.metadata.get("private"))
-        }
+        return {n: plain(each, public=public) for n, each in told(value, public=public).items()}
     if isinstance(value, (tuple, list)):
         return [plain(each, public=public) for each in value]
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def texts(value: Any, *, public: bool = False) -> Iterator[str]:
+    """`plain` data as JSON text, piece by piece: a plan may have millions of numbers and cells.
+
+    Examples
+    --------
+    >>> "".join(texts({"right": Vector("i", [2, -1]), "names": ("a", None)}))
+    '{"right":[2,-1],"names":["a",null]}'
+    """
+    if isinstance(value, (Mapping, Discreet)):
+        held = value if isinstance(value, Mapping) else told(value, public=public)
+        for mark, (name, each) in zip(chain("{", repeat(",")), held.items(), strict=False):
+            yield f"{mark}{_json(name)}:"
+            yield from texts(each, public=public)
+        yield "}" if held else "{}"
+    elif isinstance(value, (tuple, list, Vector)):
+        yield "["
+        for a in range(0, len(value), _RUN):
+            some = value[a : a + _RUN]
+            if isinstance(some, Vector) or not isinstance(some[0], (Vector, Discreet)):
+                yield "," * (a > 0) + _json(plain(some, public=public))[1:-1]
+                continue
+            for i, each in enumerate(some, start=a):
+                yield "," * (i > 0)
+                yield from texts(each, public=public)
+        yield "]"
+    else:
+        yield _json(plain(value, public=public))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def told(record: Any, *, public: bool = False) -> dict[str, Any]:
+    """The fields of a record by name, without private ones if `public`."""
+    return {
+        f.name: getattr(record, f.name)
+        for f in fields(record)
+        if not (public and f.metadata.get("private"))
+    }
 
 
 def read(kind: type[T], data: Any) -> T:

@@ -379,9 +379,9 @@ class Plan:
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON, readable by its owner alone (mode 0600)."""
         from ..files import write_private
-        from .codec import dumps
+        from .codec import pieces
 
-        write_private(path, dumps(self))
+        write_private(path, pieces(self))
 
     @classmethod
     @takes(path=PATH)

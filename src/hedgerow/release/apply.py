@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,7 @@ def apply_plan(
     memory: str | int | None = None,
     parts: bool = False,
     resume: bool | None = None,
+    held: Callable[[Table], None] | None = None,
 ) -> Applied:
     """Recode other people by a plan.
 
@@ -124,6 +126,8 @@ def apply_plan(
         Have `Applied.write` write a folder of Parquet files of 1,048,576 rows each.
     resume : bool, optional
         "duckdb" keeps finished files until the work is done; see `hedgerow.Session.open`.
+    held : callable, optional
+        Told of the table when it was opened, before the long work.
 
     Raises
     ------
@@ -150,6 +154,8 @@ def apply_plan(
         schema=Schema(kinds=kinds, missing=plan.missing, decimal=plan.decimal),
         resume=resume,
     )
+    if held is not None:
+        held(table)
     check_columns(plan, table)
     if plan.weight in table.names:
         check_weights(table, plan.weight)

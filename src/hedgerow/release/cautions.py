@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..classes import Classes, Persons, disclosure, diversity
-from ..classes.classes import SensitiveCounts
-from ..classes.counts import Counts
+from ..classes import Classes, Persons, disclosure
+from ..classes.classes import SensitiveCounts, distinct_values
 from ..declared import Event
 from ..engines.partitions import route
 from ..engines.spark.table import SparkTable
@@ -124,7 +123,7 @@ def of_release(
         return
     for name, column in judged.sensitive.items():
         if name not in recoding.relations():
-            yield from _alike(name, classes.sizes, column.counts)
+            yield from _alike(name, classes.sizes, column)
     kept = [column.name for column in recoding.recoded() if column.kept]
     if kept:
         yield f"the method left every cell as it was in: {', '.join(kept)}"
@@ -262,11 +261,12 @@ def _idle_events(column: SensitiveCounts) -> Iterator[str]:
             )
 
 
-def _alike(name: str, sizes: NDArray[np.int64], counts: Counts) -> Iterator[str]:
+def _alike(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
     """Altered records that share their released cells, and one value."""
     several = sizes > 1
-    one = several & (diversity.distinct(counts) == 1)
-    if one.any() and np.count_nonzero(counts.totals) > 1:
+    (distinct,) = column.per_class(distinct_values)
+    one = several & (distinct == 1)
+    if one.any() and np.count_nonzero(column.totals) > 1:
         yield (
             f"{name}: in {one.sum():,} of {several.sum():,} groups with equal released "
             "quasi-identifiers everybody has the same value, which the group may reveal "
@@ -313,10 +313,10 @@ def _by_chance(plan: Plan) -> Iterator[str]:
 
 def _whole(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
     """Groups that tell a sensitive column whole."""
-    counts, told = column.counts, disclosure.of_column(column)
-    if np.count_nonzero(counts.totals) < 2:
+    told, distinct = column.per_class(disclosure.of_column, distinct_values)
+    if np.count_nonzero(column.totals) < 2:
         return  # everybody has the value: that is public
-    one = diversity.distinct(counts) == 1
+    one = distinct == 1
     if one.any():
         yield (
             f"{name}: in {one.sum():,} of {len(sizes):,} groups everybody has the same value, "

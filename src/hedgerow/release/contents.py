@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ..files import write_private
-from ..plan.codec import dumps
+from ..plan.codec import pieces
 from ..progress import Tell
 from ..table import Table, read
 from ..table.escape import escaped
@@ -80,8 +81,8 @@ class Contents:
                 name=file.name,
                 drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
             )
-        texts = {
-            PLAN: dumps(release.plan),
+        texts: dict[str, str | Iterable[str]] = {
+            PLAN: pieces(release.plan),
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: self._recipient(second),
         }

@@ -36,6 +36,7 @@ def protect(
     parts: bool = False,
     engine: str = "auto",
     memory: str | int | None = None,
+    resume: bool | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table of people by a method, and check every promise on the released table.
@@ -79,6 +80,10 @@ def protect(
         not fit into memory; and "spark", whose rows stay on their cluster, for Spark DataFrames.
     memory : str or int, optional
         Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's.
+    resume : bool, optional
+        "duckdb" keeps finished files until the release is gone, for the same call to go on from
+        where its process is killed: True goes on from what one left, False begins anew. By
+        default nothing is kept.
     progress : callable, optional
         Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
         part of it that is done, or None; what it raises ends the work.
@@ -128,6 +133,7 @@ def protect(
             parts=parts,
             engine=engine,
             memory=memory,
+            resume=resume,
             progress=progress,
         )
     if max_inference is not None:
@@ -151,7 +157,13 @@ def protect(
     step, secret = telling(progress), Secret.of(pseudonym_key)
     step("reading")
     table = opened(
-        people, method.runs_on, type(method).__name__, name=engine, memory=memory, schema=schema
+        people,
+        method.runs_on,
+        type(method).__name__,
+        name=engine,
+        memory=memory,
+        schema=schema,
+        resume=resume,
     )
     schema.check(table.names)
     schema.check_quasi()
@@ -166,7 +178,7 @@ def protect(
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
-        table.check_room(len(named), method.room(table.n_rows))
+        table.check_room(len(named), method.room(table.n_rows, len(schema.sensitive)))
         computing(table.engine).encode(table, named)
     step("fitting")
     with cautions() as heard:

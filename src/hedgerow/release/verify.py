@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import Classes, Persons, group
+from ..classes import Classes, Persons, disclosure, group
+from ..classes.classes import distinct_values
+from ..classes.ranges import by_ranges
 from ..engines.spark.table import SparkTable
 from ..errors import PromiseError
 from ..guarantees import Check, from_promise
@@ -201,9 +203,10 @@ def classes(
         return on_cluster.classes(plan, released)
     found = group([released.alike(n) for n in plan.names("quasi")], released.n_rows)
     released.put_aside()
-    return Classes.of(
+    return by_ranges(
         found,
         [sensitive_column(c, released) for c in plan.columns if c.role == "sensitive"],
+        [disclosure.of_column, distinct_values],
         None if persons is None else persons.taken(rows),
     )
 

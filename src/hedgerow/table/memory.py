@@ -8,8 +8,22 @@ from typing import Any
 
 import pyarrow as pa
 
-# glibc keeps what numpy freed; other C libraries have no such call
-_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+# glibc keeps what numpy freed; other C libraries have no such calls
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+_trim, _tune = (getattr(_libc, name, None) for name in ("malloc_trim", "mallopt"))
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8
+_LARGE = 1 << 20
+
+
+def keep_small() -> None:
+    """Have freed arrays go back to the system at once from now on: C libraries learn to keep them.
+
+    What is set once stays as it is: glibc no longer raises the size from which memory is the
+    system's own, and threads share two heaps.
+    """
+    if _tune is not None:
+        _tune(_MMAP_THRESHOLD, _LARGE)
+        _tune(_ARENA_MAX, 2)
 
 
 def give_back() -> None:

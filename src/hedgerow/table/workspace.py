@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import OutputError, ParameterError, no_memory
 from ..files import PART, private_folder, private_handle, sweep
 from .kept import Kept, left
+from .memory import keep_small
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
           "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
@@ -52,6 +53,7 @@ class Workspace:
         self.kept: Kept | None = None
         self.not_kept: str | None = None
         self._used = self._names = 0
+        keep_small()
         self._maps: list[weakref.ref[mmap.mmap]] = []
         home = Path(tempfile.gettempdir())
         sweep(home, f".{_NAME}.")
@@ -90,7 +92,7 @@ class Workspace:
         if self._used + size <= self.memory // _ARRAYS:
             self._used += size
             made = np.empty(shape, kind)
-            weakref.finalize(made, self._freed, size)
+            weakref.finalize(made, _freed, weakref.ref(self), size)
             return made
         with tempfile.TemporaryFile(dir=self.folder) as file:
             return self._mapped(file, shape, kind, size)
@@ -147,9 +149,6 @@ class Workspace:
         self._names += 1
         return self.folder / f"{self._names}-{name}"
 
-    def _freed(self, size: int) -> None:
-        self._used -= size
-
     def give_back(self) -> None:
         """Let the system take the pages of mapped files out of memory; what they hold stays."""
         for ref in self._maps:
@@ -157,6 +156,13 @@ class Workspace:
             if mapped is not None:
                 with suppress(OSError, ValueError, AttributeError):  # not every system can
                     mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _freed(whose: weakref.ref[Workspace], size: int) -> None:
+    """An array in memory is gone; whoever holds one does not hold the workspace."""
+    workspace = whose()
+    if workspace is not None:
+        workspace._used -= size
 
 
 def _reserve(handle: int, size: int) -> None:

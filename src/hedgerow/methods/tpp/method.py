@@ -135,7 +135,7 @@ class TreePatternPreserving(Method):
     response: str | None = None
     schema: Schema | None = None
 
-    def room(self, n_rows: int) -> int:
+    def room(self, n_rows: int, n_sensitive: int) -> int:
         """Trees are grown on the records' exact values, all of them side by side."""
         return n_rows * _RECORD
 
