@@ -75,13 +75,6 @@ def test_ranges_of_classes_say_what_all_say(
     assert pay.counts.counts.tolist() == whole.sensitive["pay"].counts.counts.tolist()
 
 
-def test_of_no_rows_nothing_is_said() -> None:
-    table = people(0)
-    made = by_ranges(group([table.column("group").codes]), [table.column("pay")], MEASURES)
-    assert [len(told) for told in made.sensitive["pay"].per_class(*MEASURES)] == [0] * len(MEASURES)
-    assert Disclosure(0.5).check(made).holds
-
-
 def test_rows_stand_class_by_class_in_their_own_order() -> None:
     rows, starts = group([np.array([3, 1, 3, 1, 0])]).in_order()
     assert rows.tolist() == [4, 1, 3, 0, 2]

@@ -66,7 +66,7 @@ class Groups:
 
 
 def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Classes of so many records at a time, or one of more: which, and their places; at least once.
+    """Classes of so many records at a time, or one of more: which, and their places.
 
     Parameters
     ----------
@@ -80,8 +80,6 @@ def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, sli
     [(slice(0, 2, None), slice(0, 3, None)), (slice(2, 3, None), slice(3, 9, None)), \
 (slice(3, 4, None), slice(9, 10, None))]
     """
-    if not len(starts):
-        yield slice(0, 0), slice(0, 0)
     ends, first = np.append(starts[1:], n_rows), 0
     while first < len(starts):
         last = max(int(np.searchsorted(ends, starts[first] + size, "right")), first + 1)
