@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 SIZE = (1280, 760)
 SCHEMES = {"dark": 0, "light": 1}
 """How chromium counts what a reader's screen prefers."""
-WIDTHS = {"wide": (1280, 800), "narrow": (390, 844)}
+WIDTHS = {"wide": (1280, 960), "narrow": (390, 844)}
 """Windows of a desk and of a telephone."""
 QUASI, NUMBERS = ["age", "sex", "job", "marital"], ["age", "hours_per_week", "years_schooling"]
 SPREAD = ["age", "hours_per_week", "income"]

@@ -1,4 +1,4 @@
-"""What every released group must satisfy: thresholds on the measures of `classes`.
+"""The guarantees of a release: thresholds on the measures of `classes` that every group must keep.
 
 A guarantee is stated once, for the methods that keep it, the release that is
 verified by it, and the reader who is told of it.
@@ -63,7 +63,7 @@ class Guarantee:
         return {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}}
 
     def check(self, classes: Classes) -> Check:
-        """What the classes of a released table reach."""
+        """The figure that the classes of a released table reach."""
         raise NotImplementedError
 
     def kept_by(self, classes: Classes) -> BoolArray:
@@ -132,7 +132,7 @@ class KAnonymity(Guarantee):
 
     @classmethod
     def of(cls, k: int, schema: Schema) -> KAnonymity:
-        """What a method promises that is asked for k of a table."""
+        """The promise of a method that was asked for k."""
         return cls(int(k), schema.person, schema.household)
 
     def __post_init__(self) -> None:
@@ -171,7 +171,7 @@ class KAnonymity(Guarantee):
         )
 
     def words(self) -> str:
-        """What k promises."""
+        """The promise as plan data."""
         told = f"every combination of released quasi-identifier values is shared by at least {self.k:,}"
         homes = f" of {self.k:,} households (told apart by {self.household})"
         homes = homes if self.household is not None else ""
@@ -214,7 +214,7 @@ class Together(Guarantee):
         return Check.none(self.name, further, "households in a further group")
 
     def words(self) -> str:
-        """What it promises."""
+        """The promise as plan data."""
         return (
             "all members of a household have the same released quasi-identifiers "
             f"(households told apart by {self.household})"
@@ -229,9 +229,9 @@ class ColumnGuarantee(Guarantee):
     """
 
     broken_words: ClassVar[str] = ""
-    """What is said of groups that break it."""
+    """The words about groups that break the promise."""
     worst_words: ClassVar[str] = ""
-    """What is said of the column that comes nearest to breaking it."""
+    """The words about the column that comes nearest to breaking the promise."""
     title: ClassVar[str] = ""
     bound: ClassVar[str] = ""
     """The parameter that says what must be kept."""
@@ -244,7 +244,7 @@ class ColumnGuarantee(Guarantee):
 
     @property
     def limit(self) -> float:
-        """What must be kept."""
+        """The bound that must be kept."""
         return getattr(self, self.bound)
 
     @property
@@ -253,7 +253,7 @@ class ColumnGuarantee(Guarantee):
         return False
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """What every group reaches for one sensitive column."""
+        """The figure of every group for one sensitive column."""
         raise NotImplementedError
 
     def kept(self, column: SensitiveCounts) -> BoolArray:
@@ -344,7 +344,7 @@ class Disclosure(ColumnGuarantee):
         return ~column.scores.exceeding(self.maximum)
 
     def words(self) -> str:
-        """What the cap promises."""
+        """The promise as plan data."""
         return (
             f"no released group gives away more than {self.maximum:g} of {self._any_column} "
             "(0 nothing, 1 everything): somebody who forecasts a member's value from the whole "
@@ -424,7 +424,7 @@ class LDiversity(ColumnGuarantee):
         return super().kept(column)
 
     def words(self) -> str:
-        """What l promises."""
+        """The promise as plan data."""
         return (
             f"every released group is {self.l:g}-diverse ({self.diversity}"
             + (f", c = {self.c:g}" if self.c is not None else "")
@@ -465,7 +465,7 @@ class TCloseness(ColumnGuarantee):
         return distance(column.counts)
 
     def words(self) -> str:
-        """What t promises."""
+        """The promise as plan data."""
         return (
             f"in every released group the values of {self._columns_in_words} are distributed as "
             f"in the whole table, up to an earth mover's distance of {self.t:g}"

@@ -36,7 +36,7 @@ _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?::(\d+))?|([^+]*?)(?::(\d+))?(?=\+|$)')
 
 @dataclass(frozen=True)
 class Cell:
-    """What a released cell says about the original value.
+    """A released cell, read: the original values that it allows.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ SIGNS = {
     "quoted": 'A value that itself holds one of these signs stands in quotes: `"a+b"`',
     "empty": "An empty cell: none of the group has a value there",
 }
-"""What every sign in a released cell says, for its reader."""
+"""The meaning of every sign in a released cell, for its reader."""
 
 _KNOWN = re.compile(r"^(.+):(\d+)\+\(missing\):(\d+)$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")

@@ -26,7 +26,7 @@ class Tell(Protocol):
 
 
 def telling(progress: Progress | None) -> Tell:
-    """What a long step calls; does nothing where nobody listens."""
+    """The callback of a long step; it does nothing where nobody listens."""
 
     def tell(step: str, fraction: float | None = None, /) -> None:
         if progress is not None:

@@ -192,7 +192,7 @@ def test_the_cap_and_what_was_not_promised_are_said(made):
     people, release, audit = made
     page = page_of(audit, release)
     assert "No cap on this was promised." in page
-    assert "Not promised: a cap on what a group tells about pay" in page
+    assert "Not promised: a cap on what a group gives away about pay" in page
     capped = hr.protect(people, SCHEMA, hr.MART(k=10, max_disclosure=0.4))
     page = page_of(hr.audit(people, capped, **QUICK), capped)
     assert "Promised: at most 40%." in page

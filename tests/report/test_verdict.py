@@ -54,7 +54,7 @@ def test_a_threshold_that_is_not_reached_is_named(people):
 def test_thresholds_that_a_method_checks_itself_count(people):
     schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
     told, kept = verdict(page_of(people, hr.RandomizedResponse(1.3, random_state=1), schema))
-    assert "largest risk of a record: asked at most 100% of the cap, reached 100%" in told
+    assert "asked. Largest risk of a record: asked at most 100% of the cap, reached 100%" in told
     assert kept
 
 

@@ -17,7 +17,7 @@ from .released_values import ReleasedColumn, unchanged
 from .subject import Subject
 
 COMPARED = "utility, attacks, inference and everything else that compares with the original"
-"""What a table alone does not tell."""
+"""Measures that a table alone cannot give."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Alone:
 
     @property
     def missing(self) -> str:
-        """What was not measured, and why."""
+        """The measures that were left out, with reasons."""
         return f"{COMPARED}: {self.why}"
 
 

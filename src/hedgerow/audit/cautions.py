@@ -1,4 +1,4 @@
-"""What a reader should be told of a release beside its figures: columns that are not what they seem."""
+"""Warnings to a reader of an audit: columns that are not what they seem."""
 
 from __future__ import annotations
 

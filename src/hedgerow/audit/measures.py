@@ -1,4 +1,4 @@
-"""What every measure means: its direction, its range, its formula."""
+"""The meaning of every measure: its direction, its range, its formula."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Pair:
 
     @property
     def plain(self) -> Pair:
-        """What figures other than the attacks' are measured on."""
+        """The rows on which figures other than the attacks' are measured."""
         return self
 
     @property
@@ -118,7 +118,7 @@ class Pair:
 
     @property
     def told(self) -> Groups:
-        """What the release tells sensitive values of: groups of a second table, or its classes."""
+        """The groups through which the release shows sensitive values: of a second table, or its classes."""
         return self.groups if self.groups is not None else self.classes
 
     @cached_property

@@ -60,7 +60,7 @@ class Sample:
         }
 
     def note(self) -> str:
-        """What a reader of the figures must know."""
+        """The note that a reader of the figures needs."""
         return (
             f"attacks, learners and inference saw {self.pair.n_rows:,} of {self.of:,} records: "
             f"{self.rule}; among fewer records people are told apart more easily, so success in the "

@@ -1,4 +1,4 @@
-"""What is audited: a released table with whatever is known of how it was made."""
+"""The subject of an audit: a released table with whatever is known of how it was made."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Subject:
 
     @property
     def yardstick(self) -> str:
-        """What judges it: "classes" of equal cells, or "linkage" of altered records."""
+        """The yardstick: "classes" of equal cells, or "linkage" of altered records."""
         return self.plan.recoding.yardstick if self.plan else "classes"
 
     @property

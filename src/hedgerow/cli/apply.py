@@ -30,7 +30,7 @@ OPTIONS = (
     Option(
         "unseen",
         str,
-        "Cells outside the plan's cells: error, suppress (*), or count and tell. Default: error.",
+        "Cells outside the plan's cells: error, suppress (*), or count them and say so. Default: error.",
     ),
     *READING,
     Option("json", bool, "Print the result as JSON."),

@@ -110,7 +110,7 @@ OPTIONS = (
         Option(
             "also",
             list,
-            "Another release of the same people, or its folder: what both tell together; "
+            "Another release of the same people, or its folder: what both give away together; "
             "repeatable.",
         ),
     ),

@@ -26,7 +26,7 @@ READING = under(
         "decimal",
         str,
         "Decimal separator of a CSV file, ',' or '.', for numbers that can be read in two ways "
-        "(22.807). Default: as the other columns tell.",
+        "(22.807). Default: as the other columns have it.",
     ),
 )
 """How files of text are read."""

@@ -94,7 +94,7 @@ def _every(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine declares of itself.
+    """The capabilities that an engine declares.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Engine(Protocol):
         ...
 
     def read_back(self, released: Any) -> Table:
-        """What was released, as a table."""
+        """The released table."""
         ...
 
 
@@ -225,7 +225,7 @@ Executor = Callable[..., Transformed]
 
 
 class Executors:
-    """What an engine executes, by the kind of recoding."""
+    """The code by which an engine executes each kind of recoding."""
 
     def __init__(self) -> None:
         self._by_kind: dict[str, Executor] = {}

@@ -88,7 +88,7 @@ class Ordered:
         self._tables = [self._shown(column) for column in columns]
 
     def digest(self) -> str:
-        """What knows the released rows again: all that they are made from."""
+        """A digest by which released rows are recognised: of all that they are made from."""
         found = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
         for column in self._columns:
             at = self._at[id(column.numbers)]

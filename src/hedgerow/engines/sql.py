@@ -22,7 +22,7 @@ from ..plan.maps import Released
 
 NATIVE = "duckdb"
 CREATED = ("view", "table", "materialized view")
-"""What a statement may create."""
+"""The kinds of object that a statement may create."""
 _MATERIALIZED = ("postgres",)
 """Dialects whose materialized views hold such statements."""
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.

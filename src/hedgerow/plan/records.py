@@ -101,12 +101,12 @@ class Recoding(Discreet):
 
     @property
     def yardstick(self) -> str:
-        """What judges a release: "classes" of equal cells, or "linkage" of altered records."""
+        """The yardstick of a release: "classes" of equal cells, or "linkage" of altered records."""
         return "classes"
 
     @property
     def most(self) -> str:
-        """What is said of the column of which it left least."""
+        """The words about the column that lost most."""
         return "coarsened most"
 
     def recoded(self) -> tuple[PlanColumn, ...]:

@@ -1,4 +1,4 @@
-"""What a release tells although it keeps its promises: to be said loudly, with counts."""
+"""Warnings about a release that keeps its promises and still gives something away, with counts."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
     else:
         told.append(APART)
     three = three_numbers(risk, yardstick == "classes")
-    tables.append(("Disclosure: 0 tells nothing, 1 tells all", ("column", *THREE), three))
+    tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     if attacks:
         tables.append(
             (

@@ -13,7 +13,7 @@ from .standards import verdict
 from .text import others
 
 FEW = 0.01
-"""What a learner explains of an original that teaches it nothing."""
+"""The most that a learner may explain of an original that counts as teaching it nothing."""
 HALF = 0.5
 """A share of what models learn below which the page's second colour changes."""
 _MASKED_ALONE = (
@@ -155,7 +155,7 @@ def _grouped(
         drawing = shares_by_group(
             told["shares"],
             cap,
-            f"Share of the records by how much their group tells about {name}; half of them are at "
+            f"Share of the records by how much their group gives away about {name}; half of them are at "
             f"{share(told['median_over_records'])} or below",
         )
         alone = after["classes"]["unique_share"]
@@ -331,7 +331,7 @@ def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
-    """What the table is still good for."""
+    """The second card: the use that is left in the table."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
         said = "Not measured: no original was given to compare with."

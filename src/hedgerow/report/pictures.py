@@ -110,7 +110,7 @@ def _margins(figure: Figure, axes: Axes, beside: float) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    """What the colours are, above the picture on the right."""
+    """The legend, above the picture on the right."""
     axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False
     )

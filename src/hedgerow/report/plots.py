@@ -77,7 +77,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
 def _groups(name: str, points: Mapping[str, Any], cap: float | None, ax: Axes | None) -> Axes:
     with _on(ax, 6.4, 3.4) as axes:
         draw_disclosure(axes, points, cap)
-        axes.set_title(f"What groups tell of {name}", loc="left")
+        axes.set_title(f"What groups give away about {name}", loc="left")
     return axes
 
 

@@ -131,7 +131,7 @@ def _open(
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]
                 yield (
-                    f"Not promised: a cap on what a group tells about {name}. Measured: "
+                    f"Not promised: a cap on what a group gives away about {name}. Measured: "
                     f"{worst:.2f} in the worst group (0 nothing, 1 all).",
                     "open",
                 )

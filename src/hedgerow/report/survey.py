@@ -1,4 +1,4 @@
-"""What households, sampling weights and the population behind a sample tell, as rows of text."""
+"""Figures about households, sampling weights and the population behind a sample, as rows of text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SURVEY = (
 def rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """What households and the population behind a sample tell."""
+    """Figures about households and the population behind a sample."""
     for title, path, show, says in SURVEY:
         one, two = at(before, *path), at(after, *path)
         if two is not None:

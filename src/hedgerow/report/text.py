@@ -101,7 +101,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def others(risk: Mapping[str, Any], show: Callable[[float], str] = percent) -> Iterator[str]:
-    """What columns of no other role give away."""
+    """How much columns without a role give away."""
     other = risk.get("other")
     if other and other["together"]:
         names, alone = ", ".join(other["columns"]), other["unique"]
@@ -170,7 +170,7 @@ def risk_rows(
 
 
 def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Iterator[str]:
-    """What the classes tell of one sensitive column."""
+    """How much the classes give away about one sensitive column."""
     for title, key in (
         ("disclosure, mean over groups", "mean_over_groups"),
         ("disclosure, mean over records", "mean_over_records"),
@@ -214,7 +214,7 @@ def _how(attack: Mapping[str, Any]) -> str:
 
 
 def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """What the scores of numeric columns say, as titles and text."""
+    """The scores of numeric columns, as titles and text."""
     if scores is None:
         return []
     return [
@@ -288,7 +288,7 @@ def _special(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
-    """What groups tell, what learners infer, and the member advantage, side by side."""
+    """Disclosure by groups, inference by learners, and the member advantage, side by side."""
     risk = audit["risk"]
     rows = three_numbers(risk, audit["table"]["yardstick"] == "classes")
     if rows:
@@ -301,7 +301,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
-"""The three numbers of disclosure: what groups tell, what learners infer, what is of members."""
+"""The three numbers of disclosure: by groups, by learners, and about members beyond strangers."""
 SHORT = ("groups", "inferred", "advantage")
 """Their names in a narrow table."""
 
@@ -314,7 +314,7 @@ def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str
     risk : mapping
         As `Audit.to_dict` has it.
     classes : bool
-        Whether classes of equal cells tell anything: not where values were altered.
+        Whether classes of equal cells mean anything: not where values were altered.
     """
     rows = []
     for name, column in risk["release"]["sensitive"].items():
@@ -358,7 +358,7 @@ TOGETHER = (
     "value certain",
     "disclosure: worst, mean",
 )
-"""What is told of releases together."""
+"""The figures of several releases together."""
 
 
 def together_rows(
@@ -416,7 +416,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _over_control(attack: Mapping[str, Any]) -> str:
-    """What an attack gains over its control, with its interval."""
+    """The gain of an attack over its control, with its interval."""
     if attack["over_control"] is None:
         return ""
     low, high = (percent(end) for end in attack["over_control_interval"])

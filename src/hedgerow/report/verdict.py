@@ -14,7 +14,7 @@ from .text import figure
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """Checks of a method's own that bound a figure."""
 _SLACK = 1e-9
-"""What the last digits of a sum may differ by."""
+"""The rounding error that a sum is allowed."""
 
 
 @dataclass(frozen=True)

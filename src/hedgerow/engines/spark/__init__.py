@@ -121,6 +121,6 @@ def release(
 
 
 def read_back(released: Any) -> Table:
-    """What was released, as a table."""
+    """The released table."""
     assert isinstance(released, SparkTable)
     return released

@@ -319,7 +319,7 @@ class _Top:
         max_depth: int | None,
         r: int,
     ) -> tuple[dict[int, Nodes], dict[int, Products]]:
-        """What the grower in memory makes of each of these nodes."""
+        """The subtree that the grower in memory grows below each of these nodes."""
         if not numbers:
             return {}, {}
         labels = {number: at for at, number in enumerate(numbers)}
@@ -427,7 +427,7 @@ def _batch(places: Ints, sums: Ints) -> pa.RecordBatch:
 
 
 def _vectors(cells: pa.ChunkedArray, width: int) -> Ints:
-    """What `_batch` made cells of."""
+    """The columns that `_batch` made into cells."""
     parts = []
     for chunk in cells.chunks:
         offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset :][: len(chunk) + 1]

@@ -371,7 +371,7 @@ class SparkTable(Table):
             self._packed = None
 
     def changed(self) -> InputError:
-        """What is said where two passes saw different rows."""
+        """The error where two passes saw different rows."""
         where = "the table" if self.path is None else self.path.name
         return InputError(
             f"{where} gives other rows each time it is computed",
