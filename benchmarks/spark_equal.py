@@ -1,7 +1,7 @@
 """Whether Spark gives the release of memory, byte for byte, on public tables and on every odd table.
 
 Adult, Census-Income, the French portfolio of 1,048,575 contracts and made people with missing cells,
-dates and text of many values, each from one Parquet file, through every method that a cluster runs; then
+dates and text of 20,000 values, each from one Parquet file, through every method that a cluster runs; then
 `check_engine("spark")`. Every line is a pair of releases whose files were compared.
 
     python benchmarks/spark_equal.py [--tables adult,census,portfolio,made] [--methods MART,Hedge]
@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hedgerow as hr
@@ -52,6 +54,10 @@ CASES = {
 """Tables as the experiments of Hedge take them."""
 
 
+EMPLOYERS = 20_000
+"""Values of the made text."""
+
+
 def digests(folder: Path) -> dict[str, str]:
     """What the files of a release are known by."""
     return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(folder.iterdir())}
@@ -61,10 +67,26 @@ def written(name: str, rows: int, source: Path) -> tuple[Sequence[str], Sequence
     """Write a table; its quasi-identifiers and sensitive columns."""
     if name == "made":
         make(source, rows)
-        return QUASI, SENSITIVE
+        pq.write_table(_with_text(pq.read_table(source)), source)
+        return ("entry", "employer", "age", *QUASI[1:5], "hours", "children"), (*SENSITIVE, "paid")
     case = next(case for case in hedge.CASES if case.name == CASES[name])
     pq.write_table(case.load(), source)
     return case.quasi, case.sensitive
+
+
+def _with_text(table: pa.Table) -> pa.Table:
+    """Made people with text of many values, a number that is missing or 0.0 or -0.0, and notes."""
+    draw = np.random.default_rng(7)
+    employers = [f"{'é日🦔'[i % 3]} \"employer\", {i}" for i in range(EMPLOYERS)]
+    chosen = draw.zipf(1.2, table.num_rows) % EMPLOYERS
+    missing = draw.random((2, table.num_rows)) < 0.07
+    paid = draw.choice([0.0, -0.0, 0.1, 1e-9, 2500.5, 7e6], table.num_rows)
+    notes = pa.array([f"{i * 7919 % 1_000_003}\nnote" for i in range(table.num_rows)])
+    return (
+        table.append_column("employer", pa.array(employers).take(pa.array(chosen, mask=missing[0])))
+        .append_column("paid", pa.array(paid, mask=missing[1]))
+        .append_column("note", notes)
+    )
 
 
 def compare(source: Path, schema: hr.Schema, method: str, folder: Path) -> str:

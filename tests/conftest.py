@@ -43,6 +43,11 @@ def spark() -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
+        # tables of some hundred rows: compiling every query, and planning it anew at every stage,
+        # takes most of the time; sessions of other tests (executors, Connect) do both
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     builder = SparkSession.builder
     for name, value in settings.items():

@@ -230,10 +230,24 @@ def test_what_executors_lack_is_named() -> None:
         cluster.run(job)
 
 
+def test_what_is_too_much_for_the_driver_is_named() -> None:
+    """The words of Spark's TaskSetManager."""
+    errors = pytest.importorskip("pyspark.errors")
+
+    def job() -> None:
+        raise errors.PySparkException(
+            "Job aborted due to stage failure: Total size of serialized results of 3 tasks "
+            "(1025.0 MiB) is bigger than spark.driver.maxResultSize (1024.0 MiB)"
+        )
+
+    with pytest.raises(hr.errors.UnsupportedError, match=r"more than spark\.driver\.maxResultSize"):
+        cluster.run(job)
+
+
 def test_rows_that_change_are_found(people: Any) -> None:
     def shake(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            age = [a + secrets.randbelow(5) for a in batch.column(0).to_pylist()]
+            age = [a + secrets.randbelow(10_000) for a in batch.column(0).to_pylist()]
             columns = [pa.array(age, batch.schema.types[0]), *batch.columns[1:]]
             yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 

@@ -177,6 +177,25 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         _people(who=[f"P{i}" for i in range(_ROWS)], extra=1 + np.arange(_ROWS)),
         Schema(quasi=_QUASI, sensitive=_PAY, identifiers=["who"]),
     ),
+    # every odd cell at once: an engine that starts slowly is asked these two (tests/engines)
+    "missing, zeros and booleans at once": lambda: OddTable(
+        _people(
+            zero=_cycle(0.0, -0.0, float("nan"), None, 2.0),
+            flag=_cycle(True, False, None),
+            pay=_cycle(-0.0, 7.0, float("nan"), 0.0, None, 3.5, 4.25),
+        ),
+        Schema(quasi=["zero", "flag"], sensitive=_PAY),
+    ),
+    "text, decimals and dictionaries at once": lambda: OddTable(
+        _people(
+            age=_cycle(30, 40, 50),
+            job=pa.array(_cycle("é́", "日本", None, "")).dictionary_encode(),
+            rate=[Decimal(i % 4) / 4 for i in range(_ROWS)],
+            pay=[Decimal(i * 37 % 17) / 2 for i in range(_ROWS)],
+            note=_cycle(" edge ", "🦔", "line\nbreak", '"=1+1"', None),
+        ),
+        Schema(quasi=["age", "job", "rate"], sensitive=_PAY, other=["note"]),
+    ),
 }
 """By name, what makes each table."""
 

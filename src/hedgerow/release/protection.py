@@ -175,10 +175,11 @@ def protect(
         check_weights(table, schema.weight)
     table.give_back()
     method.check_kinds()
+    room = method.room(table.n_rows, len(schema.sensitive))
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
-        table.check_room(len(named), method.room(table.n_rows, len(schema.sensitive)))
+        table.check_room(len(named), room)
         computing(table.engine).encode(table, named)
     step("fitting")
     with cautions() as heard:
@@ -188,7 +189,7 @@ def protect(
                 f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
             )
         with listening(step, "fitting"):
-            here = table.gathered(method.side_by_side(schema))
+            here = table.gathered(method.side_by_side(schema), room)
             fitted: Method = method.copy().fit_table(here, schema)
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):

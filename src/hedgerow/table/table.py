@@ -89,8 +89,11 @@ class Table:
     drawn: Any = None
     """Of a released table whose rows are elsewhere: what counts categories before and after draws."""
 
-    def gathered(self, names: Iterable[str]) -> Table:
-        """The table with the codes of some columns here, for whoever asks for them row by row."""
+    def gathered(self, names: Iterable[str], besides: int = 0) -> Table:
+        """The table with the codes of some columns here, for whoever asks for them row by row.
+
+        `besides` are bytes that a method takes for its own.
+        """
         return self
 
     @property

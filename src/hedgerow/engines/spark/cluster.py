@@ -27,6 +27,7 @@ AT_ONCE = 1 << 20
 """Rows that are put together before they are worked on."""
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
+_LARGEST = "spark.driver.maxResultSize"
 _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
 
 T = TypeVar("T")
@@ -112,6 +113,12 @@ def run(job: Callable[[], T]) -> T:
                 f"the executors of the cluster do not have the Python package {missing[1]!r}",
                 hint="install Hedgerow there in the same version as here; PYSPARK_PYTHON names the "
                 "Python that they run",
+            ) from None
+        if _LARGEST in str(error):
+            raise UnsupportedError(
+                f"what comes back from the cluster is more than {_LARGEST} allows",
+                hint=f"set {_LARGEST} and spark.driver.memory higher where Spark is started, or "
+                "coarsen the columns with the most values",
             ) from None
         raise InputError(
             f"the job on the cluster failed: {type(error).__name__}",

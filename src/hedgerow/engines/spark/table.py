@@ -19,10 +19,10 @@ from ...table import Column, Table, ValueCounts
 from ...table.dialect import FileFormat
 from ...table.exact import beyond_doubles
 from ...table.table import Window, check_names
-from ...table.workspace import Workspace
+from ...table.workspace import Workspace, memory_of
 from .cells import codes_of, in_order
 from .cluster import collected, over_parts, run
-from .packing import Packing
+from .packing import Packing, together
 
 MOST = 1 << 24
 """Distinct values of a column that is coded: they are held here, and by every executor."""
@@ -286,10 +286,26 @@ class SparkTable(Table):
         schema = ", ".join(f"{w} long" for w in packing.names())
         return packing, over_parts(self.frame.select(*places), work, schema)
 
-    def gathered(self, names: Iterable[str]) -> Table:
-        """The table with the codes of some columns here: combinations that were counted."""
+    def gathered(self, names: Iterable[str], besides: int = 0) -> Table:
+        """The table with the codes of some columns here: combinations that were counted.
+
+        Raises
+        ------
+        UnsupportedError
+            They, and what a method takes `besides`, do not fit into the memory of this process.
+        """
         names = list(dict.fromkeys(names))
-        return Gathered(self, names) if names else self
+        if not names:
+            return self
+        needed = besides + together(self.n_rows, {n: len(self.values(n)[0]) for n in names})
+        if needed > (allowed := memory_of(None)):
+            raise UnsupportedError(
+                f"codes of {self.n_rows:,} records come together for this method and take some "
+                f"{needed / 1e9:,.1f} GB in this process, and {allowed / 1e9:,.1f} GB, half of this "
+                "machine's memory, are allowed",
+                hint="ask from a larger machine, or take MART, which counts on the cluster",
+            )
+        return Gathered(self, names)
 
     def combinations(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
         """The combinations of some columns' distinct values, in their order, and the rows of each.
