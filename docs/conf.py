@@ -37,6 +37,7 @@ exclude_patterns = ["_ext", "gallery/*.py.md5", "gallery/*.ipynb"]
 templates_path = ["_templates"]
 default_role = "code"
 highlight_language = "text"
+smartquotes_action = "qe"  # quotes and points, and the dashes of options as they are
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
