@@ -45,7 +45,7 @@ WHOLE = ("mean", "median", "weighted")
 """Cells that tell of every record of a group, and not of what occurs in it alone."""
 
 
-_GROUP, _TOLD = 350, 40
+_GROUP, _TOLD = 2100, 40
 """Bytes that k records take in a tree that no cap prunes, and in what its groups tell of a column."""
 _ROUNDING = 1e-8
 """Part of a cap by which the grower may be off: its squares are rounded to whole units."""
@@ -69,6 +69,10 @@ class PartitionMethod(Method):
         """None: nodes are counted, whoever has their rows."""
         return ()
 
+    def _group_room(self) -> int:
+        """Bytes that k records take where no cap prunes."""
+        return _GROUP
+
     ranges_beside_grids: ClassVar[bool] = False
     """Whether columns with a grid are told as ranges where other numbers are not."""
 
@@ -76,7 +80,7 @@ class PartitionMethod(Method):
         """Without a cap groups come near k, and are as many as can be."""
         known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
         small = known and self.max_disclosure in (None, 1)
-        return n_rows // self.k * (_GROUP + _TOLD * n_sensitive) if small else 0
+        return n_rows // self.k * (self._group_room() + _TOLD * n_sensitive) if small else 0
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)
