@@ -133,7 +133,8 @@ def further(source: str, target: str, what: str, memory: str) -> None:
             Path(target).with_name("applied.parquet")
         )
     else:
-        hr.audit(source, target, engine="duckdb", memory=memory)
+        off = {"attacks": False, "learning": False}  # which need all rows at once
+        hr.audit(source, target, engine="duckdb", memory=memory, **off)
     print(json.dumps({"steps": {what: time.process_time()}, "peak": _peak()}))
 
 
