@@ -211,3 +211,13 @@ def test_on_the_command_line(
     assert not (tmp_path / "out").exists()
     assert run(["protect", str(home / "people.parquet"), *roles, *out, "--sample", "300"]) == 0
     assert json.loads((tmp_path / "out" / "audit.json").read_text())["table"]["sample"]["of"] == N
+
+
+def test_the_interpreter_counts_in_what_measuring_takes(home: Path, tmp_path: Path) -> None:
+    """2 million records of ten columns took 1.23 GB, measured; the limit leaves room for 8 million cells."""
+    table = people()
+    pq.write_table(pa.concat_tables([table] * 1050).combine_chunks(), tmp_path / "many.parquet")
+    with pytest.raises(UnsupportedError, match=r"2,100,000 records takes some 0\.9 GB .* 0\.8 GB"):
+        hr.audit(
+            tmp_path / "many.parquet", home / "parquet", engine="duckdb", memory="0.8GB", **MEASURED
+        )

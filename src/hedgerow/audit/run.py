@@ -19,6 +19,7 @@ from ..release.spark import SparkRelease, copied_here
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
+from ..table.workspace import LEAST
 from .alone import Alone
 from .figures import CASES, ON_SAMPLE, Task, figures_of
 from .holder import holder, on_cluster
@@ -359,11 +360,11 @@ def _check_room(original: Any) -> None:
     """Refuse a table that streams past and is too large to measure."""
     if not isinstance(original, Scanned):
         return
-    needed = original.n_rows * len(original.names) * _MEASURED
+    needed = LEAST + original.n_rows * len(original.names) * _MEASURED
     if needed > original.workspace.memory:
         raise UnsupportedError(
-            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.0f} GB of memory, and "
-            f"{original.workspace.memory / 1e9:,.0f} GB are allowed",
+            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
+            f"{original.workspace.memory / 1e9:,.1f} GB are allowed",
             hint="allow more (memory=, --memory), or leave it out (--no-report)",
         )
 
