@@ -22,8 +22,24 @@ operation           cost                              what comes back to the cal
 ==================  ================================  ==================================
 
 Whoever holds no arrays (a cluster) does not give codes back: it counts. The grower asks for a
-node's integer histogram and does not know who made it (`trees/grow`), the ends of groups are
-minima and maxima, and the checks read counts of (group, value) that add up (`classes.Counts`).
+node's integer histogram and does not know who made it (`trees/grow`), and the checks read counts
+of (group, value) that add up (`classes.Counts`). In place of codes such an engine has
+
+==================  ================================  ==================================
+operation           cost                              what comes back to the caller
+==================  ================================  ==================================
+histograms          one pass for all open nodes of    integer sums of every value of every
+                    a level; of two children the      column, a node (`trees.statistics`)
+                    smaller one alone
+finishing           one pass, rows of small nodes     subtrees, grown where the rows are
+                    brought together by node
+extents             one pass over what is released    minima and maxima of every group
+                    as ranges
+counts              one pass over codes               pairs of group and value with their
+                    and the sensitive columns         numbers
+==================  ================================  ==================================
+
+Measured times of these are in `docs/benchmarks.md` and `docs/spark.md`.
 So nothing above asks an engine for a row. Methods that ask for codes record by record name their
 columns (`Method.side_by_side`): a cluster counts the combinations and brings these (`Table.gathered`).
 """
