@@ -134,6 +134,12 @@ def test_what_a_warehouse_is_told_is_run_here(dialect: str) -> None:
     def translated(plan: Plan) -> str:
         return sqlglot.transpile(plan.to_sql(dialect=dialect), read=dialect, write="duckdb")[0]
 
+    rows = "SELECT a FROM UNNEST([STRUCT(1 AS a)])"
+    try:
+        run(sqlglot.transpile(rows, read="bigquery", write="duckdb")[0], PEOPLE)
+    except duckdb.BinderException:
+        if dialect == "bigquery":
+            pytest.skip(f"sqlglot {sqlglot.__version__} does not write BigQuery's rows for DuckDB")
     plan = plan_of(mixed(), EXTRA)
     ours = run(plan.to_sql(), PEOPLE).sort_by("key_0")
     assert run(translated(plan), PEOPLE).sort_by("key_0").to_pylist() == ours.to_pylist()
