@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
@@ -104,6 +106,22 @@ def test_german_birth_dates_are_coarsened_and_never_joined(tmp_path: Path) -> No
     cells = set(release.table.column("Geburtsdatum").to_pylist())
     assert all(cell.startswith("[") for cell in cells)
     assert not any("+" in cell for cell in cells)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("style", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_days_that_are_text_are_told_where_their_style_changes(
+    tmp_path: Path, style: str, engine: str
+) -> None:
+    days = [f"{dt.date(1990, 1, 1) + dt.timedelta(40 * i):{style}}" for i in range(60)]
+    table = pa.table({"since": days, "pay": list(range(60))})
+    pq.write_table(table, tmp_path / "people.parquet")
+    schema = hr.Schema(quasi=["since"], sensitive=["pay"], kinds={"since": "date"})
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        hr.protect(tmp_path / "people.parquet", schema, hr.MART(k=5, max_disclosure=None), engine=engine)
+    told = any("does not write its dates as 2020-12-31" in str(w.message) for w in heard)
+    assert told == (style == "%d.%m.%Y")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..schema import Schema
 from ..table import Column, Table
 from ..table.cover import Cover
-from ..table.dates import LOOKS_LIKE_DATE
+from ..table.dates import ISO_DATE, LOOKS_LIKE_DATE, all_match
 from ..table.encode import is_text
 from ..table.weights import strata_told
 
@@ -221,17 +221,24 @@ def _reading(column: Column, pattern: str) -> tuple[int, int]:
 
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
     """Dates of groups, which are ISO whatever the file has."""
-    fields, style = original.types, original.layout.dialect.dates
+    style = original.layout.dialect.dates
     names = [
         column.name
         for column in plan.recoding.recoded()
-        if column.kind == "date" and (style or is_text(fields.field(column.name).type))
+        if column.kind == "date" and (style or _as_other_text(original, column.name))
     ]
     if names and original.path is not None:
         yield (
             f"{', '.join(names)}: {original.path.name} does not write its dates as 2020-12-31, and the "
             "release writes the dates of groups so; columns that are not recoded keep their own way"
         )
+
+
+def _as_other_text(original: Table, name: str) -> bool:
+    """Whether a column holds text that is no ISO date."""
+    if not is_text(original.types.field(name).type):
+        return False
+    return not all_match(original.entries(name).drop_null(), ISO_DATE)
 
 
 def _dates(column: Column) -> Iterator[str]:
