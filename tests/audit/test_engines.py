@@ -221,3 +221,15 @@ def test_the_interpreter_counts_in_what_measuring_takes(home: Path, tmp_path: Pa
         hr.audit(
             tmp_path / "many.parquet", home / "parquet", engine="duckdb", memory="0.8GB", **MEASURED
         )
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_parts_without_a_plan_are_a_released_table(home: Path, tmp_path: Path, engine: str) -> None:
+    applied = hr.Plan.load(home / "parquet" / "plan.json").apply(home / "people.parquet")
+    (tmp_path / "applied").mkdir()
+    pq.write_table(applied, tmp_path / "applied" / "part-00000.parquet")
+    found = [
+        measured(home / "people.parquet", released, schema=SCHEMA, engine=engine, **MEASURED)
+        for released in (tmp_path / "applied", tmp_path / "applied" / "part-00000.parquet")
+    ]
+    assert found[0]["risk"] == found[1]["risk"]

@@ -19,7 +19,7 @@ from ..key import Key
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
-from ..release.folder import released_file, whole
+from ..release.folder import is_table, released_file, whole
 from ..release.mapping import MAPPING, RowMap
 from ..release.write import PLAN
 from ..schema import UNSAID, Schema
@@ -283,7 +283,7 @@ def _folder_of(released: Any) -> Path | None:
     path = Path(released)
     if not path.is_dir() and path.stem == "release" and (path.parent / PLAN).exists():
         return path.parent
-    return path if path.is_dir() else None
+    return path if path.is_dir() and not is_table(path) else None  # else parts of a table alone
 
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:

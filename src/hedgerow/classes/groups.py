@@ -49,7 +49,6 @@ class Groups:
         """Records of each class."""
         return np.bincount(self.labels, minlength=self.n_groups).astype(np.int64, copy=False)
 
-
     def in_order(self) -> tuple[npt.NDArray[np.uint32], IntArray]:
         """Row numbers class by class, in the order of the rows, and where each class begins.
 
