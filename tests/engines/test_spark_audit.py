@@ -1,18 +1,21 @@
-"""An audit of tables on a cluster: the figures of memory, from a copy that streams."""
+"""An audit of tables on a cluster: the figures of memory, from pairs that were counted there."""
 
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
-from hedgerow.errors import UnsupportedError
+from hedgerow.errors import InputError, UnsupportedError
+from hedgerow.table.workspace import LEAST
 
 from .test_spark import plain
 
@@ -20,26 +23,72 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 SCHEMA = hr.Schema(quasi=["age", "education", "job"], sensitive=["income"])
 
 
-def test_an_audit_of_frames(spark: Any) -> None:
-    table = plain(hr.datasets.make_people(400, seed=2).select([*SCHEMA.quasi, "income"]))
-    moments = pa.array([1_600_000_000_000_000 + i for i in range(400)], pa.timestamp("us"))
-    table = table.append_column("at", moments)
-    schema = SCHEMA.replace(other=["at"])
-    frame = spark.createDataFrame(table)
-    release = hr.protect(frame, schema, hr.MART(8))
-    wanted = hr.protect(frame.toArrow(), schema, hr.MART(8))
-    whole: dict[str, Any] = {"attacks": False, "learning": False, "inference": False}
-    sampled = {**whole, "attacks": True, "sample": 150, "people": 20}
-    for asked in (whole, sampled):
-        found = hr.audit(frame, release, **asked).to_dict()
-        told = hr.audit(frame.toArrow(), wanted, **asked).to_dict()
-        for part in ("risk", "utility", "attacks"):
-            assert found[part] == told[part], part
-        assert found["table"]["sample"] == told["table"]["sample"]
-    alone = hr.audit(None, release.table, schema, engine="spark", **whole).to_dict()
-    assert alone["risk"]["release"]["classes"]["k"] == found["risk"]["release"]["classes"]["k"]
+WHOLE: dict[str, Any] = {"attacks": False, "learning": False, "inference": False}
+SAMPLED = {**WHOLE, "attacks": True, "sample": 150, "people": 20}
+METHODS = [
+    hr.MART(8),
+    hr.MART(8, numeric="mean", categorical="weighted"),
+    hr.Datafly(5),
+    hr.RandomizedResponse(l=4, relax="halfway", bins=4, random_state=1),
+]
+
+
+def people(n: int) -> pa.Table:
+    """Made people, with a column of no role and rows without a job or an age."""
+    table = plain(hr.datasets.make_people(n, seed=2).select([*SCHEMA.quasi, "income"]))
+    for i, name in ((0, "age"), (2, "job")):
+        some = pa.array([j % 17 != 3 for j in range(n)])
+        cells = pc.if_else(some, table[name], pa.scalar(None, table[name].type))
+        table = table.set_column(i, name, cells)
+    moments = pa.array([1_600_000_000_000_000 + j % 90 for j in range(n)], pa.timestamp("us"))
+    return table.append_column("at", moments).append_column("id", pa.array(range(n)))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=[type(m).__name__ + str(i) for i, m in enumerate(METHODS)])
+def test_pairs_are_counted(spark: Any, method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("hedgerow.audit.clustered"), "copied_here", None)  # nothing is copied
+    table = people(600)
+    schema = SCHEMA.replace(other=["at"], identifiers=["id"])
+    release = hr.protect(spark.createDataFrame(table).repartition(3), schema, method)
+    wanted = hr.protect(table, schema, method)
+    told = hr.audit(table, wanted, **SAMPLED).to_dict()
+    found = hr.audit(release.original, release, **SAMPLED).to_dict()
+    for part in told.keys() - {"parameters", "versions"}:
+        assert found[part] == told[part], part
+    if method is METHODS[0]:  # nothing but tables and the plan is at hand
+        frames = release.original.given, release.table
+        found = hr.audit(*frames, schema, plan=release.plan, **WHOLE).to_dict()
+        assert found["utility"] == told["utility"]
+        assert found["risk"]["release"] == told["risk"]["release"]
+
+
+def test_another_table(spark: Any) -> None:
+    table = people(300)
+    schema = SCHEMA.replace(other=["at"], identifiers=["id"])
+    release = hr.protect(spark.createDataFrame(table), schema, hr.MART(8))
+    moved = table.set_column(0, "age", pc.add(table["age"], 1))
+    income = table.set_column(3, "income", table["income"].combine_chunks()[::-1])
+    for other in (moved, income, table.slice(1)):
+        with pytest.raises(InputError, match="made from another table"):
+            hr.audit(spark.createDataFrame(other), release, **WHOLE)
+    with pytest.raises(UnsupportedError, match="come together for an audit and take some"):
+        hr.audit(spark.createDataFrame(table), release, memory=LEAST, **WHOLE)
+
+
+def test_copies_where_no_plan_tells_the_pairs(spark: Any) -> None:
+    table = people(300)
+    schema = SCHEMA.replace(other=["id"])
+    wanted = hr.protect(table, schema, hr.MART(8))
+    frames = spark.createDataFrame(table), spark.createDataFrame(wanted.table)
+    for given in ({"key": "id"}, {"paired": False}):
+        found = hr.audit(*frames, schema, **given, **WHOLE).to_dict()
+        told = hr.audit(table, wanted.table, schema, **given, **WHOLE).to_dict()
+        for part in ("risk", "utility"):
+            assert found[part] == told[part], (given, part)
+    alone = hr.audit(None, frames[1], schema, engine="spark", **WHOLE).to_dict()
+    assert alone["risk"]["release"]["classes"] == told["risk"]["release"]["classes"]
     with pytest.raises(UnsupportedError, match="attacks, learning: these need all rows"):
-        hr.audit(frame, release)
+        hr.audit(*frames, schema)
 
 
 @pytest.mark.usefixtures("spark")

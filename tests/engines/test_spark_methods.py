@@ -194,9 +194,10 @@ def test_combinations_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -
     held = SparkTable(spark.createDataFrame(table).repartition(3))
     codes, counts = held.combinations(["a", "b"])
     names = [held.entries(n).to_pylist() for n in ("a", "b")]
-    found = [tuple(v[c] for v, c in zip(names, row, strict=True)) for row in zip(*codes, strict=True)]
+    rows = zip(*codes.values(), strict=True)
+    found = [tuple(v[c] for v, c in zip(names, row, strict=True)) for row in rows]
     assert dict(zip(found, counts.tolist(), strict=True)) == {("x", 1): 6, (None, 2): 3, ("y", 1): 3}
-    monkeypatch.setattr("hedgerow.engines.spark.table.MOST_TOGETHER", 2)
+    monkeypatch.setattr("hedgerow.engines.spark.combined.MOST_TOGETHER", 2)
     with pytest.raises(UnsupportedError, match="'a', 'b' have more than 2 combinations"):
         held.combinations(["a", "b"])
 

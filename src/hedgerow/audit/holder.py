@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from ..engines import engine
-from ..engines.choice import chosen, is_frame
-from ..engines.spark.table import SparkTable
+from ..engines.choice import chosen
+from ..errors import UnsupportedError
 from ..release.folder import released_file, whole
-from ..release.spark import SparkRelease
 from ..release.write import PLAN
 from ..schema import Schema
 from ..table import Table, read
+from ..table.scanned import Scanned
+from ..table.workspace import LEAST
 
 AUDITED = ("memory", "duckdb")
 """Engines that hold tables which are measured."""
+_MEASURED = 40
+"""Bytes that classes, disclosure and loss take for a cell of the original, at most."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,6 @@ class Holder:
         return read(found, schema=schema)
 
 
-def on_cluster(source: Any) -> SparkTable | None:
-    """The table of a cluster that something stands for; None where it stands for none."""
-    if isinstance(source, SparkRelease):
-        return source.released
-    if is_frame(source):
-        return SparkTable(source)
-    return source if isinstance(source, SparkTable) else None
-
-
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
     """What holds an original and a release: what was asked for, or what has room for them."""
     source = released if original is None else original
@@ -66,3 +60,21 @@ def holder(original: Any, released: Any, name: str, memory: str | int | None) ->
     found = chosen(source, AUDITED, "an audit", name=name, memory=memory)
     kept = name != "auto" or engine(found).capabilities.streams  # else it decided
     return Holder(found, memory if kept else None)
+
+
+def bytes_of(n_rows: int, n_columns: int) -> int:
+    """Bytes that measuring so many records takes, without attacks and learners."""
+    return LEAST + n_rows * n_columns * _MEASURED
+
+
+def check_room(original: Table | None) -> None:
+    """Refuse a table that streams past and is too large to measure."""
+    if not isinstance(original, Scanned):
+        return
+    needed = bytes_of(original.n_rows, len(original.names))
+    if needed > original.workspace.memory:
+        raise UnsupportedError(
+            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
+            f"{original.workspace.memory / 1e9:,.1f} GB are allowed",
+            hint="allow more (memory=, --memory), or leave it out (--no-report)",
+        )

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
+from ..engines.spark.table import Gathered
 from ..errors import ParameterError, UnsupportedError
 from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, telling
 from ..release.cautions import extremes_in_words
-from ..release.spark import SparkRelease, copied_here
 from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
-from ..table.workspace import LEAST
 from .alone import Alone
+from .clustered import copies, counted, is_clustered
 from .figures import CASES, ON_SAMPLE, Task, figures_of
-from .holder import holder, on_cluster
+from .holder import check_room, holder
 from .judged import judged
 from .outside import check_control
 from .pairing import Pair, pair_up
@@ -31,9 +31,6 @@ from .risk.learners import LEARNERS, check_learners
 from .sample import Sample, sample_of
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .unpaired.tables import Apart, apart
-
-_MEASURED = 40
-"""Bytes that classes, disclosure and loss take for a cell of the original, at most."""
 
 
 @takes(
@@ -178,10 +175,11 @@ def audit(
         for which a table that streams past has no room.
     engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
         Where the tables are held; see `hedgerow.protect`. "duckdb" reads them a few rows at a time;
-        what is found is the same. Spark DataFrames, and releases of them, are copied once into a
-        private folder of this machine, and read as by "duckdb".
+        what is found is the same. Of Spark DataFrames and what their plan makes of them, pairs of rows are
+        counted where they are, and come here as codes; where no plan tells the pairs, both tables are
+        copied once into a private folder of this machine, and read as by "duckdb".
     memory : str or int, optional
-        Most memory that "duckdb" takes.
+        Most memory that "duckdb", or codes from a cluster, take.
     progress : callable, optional
         Called with a line of text and None before each long step; what it raises
         stops the audit.
@@ -226,25 +224,26 @@ def audit(
         "others": others,
     }
     tell = telling(progress)
-    if isinstance(released, SparkRelease):
-        schema, plan = schema or released.schema, plan or released.plan
-    there = [on_cluster(each) for each in (original, released)]
-    if any(there):
-        refuse_whole([name for name, value in asked_for.items() if value], sample)
-        tell("copying what is on a cluster")
-        original, released = (
-            each if table is None else copied_here(table, memory)
-            for each, table in zip((original, released), there, strict=True)
-        )
+    named, here = [name for name, value in asked_for.items() if value], None
+    if is_clustered(original) or is_clustered(released):
+        refuse_whole(named, sample)
+        if key is None and paired is not False:
+            tell("counting what is on a cluster")
+            here = counted(original, released, schema, plan, weights, memory)
+        if here is None:
+            tell("copying what is on a cluster")
+            original, released, schema, plan = copies(original, released, schema, plan, memory)
         engine = "auto" if engine == "spark" else engine  # the copies say what holds them
-    holds = holder(original, released, engine, memory)
-    if holds.streams:
-        refuse_whole([name for name, value in asked_for.items() if value], sample)
-    tell("pairing the tables")
-    what = subject(released, schema, plan, holds)
-    if original is not None:
-        original = holds.original(original, what.schema)
-    _check_room(original)
+    if here is None:
+        holds = holder(original, released, engine, memory)
+        if holds.streams:
+            refuse_whole(named, sample)
+        tell("pairing the tables")
+        what = subject(released, schema, plan, holds)
+        original = None if original is None else holds.original(original, what.schema)
+        check_room(original)
+    else:
+        original, what = here
     strangers = None if control is None else read(control, schema=what.schema)
     given = {
         "key": key,
@@ -356,26 +355,13 @@ def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
         )
 
 
-def _check_room(original: Any) -> None:
-    """Refuse a table that streams past and is too large to measure."""
-    if not isinstance(original, Scanned):
-        return
-    needed = LEAST + original.n_rows * len(original.names) * _MEASURED
-    if needed > original.workspace.memory:
-        raise UnsupportedError(
-            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
-            f"{original.workspace.memory / 1e9:,.1f} GB are allowed",
-            hint="allow more (memory=, --memory), or leave it out (--no-report)",
-        )
-
-
 def _tried(wanted: Mapping[str, bool]) -> bool:
     return any(wanted[name] for name in ON_SAMPLE)
 
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
     """The records that attacks are tried on; None where these are all, and in memory."""
-    streams = isinstance(sides.original, Scanned)
+    streams = isinstance(sides.original, (Scanned, Gathered))
     if n is None or (n >= sides.n_rows and not streams):
         return None
     if not isinstance(sides, Pair):

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..classes import IntArray, group
-from ..engines.rows import Rows, hashes
+from ..engines.rows import hashes
 from ..key import Key
 from ..table import Table
 from .pairing import Pair
@@ -47,7 +47,7 @@ class Sample:
         """Which records they are."""
         chosen = f"of those with the least keyed hash (random_state={self.random_state})"
         if self.groups is None:
-            return f"records {chosen} of all their original cells"
+            return f"records {chosen} of their measured cells, before and after"
         return f"whole groups of equal released quasi-identifiers, {chosen} of their released cells"
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,11 +86,18 @@ def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ())
     """
     key, groups = Key.of(random_state=random_state), None
     if pair.yardstick == "linkage":
-        ids = Rows.of(pair.original, key).ids[pair.rows]
-        rows = np.sort(np.argsort(ids)[:n])
+        rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)
     return Sample(_part(pair, rows, beside), pair.n_rows, groups, random_state)
+
+
+def _by_content(pair: Pair, key: Key) -> IntArray:
+    """The records in an order that a keyed hash of their measured cells, before and after, gives."""
+    names = sorted({*pair.schema.quasi, *pair.schema.sensitive})
+    sides = (pair.original, pair.rows), (pair.released, pair.released_rows)
+    words = [hashes(table, names, key)[0][rows] for table, rows in sides]
+    return np.lexsort(words)
 
 
 def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:

@@ -25,12 +25,19 @@ def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.T
     return read
 
 
-def codes_of(cells: pa.ChunkedArray, entries: pa.Array, name: str) -> NDArray[np.int64]:
-    """The place of each cell among the distinct values of its column."""
+def codes_of(
+    cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None
+) -> NDArray[np.int64]:
+    """The place of each cell among the distinct values of its column.
+
+    `unknown` stands for a value that is not among them; by default there is none.
+    """
     given = cells.combine_chunks()
     given = given.cast(entries.type)
     found = pc.index_in(one_zero(given), value_set=one_zero(entries))
-    if found.null_count:
+    if found.null_count and unknown is not None:
+        found = found.fill_null(unknown)
+    elif found.null_count:
         raise InputError(
             f"column {name!r} gives other values each time it is computed",
             hint="persist the table, or write it down first",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +19,14 @@ from ...table import Column, Table, ValueCounts
 from ...table.dialect import FileFormat
 from ...table.exact import beyond_doubles
 from ...table.table import Window, check_names
-from ...table.workspace import Workspace, memory_of
+from ...table.workspace import Workspace
 from .cells import codes_of, in_order
 from .cluster import collected, over_parts, run
-from .packing import Packing, together
+from .combined import check_room, combined
+from .packing import Packing
 
 MOST = 1 << 24
 """Distinct values of a column that is coded: they are held here, and by every executor."""
-MOST_TOGETHER = 1 << 27
-"""Combinations of values that are brought here."""
 
 
 class Elsewhere:
@@ -297,17 +296,19 @@ class SparkTable(Table):
         names = list(dict.fromkeys(names))
         if not names:
             return self
-        needed = besides + together(self.n_rows, {n: len(self.values(n)[0]) for n in names})
-        if needed > (allowed := memory_of(None)):
-            raise UnsupportedError(
-                f"codes of {self.n_rows:,} records come together for this method and take some "
-                f"{needed / 1e9:,.1f} GB in this process, and {allowed / 1e9:,.1f} GB, half of this "
-                "machine's memory, are allowed",
-                hint="ask from a larger machine, or take MART, which counts on the cluster",
-            )
-        return Gathered(self, names)
+        check_room(
+            self.n_rows,
+            {n: len(self.values(n)[0]) for n in names},
+            besides,
+            "this method",
+            "ask from a larger machine, or take MART, which counts on the cluster",
+        )
+        codes, counts = self.combinations(names)
+        return Gathered(self, {n: np.repeat(c, counts) for n, c in codes.items()})
 
-    def combinations(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+    def combinations(
+        self, names: Sequence[str]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
         """The combinations of some columns' distinct values, in their order, and the rows of each.
 
         Raises
@@ -315,37 +316,19 @@ class SparkTable(Table):
         UnsupportedError
             There are too many to be held.
         """
-        from pyspark.sql import functions as f
 
         held = self._packed is not None and set(names) <= set(self._packed[0].places)
         packing, frame = self.packed if held else self._coded(names)
         own = Packing.of({n: len(self.values(n)[0]) for n in names})
-        words = own.names()
 
-        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
             given = [column.to_numpy() for column in part.columns]
-            here = own.packed({n: packing.codes(given, n) for n in names})
-            counted = pa.table(dict(zip(words, here, strict=True))).group_by(words)
-            made = counted.aggregate([([], "count_all")]).select([*words, "count_all"])
-            yield from made.rename_columns([*words, "n"]).to_batches()
+            return {n: packing.codes(given, n) for n in names}
 
-        schema = ", ".join(f"{w} long" for w in [*words, "n"])
-        made = over_parts(frame, work, schema).groupBy(*words).agg(f.sum("n").alias("n"))
-        found = collected(made.limit(MOST_TOGETHER + 1))
-        if found.num_rows > MOST_TOGETHER:
-            raise UnsupportedError(
-                f"{', '.join(map(repr, names))} have more than {MOST_TOGETHER:,} combinations of "
-                "values, which are held in memory",
-                hint="coarsen those that have the most values, or take MART, which counts on the "
-                "cluster",
-            )
-        given = [found.column(w).to_numpy() for w in words]
-        codes = [own.codes(given, n) for n in names]
-        counts = found.column("n").to_numpy().astype(np.int64)
+        codes, counts = combined(frame, coded, own)
         if counts.sum() != self.n_rows:
             raise self.changed()
-        order = np.lexsort(codes[::-1])
-        return [c[order] for c in codes], counts[order]
+        return codes, counts
 
     def pairs(
         self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
@@ -396,7 +379,7 @@ class SparkTable(Table):
 
 
 class Gathered(Table):
-    """A table on a cluster with the codes of some columns here, in the order of their values.
+    """A table on a cluster with the codes of some columns here.
 
     What has equal codes in all of them came as one combination with its count; rows are told apart
     by nothing else, and stand in no order of the table's.
@@ -404,16 +387,16 @@ class Gathered(Table):
     Parameters
     ----------
     whole : SparkTable
-    names : sequence of str
+    codes : mapping of str to integer array of shape (n_rows,)
+        By column the place of each row's cell among the distinct values.
     """
 
     engine: ClassVar[str] = "spark"
 
-    def __init__(self, whole: SparkTable, names: Sequence[str]) -> None:
+    def __init__(self, whole: SparkTable, codes: Mapping[str, NDArray[Any]]) -> None:
         self.whole, self.path, self.layout = whole, whole.path, whole.layout
         self._columns, self.spelled = {}, {}
-        codes, counts = whole.combinations(names)
-        self._codes = {n: np.repeat(c, counts) for n, c in zip(names, codes, strict=True)}
+        self._codes = codes
 
     @property
     def arrow(self) -> NoReturn:
@@ -429,6 +412,12 @@ class Gathered(Table):
     def n_rows(self) -> int:
         """Number of rows."""
         return self.whole.n_rows
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Some cells of a column whose codes are here."""
+        if name not in self._codes:
+            raise _not_here()
+        return self.whole.entries(name).take(pa.array(self._codes[name][rows]))
 
     def column(self, name: str, **asked: Any) -> Column:
         """A column with the codes of its rows, where they are here."""
