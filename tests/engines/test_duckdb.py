@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import re
@@ -321,6 +322,49 @@ def test_relations_and_database_tables(file: Path, tmp_path: Path, home: Path) -
     (tmp_path / "bad.duckdb").write_bytes(b"no database" * 1000)
     with pytest.raises(InputError, match="cannot be read as a DuckDB database"):
         hr.protect(tmp_path / "bad.duckdb", SCHEMA, METHOD)
+
+
+def test_what_else_lies_in_a_database(tmp_path: Path, home: Path) -> None:
+    base, gone = tmp_path / "people.duckdb", tmp_path / "gone.parquet"
+    pq.write_table(people(300), gone)
+    with duckdb.connect(str(base)) as connection:
+        connection.execute(f"CREATE VIEW v AS SELECT * FROM '{gone}'")
+        connection.execute("CREATE SCHEMA ward")
+        connection.execute("CREATE TABLE ward.visits AS SELECT * FROM v")
+        connection.execute("CREATE TABLE days AS SELECT *, INTERVAL 1 DAY AS stay FROM v")
+        connection.execute("CREATE TABLE kinds AS SELECT *, union_value(k := 1) AS kind FROM v")
+    release = hr.protect(f"{base}::ward.visits", SCHEMA, METHOD)
+    assert release.plan == hr.protect(gone, SCHEMA, METHOD).plan
+    gone.unlink()
+    for name, column in (("days", "stay"), ("kinds", "kind")):
+        with pytest.raises(UnsupportedError, match=f"no Parquet file holds: '{column}'"):
+            hr.protect(f"{base}::{name}", SCHEMA, METHOD)
+    with pytest.raises(InputError, match=r"'v' of people\.duckdb cannot be read"):
+        hr.protect(f"{base}::v", SCHEMA, METHOD)
+    with pytest.raises(InputError, match=r"it holds days, kinds, v, ward\.visits"):
+        hr.protect(f"{base}::visits", SCHEMA, METHOD)
+    writes = f"import duckdb; c = duckdb.connect({str(base)!r}); print(flush=True); input()"
+    arguments = [sys.executable, "-c", writes]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(InputError, match=r"another process has the database people\.duckdb"):
+            hr.protect(f"{base}::ward.visits", SCHEMA, METHOD)
+        other.kill()
+    del release
+    assert not list(home.iterdir())
+
+
+def test_an_error_of_a_relation_leaves_nothing_until_the_next_collection(home: Path) -> None:
+    with duckdb.connect() as connection:
+        relation = connection.sql("SELECT error('nobody sees this') AS age")
+        gc.disable()
+        try:
+            with pytest.raises(InputError, match=r"relation cannot be read$"):
+                hr.protect(relation, hr.Schema(quasi=["age"]), METHOD, engine="duckdb")
+            assert not list(home.iterdir())
+        finally:
+            gc.enable()
 
 
 def _other_columns(folder: Path) -> None:

@@ -43,6 +43,24 @@ def test_a_relation_gives_a_relation(engine: str, home: Path) -> None:
         assert not list(home.iterdir())
 
 
+def test_the_bytes_of_a_relation_do_not_depend_on_the_engine(home: Path, tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.register("people", people())
+        relation = connection.sql(
+            "SELECT *, job AS place, 's'::ENUM ('s', 't') AS letter, "
+            "TIMESTAMP_S '2020-01-02 03:04:05' AS then FROM people"
+        )
+        schema = hr.Schema(
+            quasi=["age", "job"], sensitive=["pay"], other=["note", "place", "letter", "then"]
+        )
+        made = [
+            hr.protect(relation, schema, METHOD, engine=engine).write(tmp_path / engine)
+            for engine in ("memory", "duckdb")
+        ]
+        one, other = ((folder / "release.parquet").read_bytes() for folder in made)
+        assert one == other
+
+
 def test_a_relation_without_room_streams(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with duckdb.connect() as connection:
         relation = connection.from_arrow(people())

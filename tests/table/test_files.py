@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.engines import engine as computing
 from hedgerow.errors import InputError
 from hedgerow.progress import cautions
 from hedgerow.schema import Schema
@@ -347,3 +348,38 @@ def test_whole_numbers_beyond_doubles_are_told_apart(tmp_path):
     schema = hr.Schema(quasi=["id"], sensitive=["age"])
     release = hr.protect(path, schema, hr.MART(5, max_disclosure=None))
     assert len(set(release.table.column("id").to_pylist())) > 5
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(("name", "beside"), [("st*r", "star"), ("x[1]", "x1"), ("q?", "qa")])
+def test_a_name_is_no_pattern(tmp_path, name, beside, ending):
+    """DuckDB would read the neighbour as well, or in its place."""
+    ages = {name: 30, beside: 90}
+    for each, age in ages.items():
+        made = pa.table({"age": [age, age + 1], "id": ["a", "b"]})
+        write_table(made, tmp_path / f"{each}{ending}")
+    assert read(tmp_path / f"{name}{ending}").arrow.column("age").to_pylist() == [30, 31]
+    if ending != ".jsonl":
+        table = computing("duckdb").open(tmp_path / f"{name}{ending}")
+        assert table.n_rows == 2
+        assert table.distinct_share("id") == 1
+        assert table.scan.relation().aggregate("min(age)").fetchall()[0][0] in (30, "30")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_paths_that_lead_nowhere(tmp_path, engine):
+    link = tmp_path / "people.parquet"
+    link.symlink_to(tmp_path / "gone.parquet")
+    with pytest.raises(InputError, match=r"people\.parquet is a link to what is not there"):
+        computing(engine).open(link)
+    with pytest.raises(InputError, match="there is no file"):
+        computing(engine).open("a" * 5000 + ".parquet")
+    with pytest.raises(InputError, match="there is no file"):
+        hr.protect("a" * 5000 + ".csv", hr.Schema(quasi=["a"], sensitive=["b"]), hr.MART(k=2))
+
+
+def test_a_folder_that_is_called_like_a_database(tmp_path):
+    folder = tmp_path / "people.db"
+    folder.mkdir()
+    pq.write_table(pa.table({"age": [1, 2]}), folder / "a.parquet")
+    assert computing("duckdb").open(folder).n_rows == 2

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import hedgerow as hr
 from hedgerow.errors import OutputError
 from hedgerow.table import read
 from hedgerow.table.csvfile import _Layout, _opened
@@ -257,3 +258,15 @@ def test_a_cell_that_ends_in_a_backslash_is_read_again(tmp_path):
     table = pa.table({"whole": [0, 1, 2, 3], "share": [0.5, None, None, 1.0], "text": text})
     write_table(table, tmp_path / "t.csv")
     assert read(tmp_path / "t.csv").arrow.column("text").to_pylist() == text
+
+
+@pytest.mark.parametrize("unit", ["s", "date64", "time32"])
+def test_parquet_knows_no_seconds(tmp_path, unit):
+    """As pandas has them, which a release must hold and its reader find unchanged."""
+    kinds = {"s": pa.timestamp("s"), "date64": pa.date64(), "time32": pa.time32("s")}
+    column = pa.array([86_400_000 if unit == "date64" else 5] * 40, kinds[unit])
+    people = pa.table({"age": [*range(20, 40)] * 2, "pay": range(40), "then": column})
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], other=["then"])
+    folder = hr.protect(people, schema, hr.MART(k=4)).write(tmp_path / "release")
+    found = pq.read_table(folder / "release.parquet").column("then")
+    assert found.cast(column.type).to_pylist() == column.to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def too_large(source: Any, memory: Any = None) -> str | None:
     if is_database(source):
         return "the table is in a database"
     path = Path(source)
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet as pq

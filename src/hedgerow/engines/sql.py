@@ -19,6 +19,7 @@ from ..errors import PlanError, UnsupportedError
 from ..notation import moment, number
 from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.maps import Released
+from ..table.duck import identifier
 
 NATIVE = "duckdb"
 CREATED = ("view", "table", "materialized view")
@@ -29,11 +30,6 @@ _MATERIALIZED = ("postgres",)
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
 # DuckDB makes longer IN lists joins over all rows.
 _LISTED = 5
-
-
-def identifier(name: str) -> str:
-    """A quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:

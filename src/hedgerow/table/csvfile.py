@@ -18,7 +18,7 @@ import pyarrow as pa
 from ..errors import InputError
 from ..progress import caution
 from .dialect import Dialect, find_encoding, read_sample, sniff
-from .duck import connected, in_batches, whole
+from .duck import connected, in_batches, named, whole
 from .table import check_names
 from .types import typed_columns
 
@@ -147,7 +147,7 @@ def _opened(path: Path, layout: _Layout) -> Iterator[Any]:
         connected(lambda: _fault(readable, path, width, dialect)) as connection,
     ):
         yield connection.read_csv(
-            str(readable),
+            named(readable),
             sep=dialect.delimiter + " " * dialect.spaced,
             quotechar=dialect.quote,
             escapechar=dialect.escape,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +39,16 @@ def connected(
         if no_memory(error):
             raise MemoryError from None
         raise fault() from None
+
+
+def identifier(name: str) -> str:
+    """A quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def named(path: str | Path) -> str:
+    """A file as DuckDB is told of it: it takes a bare name for a pattern, or for an address."""
+    return glob.escape(os.path.join(os.curdir, path))
 
 
 def whole(relation: Any) -> pa.Table:

@@ -124,6 +124,17 @@ def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
     return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
+def in_parquet(kind: pa.DataType) -> pa.DataType:
+    """The type that Parquet gives back: it knows no seconds, and days in one way."""
+    if kind == pa.date64():
+        return pa.date32()
+    if kind == pa.time32("s"):
+        return pa.time32("ms")
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("ms", kind.tz)
+    return kind
+
+
 def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
     if pa.types.is_null(array.type):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from .dates import all_match, parse_iso
 from .dialect import find_encoding
-from .duck import connected, in_batches, whole
+from .duck import connected, in_batches, named, whole
 from .encode import indexed
 from .memory import storage
 
@@ -62,7 +62,7 @@ def _keys(path: Path) -> tuple[list[str], int]:
         found = connection.execute(
             "SELECT keys, count(*) FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS "
             "line FROM read_ndjson_objects(?, hive_partitioning=false)) GROUP BY keys ORDER BY min(line)",
-            [str(path)],
+            [named(path)],
         ).fetchall()
     names = list(dict.fromkeys(name for keys, _ in found for name in keys))
     if not names or any(len(set(keys)) < len(keys) for keys, _ in found):
@@ -73,7 +73,7 @@ def _keys(path: Path) -> tuple[list[str], int]:
 def _relation(connection: Any, path: Path, names: list[str]) -> Any:
     columns = dict.fromkeys(names, "JSON")
     return connection.read_json(
-        str(path), format="newline_delimited", columns=columns, hive_partitioning=False
+        named(path), format="newline_delimited", columns=columns, hive_partitioning=False
     )
 
 

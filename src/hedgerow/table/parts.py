@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _HIDDEN = (".", "_")
 
 def is_many(path: str | Path) -> bool:
     """Whether a path is a folder, or a pattern such as ``people/*.parquet``."""
-    return Path(path).is_dir() or (glob.has_magic(str(path)) and not Path(path).exists())
+    return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
 
 
 def parts_of(path: str | Path) -> list[Path]:

@@ -15,7 +15,7 @@ from ..schema import Schema
 from .csvfile import read_csv_batches
 from .dates import days_of, parse_iso
 from .dialect import Dialect, FileFormat
-from .encode import as_text, is_text
+from .encode import as_text, in_parquet, is_text
 from .escape import unescape_cells
 from .exact import decimals
 from .jsonlines import read_json_batches
@@ -101,11 +101,9 @@ def read_back(
 
 
 def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """The types of columns; for a dictionary, which files write out, that of its values."""
-    return {
-        entry.name: entry.type.value_type if pa.types.is_dictionary(entry.type) else entry.type
-        for entry in schema
-    }
+    """The types of columns as files hold them: dictionaries and finer units are written out."""
+    kinds = ((e.name, e.type.value_type if pa.types.is_dictionary(e.type) else e.type) for e in schema)
+    return {name: in_parquet(kind) for name, kind in kinds}
 
 
 def _parquet(paths: Sequence[Path]) -> Written:

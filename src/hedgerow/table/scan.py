@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, no_memory
-from .duck import connected
+from .duck import connected, identifier, named
 from .encode import is_text
 from .frames import without_views
 from .parts import check_drift, damaged
@@ -95,17 +95,17 @@ class Scan:
         """The files as a relation of DuckDB's own connection."""
         import duckdb
 
-        return duckdb.read_parquet([str(path) for path in self.paths])
+        return duckdb.read_parquet([named(path) for path in self.paths])
 
     def distinct(self, name: str, folder: Path, memory: int) -> tuple[int, int]:
         """How many different values a column has, and how many cells that are not missing.
 
         Counted by DuckDB, which puts values aside in a private folder where they are many.
         """
-        quoted = '"' + name.replace('"', '""') + '"'
-        fault = InputError(f"column {name!r} cannot be counted")
-        with connected(lambda: fault, folder, memory) as connection:
-            rows = connection.read_parquet([str(path) for path in self.paths])
+        quoted = identifier(name)
+        told = f"column {name!r} cannot be counted"
+        with connected(lambda: InputError(told), folder, memory) as connection:
+            rows = connection.read_parquet([named(path) for path in self.paths])
             asked = f"count(DISTINCT {quoted}), count({quoted})"
             found, there = rows.aggregate(asked).fetchall()[0]
         return int(found), int(there)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -121,10 +122,9 @@ def written_as(suffix: str) -> str:
 
 def check_path(path: Path) -> str:
     """The kind of file, as its usual ending; InputError when there is none to read."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
-    if not path.exists():
-        raise InputError(f"there is no file {path}{did_you_mean(path.name, _tables(path.parent))}")
+    check_there(path)
     suffix = SUFFIXES.get(path.suffix.lower())
     if suffix is None:
         raise InputError(
@@ -136,6 +136,15 @@ def check_path(path: Path) -> str:
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     return suffix
+
+
+def check_there(path: Path) -> None:
+    """Raise InputError where a path leads to nothing."""
+    if os.path.exists(path):
+        return
+    if os.path.islink(path):
+        raise InputError(f"{path} is a link to what is not there")
+    raise InputError(f"there is no file {path}{did_you_mean(path.name, _tables(path.parent))}")
 
 
 def _tables(folder: Path) -> list[str]:

@@ -5,6 +5,7 @@ A query may give its rows in another order each time it is run, and text is slow
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from ..files import private_handle
 from ..schema import Schema
 from .csvfile import csv_layout, read_csv_batches, tell_unnamed
 from .dialect import Dialect, FileFormat
-from .duck import in_batches
+from .duck import identifier, in_batches
 from .encode import kind_of
 from .escape import unescape_cells
 from .frames import without_views
@@ -29,10 +30,12 @@ from .parts import check_drift, format_of, parts_of
 from .rowhash import value_class
 from .scan import Reader, Scan
 from .scanned import Scanned
+from .sources import check_there
 from .spelling import declared_texts, spelled
 from .table import check_names
 from .types import typed, typed_columns
 from .workspace import Workspace
+from .write import not_in_parquet
 
 _BATCH = 1 << 18
 _COPY = "people.parquet"
@@ -65,8 +68,8 @@ def spooled(
         It is no kind of source for tables that are not loaded.
     """
     if is_relation(source):
-        fault = InputError("the DuckDB relation cannot be read")
-        table = _copied(source, workspace, lambda: fault)
+        told = "the DuckDB relation cannot be read"
+        table = _copied(source, workspace, lambda: InputError(told))
         table.relational = True
         return table
     if not isinstance(source, (str, Path)):
@@ -74,8 +77,8 @@ def spooled(
             f"a {type(source).__name__} is in memory already",
             hint='use engine="memory" for frames, or give a path or a DuckDB relation',
         )
-    file, _, name = str(source).partition("::")
-    if Path(file).suffix.lower() in _DATABASES:
+    if is_database(source):
+        file, _, name = str(source).partition("::")
         return _of_database(Path(file), name, workspace)
     path = Path(source)
     parts = parts_of(path)
@@ -115,40 +118,58 @@ def is_relation(source: Any) -> bool:
 
 def is_database(source: Any) -> bool:
     """Whether a source is a DuckDB database file, perhaps with the name of a table."""
-    return (
-        isinstance(source, (str, Path))
-        and Path(str(source).partition("::")[0]).suffix.lower() in _DATABASES
-    )
+    if not isinstance(source, (str, Path)):
+        return False
+    file = str(source).partition("::")[0]
+    return Path(file).suffix.lower() in _DATABASES and not os.path.isdir(file)
 
 
 def _of_database(path: Path, name: str, workspace: Workspace) -> Scanned:
     import duckdb
 
-    if not path.exists():
-        raise InputError(f"there is no file {path}")
+    check_there(path)
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        if "lock" in str(error):
+            raise InputError(
+                f"another process has the database {path.name} open to write",
+                hint="close it there, and run this again",
+            ) from None
+        raise InputError(
+            f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
+        ) from None
 
     def fault() -> InputError:
         return InputError(
-            f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
+            f"{name!r} of {path.name} cannot be read",
+            hint="a view may need files or tables that are not there",
         )
 
-    try:
-        connection = duckdb.connect(str(path), read_only=True)
-    except duckdb.Error:
-        raise fault() from None
     with connection:
-        found = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
-        tables = [row[0] for row in connection.sql(found).fetchall()]
+        found = (
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            "WHERE table_catalog = current_database() "
+            "ORDER BY table_schema <> 'main', table_schema, table_name"
+        )
+        tables: dict[str, str] = {}
+        for schema, table in connection.sql(found).fetchall():
+            told = table if schema == "main" else f"{schema}.{table}"
+            tables.setdefault(told, ".".join(map(identifier, (schema, table))))
         if not name and len(tables) == 1:
-            name = tables[0]
+            (name,) = tables
         if name not in tables:
             told = f"no table {name!r}" if name else f"{len(tables)} tables"
             raise InputError(
                 f"{path.name} holds {told}",
-                hint=f"name one after the file, {path.name}::{(tables or ['people'])[0]}; "
+                hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
                 f"it holds {', '.join(tables) or 'none'}",
             )
-        return _copied(connection.table('"' + name.replace('"', '""') + '"'), workspace, fault)
+        try:
+            relation = connection.table(tables[name])
+        except duckdb.Error:
+            raise fault() from None
+        return _copied(relation, workspace, fault)
 
 
 def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
@@ -182,6 +203,11 @@ def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
         try:
             for table in tables:
                 table = without_views(table)
+                if writer is None and (odd := not_in_parquet(table)):
+                    raise UnsupportedError(
+                        f"columns are of types that no Parquet file holds: {', '.join(odd)}",
+                        hint="give a query or a view without them, or with them cast to text",
+                    )
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
                 writer.write_table(table, row_group_size=_BATCH)
                 n_rows += table.num_rows

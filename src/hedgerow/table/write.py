@@ -19,7 +19,7 @@ from ..errors import OutputError
 from ..files import SUFFIXES, private_file
 from .dialect import Dialect, FileFormat
 from .duck import connected, whole
-from .encode import decoded, is_text
+from .encode import decoded, in_parquet, is_text
 from .escape import concat, escape_cells
 from .memory import one_piece
 from .rowhash import value_class
@@ -137,6 +137,11 @@ def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
     return replace(like.layout, dialect=replace(dialect, header=named))
 
 
+def not_in_parquet(table: pa.Table) -> list[str]:
+    """The columns of a table that no Parquet file holds, with their types."""
+    return _strange(table.slice(0, 0), _write_parquet)
+
+
 def _written_out(table: pa.Table) -> pa.Table:
     """Dictionaries as plain values."""
     for i, name in enumerate(table.column_names):
@@ -158,9 +163,10 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
     """
     import pyarrow.parquet as pq
 
-    simple = all(_simple(field.type) for field in schema)
+    held = pa.schema([field.with_type(in_parquet(field.type)) for field in schema])
+    simple = all(_simple(field.type) for field in held)
     # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
-    plain = schema if simple else _written_out(schema.empty_table()).schema
+    plain = held if simple else _written_out(held.empty_table()).schema
     # The least and the greatest text take as long to find as all the rest, and nobody asks.
     numbers = [entry.name for entry in plain if pa.types.is_primitive(entry.type)]
     with pq.ParquetWriter(
@@ -171,9 +177,12 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
         store_schema=not simple,
         write_statistics=numbers,
     ) as writer:
-        yield lambda table: writer.write_table(
-            table if simple else _written_out(table), row_group_size=ROW_GROUP
-        )
+
+        def put(table: pa.Table) -> None:
+            table = table if held.equals(schema) else table.cast(held)
+            writer.write_table(table if simple else _written_out(table), row_group_size=ROW_GROUP)
+
+        yield put
 
 
 def _simple(kind: pa.DataType) -> bool:
