@@ -54,7 +54,8 @@ def paired(
     UnsupportedError
         The codes do not fit into the memory of this process.
     """
-    if original.n_rows != released.n_rows:
+    made_of = maker.names if maker else ()
+    if original.n_rows != released.n_rows or set(made_of) - set(original.names):
         return None
     before = [n for n in names if n in original.names]
     after = [n for n in names if n in released.names]
@@ -71,7 +72,7 @@ def paired(
         memory,
     )
     stay = [n for n in after if n in original.names]
-    asked = list(dict.fromkeys([*before, *stay, *(maker.names if maker else ())]))
+    asked = list(dict.fromkeys([*before, *stay, *made_of]))
     read = reading(original.types, asked)
 
     def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
