@@ -40,7 +40,8 @@ test: .venv/installed-dev
 
 spark: .venv/installed-spark
 	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_methods.py \
-	  tests/engines/test_spark_audit.py tests/engines/test_spark_executors.py
+	  tests/engines/test_spark_audit.py tests/engines/test_spark_frames.py \
+	  tests/engines/test_spark_executors.py
 
 # built from a copy, so that what is generated lies in build/ alone
 docs: .venv/installed-dev

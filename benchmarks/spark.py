@@ -6,6 +6,7 @@ table before it took. Every size is a run of its own.
 
     python benchmarks/spark.py [--rows 5000000,20000000] [--method MART] [--driver-memory 4g]
     python benchmarks/spark.py --adult   # 30,162 rows of Adult, from a path to a written release
+    python benchmarks/spark.py --driver [--rows 1000000,2000000]   # the memory of the process that asks
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from engines import QUASI, SENSITIVE, make
+from engines import LEFT_OUT, METHODS, QUASI, SENSITIVE, make
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -66,13 +69,10 @@ def watch() -> None:
     threading.Thread(target=look, daemon=True).start()
 
 
-def job(source: str, folder: str, method: str, memory: str) -> None:
-    """One measured run; prints processor seconds by step as JSON."""
+def session(folder: str, memory: str) -> Any:
+    """Spark on two processors of this machine."""
     from pyspark.sql import SparkSession
 
-    import hedgerow as hr
-
-    watch()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.master": "local[2,4]",
@@ -90,6 +90,15 @@ def job(source: str, folder: str, method: str, memory: str) -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def job(source: str, folder: str, method: str, memory: str) -> None:
+    """One measured run; prints processor seconds by step as JSON."""
+    import hedgerow as hr
+
+    watch()
+    spark = session(folder, memory)
     schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
     make(Path(folder, "small.parquet"), 20_000)
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
@@ -120,6 +129,75 @@ def job(source: str, folder: str, method: str, memory: str) -> None:
     }
     print(json.dumps(told))
     spark.stop()
+
+
+SIDE_BY_SIDE = ("Datafly", "Incognito", "RandomizedResponse", "TreePatternPreserving", "Mondrian-median")
+"""Methods whose codes come together in the process that asks."""
+
+
+def driver_job(source: str, folder: str, method: str, memory: str) -> None:
+    """One run; prints the most memory that this process took, and what it was estimated to take."""
+    import hedgerow as hr
+    from hedgerow.engines.spark import table
+    from hedgerow.engines.spark.packing import together
+
+    spark = session(folder, memory)
+    quasi = [name for name in QUASI if name not in LEFT_OUT.get(method, ())]
+    schema = hr.Schema(quasi=quasi, sensitive=SENSITIVE)
+    made = getattr(hr, method.partition("-")[0])(**METHODS[method])
+    estimates: list[int] = []
+    asked = table.check_room
+
+    def check_room(n: int, sizes: Mapping[str, int], besides: int, *told: Any) -> None:
+        estimates.append(besides + together(n, sizes))
+        asked(n, sizes, besides, *told)
+
+    table.check_room = check_room  # type: ignore[attr-defined]
+    make(Path(folder, "small.parquet"), 20_000)
+    small = spark.read.parquet(str(Path(folder, "small.parquet")))
+    hr.protect(small, schema, made).table.unpersist()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = _peak()
+    began = time.perf_counter()
+    estimates.clear()
+    hr.protect(spark.read.parquet(source), schema, made, memory="100GB")
+    told = {"before": before, "peak": _peak(), "estimate": max(estimates) / 1e9}
+    print(json.dumps({**told, "seconds": time.perf_counter() - began}))
+    spark.stop()
+
+
+def _peak() -> float:
+    """GB that this process held at most; what a parent held is not among them."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
+
+
+def run(which: str, source: Path, folder: str, method: str, memory: str) -> dict[str, Any]:
+    """What a process of its own prints."""
+    asked = [str(source), folder, method, memory]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", __file__, which, *asked],
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    told: dict[str, Any] = json.loads(done.stdout.decode().splitlines()[-1])
+    return told
+
+
+def driver(sizes: Sequence[int], methods: Sequence[str], memory: str) -> None:
+    """A line for every method and size: the peak of the process that asks, beside its estimate."""
+    print(f"{'method':22} {'rows':>10} {'peak':>8} {'estimate':>9} {'wall':>7}")
+    for method in methods:
+        for rows in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                source = Path(folder, "people.parquet")
+                make(source, rows)
+                told = run("--driver-job", source, folder, method, memory)
+            print(
+                f"{method:22} {rows:>10,} {told['peak']:>5.2f} GB {told['estimate']:>6.2f} GB "
+                f"{told['seconds']:>5.0f} s  ({told['before']:.2f} GB before)",
+                flush=True,
+            )
 
 
 def adult() -> None:
@@ -153,30 +231,34 @@ def adult() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", default="5000000,20000000")
-    parser.add_argument("--method", default="MART", choices=("MART", "Hedge", "Mondrian"))
+    parser.add_argument("--rows")
+    parser.add_argument("--method", choices=("MART", "Hedge", "Mondrian", *SIDE_BY_SIDE))
+    parser.add_argument("--driver", action="store_true", help="memory of the process that asks")
     parser.add_argument("--driver-memory", default="4g")
     parser.add_argument("--adult", action="store_true")
     parser.add_argument("--job", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--driver-job", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.job:
         job(*given.job)
+        return
+    if given.driver_job:
+        driver_job(*given.driver_job)
+        return
+    asked = given.rows or ("1000000,2000000" if given.driver else "5000000,20000000")
+    sizes = [int(each) for each in asked.split(",")]
+    if given.driver:
+        driver(sizes, [given.method] if given.method else SIDE_BY_SIDE, given.driver_memory)
         return
     if given.adult:
         adult()
         return
     print(f"{'rows':>12} {'µs a row':>9} {'groups':>8} {'peak here':>10} {'wall':>8}  by step, in s")
-    for rows in map(int, given.rows.split(",")):
+    for rows in sizes:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "people.parquet")
             make(source, rows)
-            asked = [str(source), folder, given.method, given.driver_memory]
-            done = subprocess.run(
-                [sys.executable, "-W", "ignore", __file__, "--job", *asked],
-                check=True,
-                stdout=subprocess.PIPE,
-            )
-            told = json.loads(done.stdout.decode().splitlines()[-1])
+            told = run("--job", source, folder, given.method or "MART", given.driver_memory)
         each = sum(told["steps"].values()) / rows * 1e6
         steps = ", ".join(f"{name} {spent:.1f}" for name, spent in told["steps"].items())
         print(

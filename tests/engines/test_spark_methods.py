@@ -215,7 +215,7 @@ def test_codes_that_would_not_fit_here_stay_away(
     def never(*_: Any) -> Any:
         raise AssertionError("codes were brought here")
 
-    monkeypatch.setattr("hedgerow.engines.spark.table.memory_of", lambda _: 10_000)
+    monkeypatch.setattr("hedgerow.engines.spark.combined.memory_of", lambda _: 10_000)
     monkeypatch.setattr(SparkTable, "combinations", never)
     with pytest.raises(UnsupportedError, match="codes of 300 records come together"):
         hr.protect(people, SCHEMA, method)
@@ -239,7 +239,7 @@ CONTRACT = {
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("title", CONTRACT)
 def test_the_contract(title: str, tmp_path: Path) -> None:
-    """Some of `check_engine("spark")`; all of it takes half an hour (benchmarks/spark_equal.py)."""
+    """Some of `check_engine("spark")`; all of it takes ten minutes (benchmarks/spark_equal.py)."""
     dict(engine_checks("spark", CONTRACT[title]))[title](tmp_path)
 
 

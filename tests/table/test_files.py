@@ -19,6 +19,7 @@ from hedgerow.errors import InputError
 from hedgerow.progress import cautions
 from hedgerow.schema import Schema
 from hedgerow.table import read
+from hedgerow.table.parts import parts_of
 from hedgerow.table.write import write_table
 
 
@@ -383,3 +384,10 @@ def test_a_folder_that_is_called_like_a_database(tmp_path):
     folder.mkdir()
     pq.write_table(pa.table({"age": [1, 2]}), folder / "a.parquet")
     assert computing("duckdb").open(folder).n_rows == 2
+
+
+def test_values_in_names_of_folders_are_not_told(tmp_path):
+    for job in ("cook", "nurse"):
+        (tmp_path / f"job={job}").mkdir()
+    with pytest.raises(InputError, match=r"it holds 2 folders \(job=\.\.\.\)"):
+        parts_of(tmp_path)

@@ -123,3 +123,11 @@ def test_the_numbers_of_a_column_and_its_codes_in_another():
     np.testing.assert_array_equal(table.column("n").numbers, [2.5, np.nan, 1.0])
     assert table.column("n").codes_in(other.column("n"), unknown=-1).tolist() == [1, 3, 0]
     assert table.column("t").codes_in(other.column("t"), unknown=-1).tolist() == [0, -1, 2]
+
+
+def test_text_that_is_not_utf_8_is_refused_by_its_column():
+    """What a Parquet file of another program may hold; Python tells the byte, and nothing else."""
+    texts = pa.array([b"caf\xe9", b"\xed\xa0\x80", b"tea"], pa.binary())
+    text = pa.Array.from_buffers(pa.string(), 3, texts.buffers())
+    with pytest.raises(InputError, match="column 'drink' holds text that is not UTF-8"):
+        read(pa.table({"drink": text})).column("drink")

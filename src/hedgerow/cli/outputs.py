@@ -32,10 +32,14 @@ ENGINE = under(
     Option(
         "engine",
         str,
-        "Where: auto, memory, or duckdb for tables larger than memory; the result is the same. "
-        "Default: auto.",
+        "Where: auto, memory, duckdb for tables larger than memory, or spark; the result is the "
+        "same. Default: auto.",
     ),
-    Option("memory", str, "Most memory that duckdb takes, such as 4GB. Default: half of it."),
+    Option(
+        "memory",
+        str,
+        "Most memory that duckdb, or this process beside spark, takes, such as 4GB. Default: half of it.",
+    ),
 )
 RESTART = under(
     "Engine",

@@ -20,7 +20,8 @@ from ..classes import Classes, Counts, group
 from ..classes.classes import SensitiveCounts
 from ..engines.spark.cells import reading
 from ..engines.spark.cluster import binaries, collected, over_parts
-from ..engines.spark.table import CountedColumn, SparkTable
+from ..engines.spark.columns import CountedColumn
+from ..engines.spark.table import SparkTable
 from ..engines.spark.writing import by_group
 from ..errors import SchemaError
 from ..guarantees import Check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import SCHEMA, Schema
+from ..table import Table
 from ..table.profile import refuse_identifiers, refuse_repeated
 from ..table.weights import check_weights
 from .pseudonyms import pseudonyms
@@ -79,7 +81,9 @@ def protect(
         which methods run there. "auto" takes it for folders, patterns, databases, and what does
         not fit into memory; and "spark", whose rows stay on their cluster, for Spark DataFrames.
     memory : str or int, optional
-        Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's.
+        Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's. With
+        "spark" that of this process: methods that bring codes of all records here are
+        refused where these take more.
     resume : bool, optional
         "duckdb" keeps finished files until the release is gone, for the same call to go on from
         where its process is killed: True goes on from what one left, False begins anew. By
@@ -173,6 +177,28 @@ def protect(
     repeated = refuse_repeated(table, schema)
     if schema.weight is not None:
         check_weights(table, schema.weight)
+    try:
+        return _protected(
+            table, schema, method, secret, repeated, keep_order=keep_order, parts=parts, progress=progress
+        )
+    except BaseException:  # also Ctrl-C
+        table.abandon()
+        raise
+
+
+def _protected(
+    table: Table,
+    schema: Schema,
+    method: Method,
+    secret: Secret | None,
+    repeated: Sequence[str],
+    *,
+    keep_order: bool,
+    parts: bool,
+    progress: Progress | None,
+) -> Release:
+    """The release of a table that was opened and looked at."""
+    step = telling(progress)
     table.give_back()
     method.check_kinds()
     room = method.room(table.n_rows, len(schema.sensitive))

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from ..engines.spark.cluster import run
 from ..engines.spark.files import one_file
+from ..engines.spark.frames import moments_as_numbers
 from ..engines.spark.table import SparkTable
 from ..errors import OutputError, UnsupportedError
 from ..files import PART, SUFFIXES, private_file, private_folder
@@ -116,7 +117,7 @@ def write_collected(
     types = table.file_types
     with private_folder(file, PART) as folder:
         theirs, whole = folder / "parts", folder / "whole.parquet"
-        run(lambda: table.given.write.parquet(str(theirs)))
+        run(lambda: moments_as_numbers(table.frame).write.parquet(str(theirs)))
         entries = {
             entry.name: table.entries(entry.name).drop_null()
             for entry in types
@@ -174,6 +175,13 @@ def kind(table: Table) -> type[Release]:
     return StreamedRelease if isinstance(table, Scanned) else Release
 
 
+def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cells that `moments_as_numbers` made numbers of, by the type of their column."""
+    if pa.types.is_timestamp(kind):
+        cells = cells.cast(pa.timestamp("us", kind.tz))
+    return cells.cast(kind)
+
+
 def _together(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
     """The rows of a folder of parts, so many at a time as a file has in a group."""
     held: list[pa.Table] = []
@@ -181,7 +189,8 @@ def _together(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
     for path in sorted(folder.glob("part-*.parquet")):
         with pq.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches():
-                table = pa.Table.from_batches([batch]).cast(types)
+                columns = [_moments(c, kind) for c, kind in zip(batch.columns, types.types, strict=True)]
+                table = pa.Table.from_arrays(columns, schema=types)
                 while n + table.num_rows >= ROW_GROUP:
                     yield pa.concat_tables([*held, table.slice(0, ROW_GROUP - n)])
                     table, held, n = table.slice(ROW_GROUP - n), [], 0

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import SchemaError
+from ..errors import InputError, SchemaError
 from ..kernels.sorting import stable_sort
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
@@ -185,6 +185,7 @@ def _join(array: pa.Array | pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[An
 
 def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     index, texts = indexed(array)
+    _check_legible(name, texts)
     numbers = np.full(len(texts) + 1, np.nan)
     bad = np.zeros(len(texts) + 1, dtype=bool)
     for i, text in enumerate(texts.to_pylist()):
@@ -194,8 +195,9 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
             bad[i] = bool(text and text.strip())
     if bad.any():
         raise SchemaError(
-            f"column {name!r} is declared numeric, but {int(bad[index].sum())} rows hold no number",
-            hint="declare it categorical, or repair those rows",
+            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values "
+            "hold no number",
+            hint="declare it categorical, or repair them",
         )
     try:
         exact = decimals(texts)
@@ -342,6 +344,7 @@ def _encode_categories(
     index, entries = indexed(array)
     texts = as_text(entries).dictionary_encode()
     unique = texts.dictionary
+    _check_legible(name, unique)
     merged = np.append(texts.indices.cast(pa.int64()).fill_null(-1).to_numpy(), -1)
     seen, held = np.zeros(len(merged), bool), np.zeros(len(unique) + 1, bool)
     seen[index] = True
@@ -361,6 +364,16 @@ def _encode_categories(
     return Column(
         name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing
     )
+
+
+def _check_legible(name: str, texts: pa.Array) -> None:
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"column {name!r} holds text that is not UTF-8",
+            hint="write it in UTF-8, give it as bytes, or leave it out",
+        ) from None
 
 
 def _natural(

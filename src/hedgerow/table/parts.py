@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -42,11 +43,13 @@ def parts_of(path: str | Path) -> list[Path]:
     else:
         found = [Path(p) for p in glob.glob(str(path))]
         where = f"the pattern {path}"
-    inner = sorted(p.name for p in found if p.is_dir())
+    folders = [p.name for p in found if p.is_dir()]
+    # the value of a column may stand in a folder's name
+    inner = sorted({re.sub("=.*", "=...", name) for name in folders})
     files = sorted(p for p in found if p.suffix.lower() in SUFFIXES and not p.is_dir())
     if inner:
         raise InputError(
-            f"{where} is not one table: it holds {len(inner):,} folder{'s' * (len(inner) > 1)} "
+            f"{where} is not one table: it holds {len(folders):,} folder{'s' * (len(folders) > 1)} "
             f"({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''})"
             + (f" and {len(files):,} table file{'s' * (len(files) > 1)}" if files else ""),
             hint="name the file, such as people.csv; parts of one table that lie in folders are "

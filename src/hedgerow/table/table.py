@@ -289,6 +289,9 @@ class Table:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
+    def abandon(self) -> None:
+        """Let go of what was put aside elsewhere for work that did not end."""
+
     def check_room(self, n_columns: int, besides: int = 0) -> None:
         """Raise ParameterError where working on so many columns takes more memory than is allowed."""
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, UnsupportedError
+from ...errors import UnsupportedError
 from ...key import Key
 from ...plan import Maps, Partition, Randomize
 from ...schema import Schema
 from ...table import Column, Table, ValueCounts
+from ...table.workspace import memory_of
 from ..base import Capabilities, Executors, Released, Transformed
 from ..choice import is_frame
 from .files import from_files, is_held
@@ -39,14 +40,9 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
         Files must lie where the executors read them.
     schema : Schema, optional
         What it declares categorical stands as a CSV file spells it.
-    memory : None
-        Spark's own settings say how much its executors take.
+    memory : str or int, optional
+        Most memory that this process takes; what executors take is said by Spark's own settings.
     """
-    if memory is not None:
-        raise ParameterError(
-            "Spark's memory is set where Spark is started, not here",
-            hint="set spark.executor.memory and spark.driver.memory, and leave memory out",
-        )
     if isinstance(source, SparkTable):
         return source
     if not is_frame(source) and not isinstance(source, (str, Path)):
@@ -55,7 +51,9 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
             f"{type(source).__name__}",
             hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
-    table = SparkTable(source) if is_frame(source) else from_files(source, schema)
+    room = memory_of(memory)
+    table = SparkTable(source) if is_frame(source) else from_files(source, schema, room)
+    table.memory = memory
     table.elsewhere = partial(SparkRows.of, table)
     return table
 

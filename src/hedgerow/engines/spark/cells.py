@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ...errors import InputError, SchemaError
 from ...table import Table
 from ...table.numbers import one_zero
+from .frames import place
 
 
 def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
     """What gives rows of `SparkTable.frame` the table's own names and types."""
-    places = [(f"c{types.names.index(n)}", types.field(n)) for n in names]
+    places = [(place(types.names.index(n)), types.field(n)) for n in names]
 
     def read(part: pa.Table) -> pa.Table:
         columns = [part.column(place).cast(entry.type) for place, entry in places]

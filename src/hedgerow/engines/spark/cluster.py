@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from ...files import PART, private_folder, sweep
 
 AT_ONCE = 1 << 20
 """Rows that are put together before they are worked on."""
-_RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)$", re.MULTILINE)
+_RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
 _LARGEST = "spark.driver.maxResultSize"
 _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
@@ -43,15 +43,17 @@ def session() -> Any:
         Spark or Java is missing, or Spark does not start.
     """
     try:
+        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
         raise UnsupportedError(
             "the engine 'spark' needs the package pyspark, which is not installed",
             hint="pip install 'hedgerow[spark]'",
         ) from None
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return running
+    with suppress(PySparkException):
+        running = SparkSession.active()  # of this thread, or of all
+        if not has_ended(running):
+            return running
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         raise UnsupportedError(
@@ -74,6 +76,7 @@ def session() -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.caseSensitive": "true",
     }
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else another Python may be found
     builder = SparkSession.builder
@@ -85,8 +88,18 @@ def session() -> Any:
         raise UnsupportedError(
             f"Spark does not start: {type(error).__name__}", hint=_JAVA
         ) from None
-    made.sparkContext.setLogLevel("ERROR")
+    made.sparkContext.setLogLevel("OFF")  # what fails is raised here, without stacks of Java
     return made
+
+
+def has_ended(session: Any) -> bool:
+    """Whether a session was stopped."""
+    if hasattr(session, "is_stopped"):  # of Spark Connect
+        return bool(session.is_stopped)
+    try:
+        return session.sparkContext._jsc is None
+    except Exception:
+        return True
 
 
 def run(job: Callable[[], T]) -> T:
@@ -107,7 +120,7 @@ def run(job: Callable[[], T]) -> T:
         raised = _RAISED.findall(str(error))
         kind = getattr(errors, raised[-1][0], None) if raised else None
         if isinstance(kind, type) and issubclass(kind, HedgerowError):
-            raise kind(raised[-1][1]) from None
+            raise kind(raised[-1][1], hint=raised[-1][2] or None) from None
         if missing := _MISSING.search(str(error)):
             raise UnsupportedError(
                 f"the executors of the cluster do not have the Python package {missing[1]!r}",
@@ -121,9 +134,22 @@ def run(job: Callable[[], T]) -> T:
                 "coarsen the columns with the most values",
             ) from None
         raise InputError(
-            f"the job on the cluster failed: {type(error).__name__}",
-            hint="Spark's own log says why",
+            f"the job on the cluster failed: {_named(error)}",
+            hint="Spark's own log says why, in a session that you start yourself",
         ) from None
+
+
+def _named(error: Exception) -> str:
+    """What Spark calls an error, and never what it says of it, which may quote rows."""
+    found = [type(error).__name__]
+    with suppress(Exception):
+        found.append(error.getCondition())  # type: ignore[attr-defined]
+    with suppress(Exception):
+        cause = error.java_exception  # type: ignore[attr-defined]
+        while cause is not None:
+            last, cause = cause, cause.getCause()
+        found.append(last.getClass().getName())
+    return ", ".join(filter(None, found))
 
 
 def collected(frame: Any) -> pa.Table:

@@ -15,14 +15,14 @@ from ...schema import Schema
 from ...table.scan import Scan
 from ...table.scanned import Scanned
 from ...table.spool import spooled
-from ...table.workspace import Workspace, memory_of
+from ...table.workspace import Workspace
 from .cluster import run, session
 from .table import SparkTable
 
 _BATCH = 1 << 17
 
 
-def from_files(source: str | Path, schema: Schema | None) -> SparkTable:
+def from_files(source: str | Path, schema: Schema | None, memory: int) -> SparkTable:
     """Parquet or CSV files; CSV is written once as Parquet into a private folder of this machine.
 
     Raises
@@ -30,7 +30,7 @@ def from_files(source: str | Path, schema: Schema | None) -> SparkTable:
     UnsupportedError
         Spark does not hold a column's type.
     """
-    found = spooled(source, Workspace(memory_of(None)), schema)
+    found = spooled(source, Workspace(memory), schema)
     odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not is_held(entry.type)]
     if odd:
         raise UnsupportedError(

@@ -41,10 +41,11 @@ from ...trees.split import LEAF
 from ...trees.statistics import StatisticsLayout, root_statistics
 from ...trees.terms import Rules, Terms
 from .cluster import binaries, collected, over_parts
+from .columns import CountedColumn
 from .leaves import SparkLeaves
 from .records import Records
 from .signposts import Signposts
-from .table import CountedColumn, SparkTable
+from .table import SparkTable
 
 Ints = NDArray[np.int64]
 

@@ -15,10 +15,11 @@ from ...classes.classes import SensitiveCounts
 from ...classes.counts import Counts
 from ...table import Column
 from .cluster import binaries, collected, over_parts
+from .columns import CountedColumn
 from .packing import Packing
 from .records import Records
 from .signposts import Signposts
-from .table import CountedColumn, SparkTable
+from .table import SparkTable
 
 Ints = NDArray[np.int64]
 
@@ -139,7 +140,8 @@ class SparkLeaves:
 
             schema = ", ".join(["leaf int", *(f"{w} long" for w in names)])
             parts = max(-(-self._table.n_rows // ROWS), 1)
-            self._frame = over_parts(frame, work, schema).repartition(parts, "leaf").persist()
+            together = over_parts(frame, work, schema).repartition(parts, "leaf")
+            self._frame = self._table.keep(together)
         return self._frame
 
     def _count(self, columns: Sequence[CountedColumn], whole: bool) -> list[Counts]:

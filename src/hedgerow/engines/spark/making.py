@@ -16,6 +16,7 @@ from ...plan import Maps, Partition
 from ...plan.maps import Released
 from ...plan.randomized import Randomize
 from ...table import Table
+from ...table.encode import is_text
 from ...table.rowhash import RowHasher, key_words, value_class
 from .. import partitions
 from ..base import Transformed
@@ -24,7 +25,8 @@ from ..randomize import PURPOSE, bound_to, category_of_code, released_values
 from ..rows import NUMBER, check_row_id, numbered, refuse_ids, release_key
 from .cells import codes_of, reading
 from .cluster import AT_ONCE, binaries, collected, over_parts, run
-from .table import CountedColumn, SparkTable
+from .columns import CountedColumn
+from .table import SparkTable
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -107,6 +109,9 @@ class ByLeaves(_InPlace):
 
 def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
     """The columns of a partition, which are made when the release is."""
+    for column in recoding.columns:
+        if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
+            table.like(column)  # refused for the whole table, and not part by part
 
     def columns(hidden: bool) -> dict[str, Recoded]:
         made, maker = {}, ByLeaves(recoding, hidden)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -15,79 +14,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...errors import InputError, SchemaError, UnsupportedError
-from ...table import Column, Table, ValueCounts
+from ...table import Column, Table
 from ...table.dialect import FileFormat
 from ...table.exact import beyond_doubles
-from ...table.table import Window, check_names
-from ...table.workspace import Workspace
+from ...table.table import Window
+from ...table.workspace import LEAST, Workspace
 from .cells import codes_of, in_order
 from .cluster import collected, over_parts, run
+from .columns import CountedColumn
 from .combined import check_room, combined
+from .frames import columns_of, place, placed
 from .packing import Packing
 
 MOST = 1 << 24
 """Distinct values of a column that is coded: they are held here, and by every executor."""
-
-
-class Elsewhere:
-    """In place of the codes of rows, which are on the cluster: whoever asks for one is refused."""
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(
-            "this needs the rows of the table one by one, and they are on a cluster",
-            hint='use engine="memory" or "duckdb" (--engine), or a part of the table',
-        )
-
-    __getitem__ = __len__ = __iter__ = __array__ = __getattr__ = _refuse
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CountedColumn(Column):
-    """A column whose rows are on a cluster.
-
-    Parameters
-    ----------
-    lookup : unsigned integer array
-        The code of each distinct value, in the order in which the table lists them.
-    rows : int64 array
-        How many rows have each.
-    table : SparkTable
-        Where they are.
-    """
-
-    lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    table: SparkTable | None = None
-
-    @classmethod
-    def of(cls, column: Column, table: SparkTable) -> CountedColumn:
-        """A column of a table's distinct values."""
-        given = {f.name: getattr(column, f.name) for f in fields(Column)}
-        rows = table.values(column.name)[1]
-        return cls(**{**given, "codes": Elsewhere()}, lookup=column.codes, rows=rows, table=table)
-
-    def __repr__(self) -> str:  # no person's value
-        return f"CountedColumn({self.name!r}, {self.kind!r}, {self.n_values} values)"
-
-    @cached_property
-    def value_counts(self) -> ValueCounts:
-        """The values and how often each occurs."""
-        counts = np.zeros(self.n_values + 1, np.int64)
-        np.add.at(counts, self.lookup.astype(np.int64), self.rows)
-        return self.counted(counts)
-
-    def crossed(
-        self, levels: NDArray[np.int64], others: Sequence[Column]
-    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
-        """The level of each row beside its code in other columns, as pairs that were counted."""
-        assert self.table is not None
-        counted = [c for c in others if isinstance(c, CountedColumn)]
-        yield from self.table.pairs(self.name, levels[self.lookup], counted)
-
-    def with_rows(self, codes: NDArray[Any]) -> Column:
-        """The same column with some codes of rows."""
-        given = {f.name: getattr(self, f.name) for f in fields(Column)}
-        return Column(**{**given, "codes": codes})
 
 
 class SparkTable(Table):
@@ -107,6 +47,8 @@ class SparkTable(Table):
     engine: ClassVar[str] = "spark"
     workspace: Workspace | None = None
     """Where temporary files lie, if there are any; kept as long as the table."""
+    memory: str | int | None = None
+    """Most memory of this process; by default half of the machine's."""
 
     def __init__(
         self,
@@ -117,17 +59,17 @@ class SparkTable(Table):
     ) -> None:
         self.given = frame
         self.layout, self.path = layout or FileFormat(), path
-        check_names(list(frame.columns), "the table" if path is None else path.name)
-        given = collected(frame.limit(0)).schema.remove_metadata()
+        given = columns_of(frame, "the table" if path is None else path.name)
         self.file_types = given if file_types is None else file_types
         self._types = pa.schema([(entry.name, _held(entry.type)) for entry in self.file_types])
-        # names may hold dots and quotes, which Spark takes for paths
-        self.frame = frame.toDF(*(self.place(n) for n in frame.columns))
+        self.frame = placed(frame)
         self._columns = {}
         self.spelled = {}
         self._values: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
         self._alone: dict[str, Table] = {}
         self._packed: tuple[Packing, Any] | None = None
+        self._persisted: list[Any] = []
+        self._handed: Any = None
         self._n_rows = int(run(self.frame.count))
         self.maker: Any = None  # of a released table, what made it (`making.Maker`)
         if not self._n_rows:
@@ -135,7 +77,7 @@ class SparkTable(Table):
 
     def place(self, name: str) -> str:
         """The name of a column inside `frame`."""
-        return f"c{self._types.names.index(name)}"
+        return place(self._types.names.index(name))
 
     @property
     def arrow(self) -> NoReturn:
@@ -267,9 +209,10 @@ class SparkTable(Table):
     def encode(self, names: Iterable[str]) -> None:
         """Keep codes of some columns on the cluster, packed; made when they are first counted."""
         self.forget()
+        self._handed = None
         packing, made = self._coded(list(dict.fromkeys(names)))
         # without this every pass would read and code the table again
-        self._packed = packing, made.persist()
+        self._packed = packing, self.keep(made)
 
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
         """The codes of some columns, packed."""
@@ -299,9 +242,11 @@ class SparkTable(Table):
         check_room(
             self.n_rows,
             {n: len(self.values(n)[0]) for n in names},
-            besides,
+            LEAST + besides,
             "this method",
-            "ask from a larger machine, or take MART, which counts on the cluster",
+            "allow more (memory=, --memory), ask from a larger machine, or take MART, which counts "
+            "on the cluster",
+            self.memory,
         )
         codes, counts = self.combinations(names)
         return Gathered(self, {n: np.repeat(c, counts) for n, c in codes.items()})
@@ -363,11 +308,28 @@ class SparkTable(Table):
             raise SchemaError("no column of this table was encoded")
         return self._packed
 
+    def keep(self, frame: Any) -> Any:
+        """A frame that the cluster keeps as it was made, until `forget`."""
+        self._persisted.append(frame.persist())
+        return frame
+
     def forget(self) -> None:
-        """Let the cluster forget the codes."""
-        if self._packed is not None:
-            self._packed[1].unpersist()
-            self._packed = None
+        """Let the cluster forget the codes, and whatever was made of them."""
+        self._packed = None
+        while self._persisted:
+            with suppress(Exception):  # a session that has ended keeps nothing
+                self._persisted.pop().unpersist()
+
+    def handed(self, frame: Any) -> Any:
+        """A released frame: what is verified is handed out, and not what another run would make."""
+        self._handed = frame.persist()
+        return frame
+
+    def abandon(self) -> None:
+        """Let the cluster forget the codes, and the release that was not verified."""
+        if self._handed is not None:
+            self._persisted.append(self._handed)
+        self.forget()
 
     def changed(self) -> InputError:
         """The error where two passes saw different rows."""

@@ -116,10 +116,9 @@ def released(
         (n, table.file_types.field(n).type if n in stays else _file_type(columns[n], table))
         for n in kept
     ]
-    # what is verified is what is handed out, and not what another run would make
-    frame = frame.toDF(*kept).persist()
+    frame = table.handed(frame.toDF(*kept))
     made = SparkTable(frame, table.layout, file_types=pa.schema(types))
-    made.workspace, made.maker = table.workspace, maker
+    made.workspace, made.maker, made.memory = table.workspace, maker, table.memory
     if isinstance(maker, ByDraws):
         made.drawn = partial(maker.counted, table)
     return made
