@@ -110,3 +110,10 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         json.loads((tmp_path / engine / "audit.json").read_text()) for engine in ("spark", "memory")
     )
     assert one["risk"] == other["risk"]
+    files = [str(tmp_path / "people.parquet"), str(tmp_path / "memory")]
+    plain_words = ["audit", *files, "--no-attacks", "--no-learning", "--save"]
+    for engine in ("spark", "memory"):
+        assert run([*plain_words, str(tmp_path / f"{engine}.json"), "--engine", engine]) == 0
+    saved = [json.loads((tmp_path / f"{e}.json").read_text()) for e in ("spark", "memory")]
+    for part in ("table", "risk", "utility"):
+        assert saved[0][part] == saved[1][part], part

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..engines import engine as computing
 from ..engines import transform
 from ..engines.choice import is_frame
 from ..engines.spark.paired import paired
 from ..engines.spark.table import SparkTable
-from ..errors import InputError
+from ..errors import InputError, UnsupportedError
 from ..plan import Plan
+from ..release.folder import released_file
 from ..release.mapping import RowMap
 from ..release.spark import SparkRelease, copied_here
 from ..schema import Schema
 from ..table import Table
 from .holder import bytes_of
-from .subject import Subject, roles
+from .subject import Subject, folder_of, plan_of, roles
 
 
 def is_clustered(source: Any) -> bool:
@@ -29,6 +32,34 @@ def _table(source: Any) -> SparkTable:
     if isinstance(source, SparkRelease):
         return source.released
     return source if isinstance(source, SparkTable) else SparkTable(source)
+
+
+def put_there(
+    original: Any, released: Any, schema: Schema | None, plan: Plan | None
+) -> tuple[Any, Any, Plan | None]:
+    """Both tables on the cluster, where they are files, and the plan of a release folder.
+
+    Raises
+    ------
+    UnsupportedError
+        The release has a second table.
+    """
+    plan = plan or plan_of(released)
+    schema = roles(plan) if schema is None and plan is not None else schema
+    if plan is not None and plan.recoding.beside:
+        raise UnsupportedError(
+            f"the release has a second table, {plan.recoding.beside!r}, which the engine 'spark' "
+            "does not read",
+            hint='use engine="memory" (--engine memory)',
+        )
+    if (folder := folder_of(released)) is not None:
+        released = released_file(folder)
+    there = computing("spark")
+    if isinstance(original, (str, Path)):
+        original = there.open(original, schema=schema)
+    if isinstance(released, (str, Path)):
+        released = there.open(released, schema=schema, unescape_formulas=True)
+    return original, released, plan
 
 
 def copies(

@@ -20,7 +20,7 @@ from ..schema import SCHEMA, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
 from .alone import Alone
-from .clustered import copies, counted, is_clustered
+from .clustered import copies, counted, is_clustered, put_there
 from .figures import CASES, ON_SAMPLE, Task, figures_of
 from .holder import check_room, holder
 from .judged import judged
@@ -174,7 +174,8 @@ def audit(
         records where values were altered. `table` says how many and which. By default all records,
         for which a table that streams past has no room.
     engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
-        Where the tables are held; see `hedgerow.protect`. "duckdb" reads them a few rows at a time;
+        Where the tables are held; see `hedgerow.protect`. "duckdb" reads them a few rows at a time,
+        "spark" has executors read files;
         what is found is the same. Of Spark DataFrames and what their plan makes of them, pairs of rows are
         counted where they are, and come here as codes; where no plan tells the pairs, both tables are
         copied once into a private folder of this machine, and read as by "duckdb".
@@ -225,6 +226,9 @@ def audit(
     }
     tell = telling(progress)
     named, here = [name for name, value in asked_for.items() if value], None
+    if engine == "spark":
+        refuse_whole(named, sample)
+        original, released, plan = put_there(original, released, schema, plan)
     if is_clustered(original) or is_clustered(released):
         refuse_whole(named, sample)
         if key is None and paired is not False:

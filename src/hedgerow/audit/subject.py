@@ -179,7 +179,7 @@ def subject(
     if isinstance(released, Release):
         return of_release(released, schema)
     second = rows = None
-    folder, holds = _folder_of(released), holds or Holder()
+    folder, holds = folder_of(released), holds or Holder()
     if folder is not None:
         released = released_file(folder)
         plan = plan or plan_of(folder)
@@ -270,13 +270,13 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
     """
     if isinstance(released, (str, Path)) and not Path(released).exists():
         raise InputError(f"there is no file or folder {released}")
-    folder = _folder_of(released)
+    folder = folder_of(released)
     if path is None and folder is not None and (folder / PLAN).exists():
         path = folder / PLAN
     return Plan.load(path) if path is not None else None
 
 
-def _folder_of(released: Any) -> Path | None:
+def folder_of(released: Any) -> Path | None:
     """The release folder that was handed over, or whose table was."""
     if not isinstance(released, (str, Path)):
         return None

@@ -144,6 +144,17 @@ def test_missing_values_leave_dependences_to_complete_rows():
     assert distributions.dependence(a, b) == pytest.approx(abs(np.corrcoef(x[both], y[both])[0, 1]))
 
 
+def test_a_dependence_does_not_tell_the_order_of_rows():
+    x = np.tile([0.1, 0.2, 0.7, 0.9], 50)
+    names = np.repeat(np.arange(5), 40)  # x has the same mean in each
+    found = set()
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(200)
+        number = distributions.Variable.of("x", np.arange(200), x[rows])
+        found.add(distributions.dependence(distributions.Variable("c", names[rows]), number))
+    assert found == {0.0}
+
+
 def test_queries_on_an_unchanged_table_have_no_error_and_are_seeded(people, schema, release):
     same = align(people, people, schema)
     assert queries.range_queries(same, n_queries=30)["mean"] == 0.0

@@ -31,7 +31,13 @@ _executors = Executors()
 execute = _executors.execute
 
 
-def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> SparkTable:
+def open(
+    source: Any,
+    *,
+    schema: Schema | None = None,
+    memory: Any = None,
+    unescape_formulas: bool = False,
+) -> SparkTable:
     """A table whose rows stay on the cluster.
 
     Parameters
@@ -42,6 +48,8 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
         What it declares categorical stands as a CSV file spells it.
     memory : str or int, optional
         Most memory that this process takes; what executors take is said by Spark's own settings.
+    unescape_formulas : bool
+        Of CSV files: see `hedgerow.table.read`.
     """
     if isinstance(source, SparkTable):
         return source
@@ -52,7 +60,10 @@ def open(source: Any, *, schema: Schema | None = None, memory: Any = None) -> Sp
             hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
     room = memory_of(memory)
-    table = SparkTable(source) if is_frame(source) else from_files(source, schema, room)
+    if is_frame(source):
+        table = SparkTable(source)
+    else:
+        table = from_files(source, schema, room, unescape_formulas)
     table.memory = memory
     table.elsewhere = partial(SparkRows.of, table)
     return table

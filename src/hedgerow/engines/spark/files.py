@@ -22,7 +22,9 @@ from .table import SparkTable
 _BATCH = 1 << 17
 
 
-def from_files(source: str | Path, schema: Schema | None, memory: int) -> SparkTable:
+def from_files(
+    source: str | Path, schema: Schema | None, memory: int, unescape_formulas: bool = False
+) -> SparkTable:
     """Parquet or CSV files; CSV is written once as Parquet into a private folder of this machine.
 
     Raises
@@ -30,7 +32,7 @@ def from_files(source: str | Path, schema: Schema | None, memory: int) -> SparkT
     UnsupportedError
         Spark does not hold a column's type.
     """
-    found = spooled(source, Workspace(memory), schema)
+    found = spooled(source, Workspace(memory), schema, unescape_formulas)
     odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not is_held(entry.type)]
     if odd:
         raise UnsupportedError(
