@@ -35,7 +35,7 @@ def _table(source: Any) -> SparkTable:
 
 
 def put_there(
-    original: Any, released: Any, schema: Schema | None, plan: Plan | None
+    original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
 ) -> tuple[Any, Any, Plan | None]:
     """Both tables on the cluster, where they are files, and the plan of a release folder.
 
@@ -56,9 +56,11 @@ def put_there(
         released = released_file(folder)
     there = computing("spark")
     if isinstance(original, (str, Path)):
-        original = there.open(original, schema=schema)
+        original = there.open(original, schema=schema, memory=memory)
     if isinstance(released, (str, Path)):
-        released = there.open(released, schema=schema, unescape_formulas=True)
+        released = there.open(
+            released, schema=schema, memory=memory, unescape_formulas=True
+        )
     return original, released, plan
 
 
@@ -129,7 +131,7 @@ def counted(
     schema.check(before.names)
     names = list(dict.fromkeys(measured))
     room = bytes_of(before.n_rows, len(names))
-    both = paired(before, after, maker, names, besides=room, memory=memory)
+    both = paired(before, after, maker, names, besides=room, memory=memory or before.memory)
     if both is None and own:
         raise InputError(
             "the release was made from another table",

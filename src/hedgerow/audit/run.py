@@ -228,7 +228,7 @@ def audit(
     named, here = [name for name, value in asked_for.items() if value], None
     if engine == "spark":
         refuse_whole(named, sample)
-        original, released, plan = put_there(original, released, schema, plan)
+        original, released, plan = put_there(original, released, schema, plan, memory)
     if is_clustered(original) or is_clustered(released):
         refuse_whole(named, sample)
         if key is None and paired is not False:
