@@ -21,7 +21,9 @@ from .methods.response.verify import released_codes
 from .notation import number
 from .plan import Plan, Randomize, Randomized
 from .plan.codec import parsed
-from .release.folder import is_table, released_file, whole
+from .progress import caution
+from .release.folder import altered, is_table, released_file, whole
+from .release.write import AUDIT
 from .table import Table, bins_of, read
 from .table.spelling import as_spelled
 
@@ -365,6 +367,8 @@ def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
     if isinstance(release, (str, Path)) and Path(release).is_dir() and not is_table(Path(release)):
         folder = Path(release)
         table = whole(released_file(folder))
+        if told := altered(folder, AUDIT):
+            caution(told)
         return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
     if parameters is not None:
         return whole(release), _randomize(parameters)

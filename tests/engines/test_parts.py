@@ -22,6 +22,7 @@ import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.engines import duckdb as engine
 from hedgerow.errors import InputError, PromiseError
+from hedgerow.progress import cautions
 from hedgerow.release import apply_plan, streamed
 from hedgerow.table import write
 
@@ -325,3 +326,57 @@ def test_standard_output_is_no_folder(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "people.parquet"
     pq.write_table(people(), file)
     assert run(["protect", str(file), *ROLES, "--parts", "--out", "-"]) == 2
+
+
+def _cell(part: Path) -> None:
+    table = pq.read_table(part)
+    pay = table.column("pay").to_pylist()
+    made = pa.array([pay[0] + 1, *pay[1:]])
+    pq.write_table(table.set_column(table.column_names.index("pay"), "pay", made), part)
+
+
+def _twice(part: Path) -> None:
+    shutil.copy(part, part.with_name("part-00005.parquet"))
+
+
+@pytest.mark.parametrize("engine_name", ["memory", "duckdb"])
+def test_who_reads_parts_is_told_of_those_that_are_gone(
+    engine_name: str, home: Path, tmp_path: Path, small: None
+) -> None:
+    file, out = tmp_path / "people.parquet", tmp_path / "out"
+    pq.write_table(people(), file)
+    hr.protect(file, SCHEMA, METHOD, engine="duckdb", parts=True).write(out)
+
+    def audited(folder: Path) -> list[str]:
+        told = hr.audit(file, folder, attacks=False, learning=False, engine=engine_name)
+        return [text for text in told.table["notes"] if "audit.json" in text]
+
+    (out / "release" / ".DS_Store").write_bytes(b"")
+    assert not audited(out)
+    for i, spoil in enumerate((_cell, _twice, Path.unlink)):  # the last one is in no gap
+        shutil.copytree(out, copy := tmp_path / str(i))
+        spoil(copy / "release" / NAMES[-1])
+        (note,) = audited(copy)
+        assert note.startswith("release is no longer the table that audit.json tells of")
+    (out / "release" / NAMES[2]).unlink()
+    (out / "release" / NAMES[0]).unlink()
+    lost = r"lacks 2 parts of its table: part-00000\.parquet, part-00002\.parquet"
+    for read in (audited, lambda folder: hr.explode(folder / "release")):
+        with pytest.raises(InputError, match=lost):
+            read(out)
+    with pytest.raises(InputError, match=lost):
+        hr.protect(out / "release", SCHEMA, METHOD, engine=engine_name)
+    assert hr.Session(out / "release" / "*.parquet").table.n_rows == 700 * 2 + 200
+
+
+def test_a_file_that_was_altered_since_is_told(home: Path, tmp_path: Path) -> None:
+    schema = hr.Schema(quasi=["job"], sensitive=["pay"])
+    release = hr.protect(people(), schema, hr.RandomizedResponse(4, random_state=1))
+    out = release.write(tmp_path / "out", mapping=True)
+    with cautions() as heard:
+        hr.reconstruct(out, columns=["job"])
+    assert not heard
+    _cell(out / "release.parquet")
+    with cautions() as heard:
+        hr.reconstruct(out, columns=["job"])
+    assert heard[0].startswith("release.parquet is no longer the table")

@@ -443,6 +443,7 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
             "released_columns": sides.released.names,
             "extremes": extremes,
             "notes": [
+                *task.what.notes,
                 *sides.plain.notes,
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),

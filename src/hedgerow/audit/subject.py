@@ -19,9 +19,9 @@ from ..key import Key
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
-from ..release.folder import is_table, released_file, whole
+from ..release.folder import altered, is_table, released_file, whole
 from ..release.mapping import MAPPING, RowMap
-from ..release.write import PLAN
+from ..release.write import AUDIT, PLAN
 from ..schema import UNSAID, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
@@ -91,6 +91,8 @@ class Subject:
         or its method alters them.
     method : Method, optional
         What made it, where a release is in hand; releases a part of the people again.
+    notes : tuple of str
+        What its folder says about it.
     """
 
     table: Table
@@ -100,6 +102,7 @@ class Subject:
     rows: RowMap | None = None
     verified: bool = False
     method: Any = None
+    notes: tuple[str, ...] = ()
 
     def rows_of(self, original: Table) -> IntArray | None:
         """The original row behind each released one, by its map or by what the plan makes.
@@ -178,10 +181,10 @@ def subject(
     """
     if isinstance(released, Release):
         return of_release(released, schema)
-    second = rows = None
+    second = rows = told = None
     folder, holds = folder_of(released), holds or Holder()
     if folder is not None:
-        released = released_file(folder)
+        released, told = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
@@ -202,10 +205,10 @@ def subject(
                 hint="give a schema, or a release that knows its own",
             )
         schema = roles(plan)
-    altered = plan is not None and plan.recoding.yardstick == "linkage"
+    verified = plan is not None and plan.recoding.yardstick == "linkage"
     table = holds.released(released, schema)
     second = None if second is None else read(second, schema=schema)
-    return Subject(table, schema, plan, second, rows, verified=altered)
+    return Subject(table, schema, plan, second, rows, verified, notes=() if told is None else (told,))
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:

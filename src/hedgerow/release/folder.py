@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..engines import engine
-from ..errors import InputError
+from ..errors import HedgerowError, InputError
 from ..table import Table
+from ..table.parts import parts_of
 from ..table.write import PART_FILE
 
 
@@ -63,9 +66,21 @@ def is_table(path: Path) -> bool:
 def told_of(path: Path) -> dict[str, Any]:
     """Name, hash and size of a file; of a table in parts, those of its files joined in order."""
     digest, size = hashlib.sha256(), 0
-    for part in parts_in(path) if path.is_dir() else [path]:
+    for part in parts_of(path):
         with open(part, "rb") as stream:
             while piece := stream.read(1 << 22):
                 digest.update(piece)
                 size += len(piece)
     return {"name": path.name, "sha256": digest.hexdigest(), "bytes": size}
+
+
+def altered(folder: Path, record: str) -> str | None:
+    """What is said of a release folder whose table is not the one that its record tells of."""
+    with suppress(OSError, ValueError, LookupError, TypeError, HedgerowError):
+        told = json.loads((folder / record).read_bytes())["release"]["file"]
+        if told != told_of(released_file(folder)):
+            return (
+                f"{told['name']} is no longer the table that {record} tells of: something of it is "
+                "missing, or was altered since it was verified"
+            )
+    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from ..files import (
     synced,
     unwritable,
 )
+from ..table.parts import PART as PART_NAME
 from ..table.write import PART_FILE
 from .evidence import EVIDENCE
 from .mapping import MAPPING
@@ -34,7 +34,6 @@ MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
 PARTS_MARKS = frozenset({PART_FILE.format(0)})
 """The file by which a folder that is a table in parts is known again."""
 OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
-_PART = re.compile(PART_FILE.replace("{:05}", r"\d{5,}").replace(".", r"\."))
 OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
 """Every name that a release folder may hold: a folder with others is its owner's."""
 
@@ -151,7 +150,7 @@ def _holds(folder: Path, path: str | Path) -> bool:
 def _ours(entry: Path, marks: frozenset[str]) -> bool:
     """Whether a folder of ours may hold it: a file of a known name, or the folder of the parts."""
     if marks == PARTS_MARKS:
-        return not entry.is_dir() and _PART.fullmatch(entry.name) is not None
+        return not entry.is_dir() and PART_NAME.fullmatch(entry.name) is not None
     if entry.is_dir():
         return entry.name == "release" and all(_ours(e, PARTS_MARKS) for e in entry.iterdir())
     return entry.name in OURS

@@ -15,9 +15,12 @@ from ..files import SUFFIXES
 from .dialect import FileFormat
 from .rowhash import value_class
 from .sources import check_path
+from .write import PART_FILE
 
 _HIDDEN = (".", "_")
 """What other programs leave beside their files begins so."""
+PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
+"""What the files of a table in parts are called, as we write it."""
 
 
 def is_many(path: str | Path) -> bool:
@@ -66,7 +69,23 @@ def parts_of(path: str | Path) -> list[Path]:
             f"{where} holds files of several kinds: {', '.join(kinds)}",
             hint="name those of one kind by a pattern",
         )
+    if path.is_dir():
+        _check_gaps(path, files)
     return files
+
+
+def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
+    """Raise InputError where files of ours are numbered and one is missing in front or between."""
+    found = [PART.fullmatch(path.name) for path in files]
+    numbers = {int(each[1]) for each in found if each}
+    gone = sorted(set(range(max(numbers, default=-1))) - numbers)
+    if gone and all(found):
+        raise InputError(
+            f"the folder {folder} lacks {len(gone):,} part{'s' * (len(gone) > 1)} of its table: "
+            + ", ".join(PART_FILE.format(i) for i in gone[:3])
+            + (", ..." if len(gone) > 3 else ""),
+            hint=f"bring it back; where these files are all there is, say so by the pattern {folder}/*.parquet",
+        )
 
 
 def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
