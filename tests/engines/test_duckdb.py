@@ -779,3 +779,25 @@ def test_adult_gives_the_bytes_of_memory(tmp_path: Path, home: Path) -> None:
             for name in ("memory", "duckdb")
         ]
         assert made[0] == made[1]
+
+
+def test_how_a_table_was_encoded_and_cut_leaves_no_trace(tmp_path: Path, home: Path) -> None:
+    """Whether text is read as dictionaries is told by the size it takes in its files."""
+    table = people(240).set_column(5, "note", pa.array([f"note {i % 61}" for i in range(240)]))
+    whole, parts, plain = tmp_path / "whole.parquet", tmp_path / "parts", tmp_path / "plain.parquet"
+    pq.write_table(table, whole)
+    pq.write_table(table, plain, use_dictionary=False)
+    parts.mkdir()
+    for i in range(8):
+        pq.write_table(table.slice(i * 30, 30), parts / f"{i}.parquet")
+    kinds, made = set(), set()
+    for i, source in enumerate((whole, parts, plain)):
+        kinds.add(str(engine.open(source).types.field("note").type))
+        for name in ("memory", "duckdb"):
+            if name == "memory" and source is parts:
+                continue
+            out = tmp_path / f"{i}-{name}"
+            hr.protect(source, SCHEMA, METHOD, engine=name).write(out)
+            made.add((out / "release.parquet").read_bytes())
+    assert len(kinds) == 2
+    assert len(made) == 1

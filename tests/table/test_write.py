@@ -7,6 +7,7 @@ import json
 import stat
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import OutputError
-from hedgerow.table import read
+from hedgerow.table import read, write
 from hedgerow.table.csvfile import _Layout, _opened
 from hedgerow.table.dialect import Dialect
 from hedgerow.table.duck import whole
@@ -270,3 +271,30 @@ def test_parquet_knows_no_seconds(tmp_path, unit):
     folder = hr.protect(people, schema, hr.MART(k=4)).write(tmp_path / "release")
     found = pq.read_table(folder / "release.parquet").column("then")
     assert found.cast(column.type).to_pylist() == column.to_pylist()
+
+
+@pytest.mark.parametrize(("length", "n_values"), [(5, 20), (9, 1000), (20, 50_000)])
+def test_how_text_is_held_leaves_no_trace(tmp_path, length, n_values):
+    """As dictionaries or as text, in whichever order their entries stand; few or many values."""
+    rng = np.random.default_rng(0)
+    texts = pa.array([f"{i:x}".rjust(length, "v") for i in range(n_values)])
+    codes = rng.integers(0, n_values, 120_000).astype(np.int32)
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes, mask=rng.random(120_000) < 0.1), texts)
+    plain = coded.cast(pa.string())
+    made = []
+    for i, column in enumerate((plain, plain.dictionary_encode(), coded)):
+        write_table(pa.table({"note": column}), path := tmp_path / f"{i}.parquet")
+        made.append(path.read_bytes())
+    assert made[0] == made[1] == made[2]
+    assert pq.read_table(path).column("note").combine_chunks().equals(plain)
+
+
+def test_a_part_shows_no_value_of_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(write, "ROW_GROUP", 500)
+    notes = pa.array(["first"] * 500 + ["second"] * 500).dictionary_encode()
+    folder = tmp_path / "parts"
+    write.write_parts(write.in_parts(pa.table({"note": notes})), folder)
+    one, other = (path.read_bytes() for path in sorted(folder.iterdir()))
+    assert b"first" in one
+    assert b"second" not in one
+    assert b"first" not in other

@@ -150,11 +150,6 @@ def release(
     kept = [name for name in table.names if name not in gone]
     table.code([name for name in kept if name not in columns])
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in kept]
-    if table.relational:  # a query tells nothing of texts that repeat, and frames have none
-        listed = [
-            replace(c, type=c.type.value_type) if pa.types.is_dictionary(c.type) else c
-            for c in listed
-        ]
     ordered = Ordered(listed, table.workspace, keep_order)
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if keep_order else table.allocate((table.n_rows,), wide)

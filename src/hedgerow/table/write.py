@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +35,8 @@ PART_FILE = "part-{:05}.parquet"
 """What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
 _MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
 """Encodings of a text file that begins with a mark: the mark, and what follows it."""
+_DICTIONARY = 1 << 19
+"""Bytes of text: of twice as many Parquet keeps no dictionary."""
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -158,31 +160,67 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
 def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.Table], None]]:
     """What writes tables of one schema to a Parquet file, one after the other.
 
-    A file is the same however its rows come, as long as each table but the last has whole parts
-    of `ROW_GROUP` rows, and the dictionaries of a column are one.
+    A file is the same however its rows come, and whether text comes as dictionaries, as long as each
+    table but the last has whole parts of `ROW_GROUP` rows, and the dictionaries of a column are one.
     """
     import pyarrow.parquet as pq
 
     held = pa.schema([field.with_type(in_parquet(field.type)) for field in schema])
-    simple = all(_simple(field.type) for field in held)
     # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
-    plain = held if simple else _written_out(held.empty_table()).schema
-    # The least and the greatest text take as long to find as all the rest, and nobody asks.
-    numbers = [entry.name for entry in plain if pa.types.is_primitive(entry.type)]
-    with pq.ParquetWriter(
-        file,
-        plain,
-        compression="zstd",
-        compression_level=1,
-        store_schema=not simple,
-        write_statistics=numbers,
-    ) as writer:
+    simple = all(_simple(field.type) for field in held)
+
+    def stored(table: pa.Table) -> pa.Table:
+        table = table if held.equals(schema) else table.cast(held)
+        return _as_appears(table) if simple else _written_out(table)
+
+    with ExitStack() as stack:
+        writer: Any = None
 
         def put(table: pa.Table) -> None:
-            table = table if held.equals(schema) else table.cast(held)
-            writer.write_table(table if simple else _written_out(table), row_group_size=ROW_GROUP)
+            nonlocal writer
+            for start in range(0, table.num_rows, ROW_GROUP):
+                part = stored(table.slice(start, ROW_GROUP))
+                if writer is None:
+                    # The least and the greatest text take as long to find as all the rest, and nobody asks.
+                    numbers = [e.name for e in part.schema if pa.types.is_primitive(e.type)]
+                    made = pq.ParquetWriter(
+                        file,
+                        part.schema,
+                        compression="zstd",
+                        compression_level=1,
+                        store_schema=not simple,
+                        write_statistics=numbers,
+                    )
+                    writer = stack.enter_context(made)
+                writer.write_table(part, row_group_size=ROW_GROUP)
 
         yield put
+        if writer is None:  # a table without rows, whose types are asked for
+            empty = stored(schema.empty_table())
+            stack.enter_context(pq.ParquetWriter(file, empty.schema, store_schema=not simple))
+
+
+def _as_appears(table: pa.Table) -> pa.Table:
+    """Dictionaries as Parquet makes them of plain text: of these rows, in the order in which they come.
+
+    What is too long for Parquet to keep as one is written out.
+    """
+    for i, field in enumerate(table.schema):
+        if not pa.types.is_dictionary(field.type):
+            continue
+        cells = one_piece(table.column(i))
+        entries = cells.dictionary
+        if 4 * len(entries) + (pc.sum(pc.binary_length(entries)).as_py() or 0) > _DICTIONARY:
+            table = table.set_column(i, field.name, cells.dictionary_decode())
+            continue
+        found = pc.dictionary_encode(cells.indices)
+        made = pa.DictionaryArray.from_arrays(
+            found.indices.cast(field.type.index_type),
+            entries.take(found.dictionary),
+            ordered=field.type.ordered,
+        )
+        table = table.set_column(i, field, made)
+    return table
 
 
 def _simple(kind: pa.DataType) -> bool:
