@@ -184,6 +184,23 @@ def test_nodes_that_share_a_child_are_refused_though_their_number_is_right(
         tree(first, second).check()
 
 
+def test_a_cut_of_numbers_that_points_to_a_subset_is_refused() -> None:
+    """Whoever follows it would read beside the table of that subset."""
+    columns = tuple(
+        Recoded(name, "quasi", kind, cells=(Cell("all"),))
+        for name, kind in (("x", "numeric"), ("job", "categorical"))
+    )
+
+    def tree(*subset: int) -> Partition:
+        nodes = ((0, 1, -1, -1, -1), (0.5,) * 5, (*subset, -1, -1, -1), (False,) * 5)
+        right = (4, 3, -1, -1, -1)
+        return Partition(columns, *nodes, right, subsets=(("a",),), leaf_cells=((0,) * 3,) * 2)
+
+    tree(-1, 0).check()
+    with pytest.raises(Contradiction, match="cuts numbers points to a subset"):
+        tree(0, 0).check()
+
+
 @pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
 def test_what_is_no_json_is_refused(name: str) -> None:
     text = '{"hedgerow_plan": 1, "n_rows": ' + name + "}"

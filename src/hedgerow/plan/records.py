@@ -234,6 +234,8 @@ class Partition(Recoding):
                 raise Contradiction("a node points outside the tree")
             if right != i + 1 + below[i + 1]:
                 raise Contradiction("the nodes do not stand in pre-order")
+            if by_number[column] and self.subset[i] >= 0:
+                raise Contradiction("a node that cuts numbers points to a subset")
             if not by_number[column] and not 0 <= self.subset[i] < len(self.subsets):
                 raise Contradiction("a node points to a subset that is not there")
             below[i] = 1 + below[i + 1] + below[right]
