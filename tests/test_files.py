@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tempfile
 import threading
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hedgerow.errors import OutputError
-from hedgerow.files import private_file, sweep, write_private
+from hedgerow.files import (
+    PART,
+    abandoned,
+    locked,
+    private_file,
+    private_folder,
+    sweep,
+    write_private,
+)
 from hedgerow.notation import plain
 from tests.limits import a_file_holds
 
@@ -127,3 +138,38 @@ def test_plain_data_refuses_or_hands_on_what_json_cannot_hold():
     with pytest.raises(TypeError, match="complex is no plain data"):
         plain([1j])
     assert plain([1j], other=str) == ["1j"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
+def test_nobody_removes_what_another_just_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between making a folder and holding it, another process takes it for a left-over."""
+    before = tempfile.mkdtemp, tempfile.mkstemp
+    swept = []
+
+    def made(make: Any, *given: Any, **named: Any) -> Any:
+        found = make(*given, **named)
+        if len(swept) < 2:
+            swept.append(found)
+            sweep(tmp_path, ".one." if make is before[0] else ".hedgerow-")
+        return found
+
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda *a, **b: made(before[0], *a, **b))
+    with private_folder(tmp_path / "one", PART) as folder:
+        (folder / "x").write_text("x")
+    swept.clear()
+    monkeypatch.setattr(tempfile, "mkstemp", lambda *a, **b: made(before[1], *a, **b))
+    with private_file(tmp_path / "file") as file:
+        file.write(b"x")
+    assert (tmp_path / "file").read_bytes() == b"x"
+    assert len(swept) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
+def test_what_is_being_removed_is_held(tmp_path: Path) -> None:
+    left = tmp_path / ".one.abcdefgh.part"
+    left.mkdir()
+    for path in abandoned(tmp_path, ".one.", PART):
+        with pytest.raises(BlockingIOError):
+            locked(path)
+    os.close(locked(left))

@@ -53,10 +53,13 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
                 yield stream
             return
         sweep(target.parent, ".hedgerow-")
-        handle, name = tempfile.mkstemp(prefix=".hedgerow-", suffix=PART, dir=target.parent)
+        while True:
+            handle, name = tempfile.mkstemp(prefix=".hedgerow-", suffix=PART, dir=target.parent)
+            if _held(handle, name):
+                break
+            os.close(handle)
         try:
             with open(handle, "wb") as file:
-                _lock(handle)
                 yield file
                 file.flush()
                 os.fsync(handle)  # a name must never stand for bytes that a power cut takes
@@ -72,11 +75,13 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def private_folder(beside: Path, ending: str) -> Iterator[Path]:
     """A folder of mode 0700 beside another, under a name of its own; removed at the end."""
-    made = Path(tempfile.mkdtemp(prefix=f".{beside.name}.", suffix=ending, dir=beside.parent))
-    held = os.open(made, os.O_RDONLY) if fcntl else None
+    made, held = Path(), None
+    while held is None:
+        made = Path(tempfile.mkdtemp(prefix=f".{beside.name}.", suffix=ending, dir=beside.parent))
+        held = _hold(made)
+        if fcntl is None:
+            break
     try:
-        if held is not None:
-            _lock(held)
         yield made
     finally:  # also on Ctrl-C; what has taken its name is no longer there
         shutil.rmtree(made, ignore_errors=True)
@@ -93,12 +98,14 @@ def sweep(folder: Path, prefix: str) -> None:
             left.unlink(missing_ok=True)
 
 
-def abandoned(folder: Path, prefix: str, ending: str) -> list[Path]:
-    """What stands there under our names of unfinished work and belongs to no living process."""
+def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
+    """What stands there under our names of unfinished work and belongs to no living process.
+
+    Each is held until the next is asked for, so that nobody makes it its own while it is removed.
+    """
     if fcntl is None:
-        return []
-    found = []
-    for path in folder.iterdir():
+        return
+    for path in list(folder.iterdir()):
         ours = re.fullmatch(f"{re.escape(prefix)}[a-z0-9_]{{8}}{re.escape(ending)}", path.name)
         if not ours or path.is_symlink():
             continue
@@ -107,10 +114,9 @@ def abandoned(folder: Path, prefix: str, ending: str) -> list[Path]:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                found.append(path)
+                yield path
             finally:
                 os.close(handle)
-    return found
 
 
 def private_handle(path: Path) -> IO[bytes]:
@@ -137,11 +143,37 @@ def locked(path: Path) -> int:
     return handle
 
 
-def _lock(handle: int) -> None:
-    """Say, for as long as this process lives, that the file or folder is being written."""
-    if fcntl is not None:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _hold(made: Path) -> int | None:
+    """A handle that says, for as long as this process lives, that a folder is being written.
+
+    None where another process took it for what a killed one left; and where there are no locks.
+    """
+    if fcntl is None:
+        return None
+    try:
+        handle = os.open(made, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    if _held(handle, made):
+        return handle
+    os.close(handle)
+    return None
+
+
+def _held(handle: int, made: str | Path) -> bool:
+    """Hold what was made just now; False where another process removes it, or did."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks, where nobody removes it either
+        return True
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(made))
+    except FileNotFoundError:
+        return False
 
 
 def synced(folder: Path) -> None:

@@ -14,9 +14,11 @@ from ..engines.spark.paired import paired
 from ..engines.spark.table import SparkTable
 from ..errors import InputError, UnsupportedError
 from ..plan import Plan
-from ..release.folder import released_file
+from ..progress import caution
+from ..release.folder import altered, released_file
 from ..release.mapping import RowMap
 from ..release.spark import SparkRelease, copied_here
+from ..release.write import AUDIT
 from ..schema import Schema
 from ..table import Table
 from .holder import bytes_of
@@ -53,6 +55,8 @@ def put_there(
             hint='use engine="memory" (--engine memory)',
         )
     if (folder := folder_of(released)) is not None:
+        if told := altered(folder, AUDIT):
+            caution(told)
         released = released_file(folder)
     there = computing("spark")
     if isinstance(original, (str, Path)):

@@ -151,8 +151,11 @@ def left(home: Path) -> Iterator[Path]:
         with suppress(OSError):  # it is held, just gone, or somebody else's
             old = time.time() - path.lstat().st_mtime > _SECONDS
             if old and not path.is_symlink():
-                os.close(locked(path))
-                yield path
+                held = locked(path)
+                try:
+                    yield path
+                finally:
+                    os.close(held)
 
 
 def forget(home: Path, job: str) -> None:

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -78,12 +79,13 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
     """Raise InputError where files of ours are numbered and one is missing in front or between."""
     found = [PART.fullmatch(path.name) for path in files]
     numbers = {int(each[1]) for each in found if each}
-    gone = sorted(set(range(max(numbers, default=-1))) - numbers)
+    gone = max(numbers, default=-1) + 1 - len(numbers)
     if gone and all(found):
+        first = islice((i for i in count() if i not in numbers), min(gone, 3))
         raise InputError(
-            f"the folder {folder} lacks {len(gone):,} part{'s' * (len(gone) > 1)} of its table: "
-            + ", ".join(PART_FILE.format(i) for i in gone[:3])
-            + (", ..." if len(gone) > 3 else ""),
+            f"the folder {folder} lacks {gone:,} part{'s' * (gone > 1)} of its table: "
+            + ", ".join(PART_FILE.format(i) for i in first)
+            + (", ..." if gone > 3 else ""),
             hint=f"bring it back; where these files are all there is, say so by the pattern {folder}/*.parquet",
         )
 
