@@ -69,7 +69,7 @@ def watch() -> None:
     threading.Thread(target=look, daemon=True).start()
 
 
-def session(folder: str, memory: str) -> Any:
+def session(folder: str, memory: str, **more: str) -> Any:
     """Spark on two processors of this machine."""
     from pyspark.sql import SparkSession
 
@@ -84,6 +84,7 @@ def session(folder: str, memory: str) -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": folder,
         "spark.sql.session.timeZone": "UTC",
+        **more,
     }
     builder = SparkSession.builder
     for name, value in settings.items():
@@ -141,7 +142,7 @@ def driver_job(source: str, folder: str, method: str, memory: str) -> None:
     from hedgerow.engines.spark import table
     from hedgerow.engines.spark.packing import together
 
-    spark = session(folder, memory)
+    spark = session(folder, memory, **{"spark.sql.shuffle.partitions": "4"})
     quasi = [name for name in QUASI if name not in LEFT_OUT.get(method, ())]
     schema = hr.Schema(quasi=quasi, sensitive=SENSITIVE)
     made = getattr(hr, method.partition("-")[0])(**METHODS[method])
@@ -156,19 +157,26 @@ def driver_job(source: str, folder: str, method: str, memory: str) -> None:
     make(Path(folder, "small.parquet"), 20_000)
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
     hr.protect(small, schema, made).table.unpersist()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = _peak()
+    before, peaks, now = _peak(), {"": 0.0}, [""]
+
+    def progress(step: str, share: float | None) -> None:
+        if step != now[0]:
+            peaks[now[0]] = _peak()
+            now[0] = step
+
     began = time.perf_counter()
     estimates.clear()
-    hr.protect(spark.read.parquet(source), schema, made, memory="100GB")
-    told = {"before": before, "peak": _peak(), "estimate": max(estimates) / 1e9}
+    hr.protect(spark.read.parquet(source), schema, made, memory="100GB", progress=progress)
+    progress("end", None)
+    told = {"before": before, "peaks": peaks, "estimate": max(estimates) / 1e9}
     print(json.dumps({**told, "seconds": time.perf_counter() - began}))
     spark.stop()
 
 
 def _peak() -> float:
-    """GB that this process held at most; what a parent held is not among them."""
+    """GB that this process held at most since it was asked before; what a parent held is not among them."""
     lines = Path("/proc/self/status").read_text().splitlines()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
 
 
@@ -186,16 +194,17 @@ def run(which: str, source: Path, folder: str, method: str, memory: str) -> dict
 
 def driver(sizes: Sequence[int], methods: Sequence[str], memory: str) -> None:
     """A line for every method and size: the peak of the process that asks, beside its estimate."""
-    print(f"{'method':22} {'rows':>10} {'peak':>8} {'estimate':>9} {'wall':>7}")
+    print(f"{'method':22} {'rows':>10} {'peak':>8} {'estimate':>9} {'wall':>7}  peak by step")
     for method in methods:
         for rows in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 source = Path(folder, "people.parquet")
                 make(source, rows)
                 told = run("--driver-job", source, folder, method, memory)
+            steps = ", ".join(f"{name} {peak:.2f}" for name, peak in told["peaks"].items() if name)
             print(
-                f"{method:22} {rows:>10,} {told['peak']:>5.2f} GB {told['estimate']:>6.2f} GB "
-                f"{told['seconds']:>5.0f} s  ({told['before']:.2f} GB before)",
+                f"{method:22} {rows:>10,} {max(told['peaks'].values()):>5.2f} GB "
+                f"{told['estimate']:>6.2f} GB {told['seconds']:>5.0f} s  {steps}",
                 flush=True,
             )
 

@@ -179,3 +179,41 @@ def test_what_failed_is_named_without_its_words() -> None:
     with pytest.raises(InputError, match=r"failed: PySparkException, DIVIDE_BY_ZERO\n") as told:
         cluster.run(job)
     assert "Ann" not in str(told.value)
+
+    def twins() -> None:
+        raise errors.PySparkException("", errorClass="COLUMN_ALREADY_EXISTS")
+
+    with pytest.raises(InputError, match=r"names of columns differ in case alone\n.*caseSensitive"):
+        cluster.run(twins)
+
+
+def test_a_file_that_is_gone_is_said_so(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    frame = spark.read.parquet(str(tmp_path / "people.parquet"))
+
+    def remove(step: str, share: float | None) -> None:
+        if step == "fitting":
+            (tmp_path / "people.parquet").unlink(missing_ok=True)
+
+    with pytest.raises(InputError, match="failed: a file of the table is gone"):
+        hr.protect(frame, SCHEMA, hr.MART(5), progress=remove)
+
+
+def test_a_release_shows_itself_in_a_notebook(people: Any) -> None:
+    found, wanted = (hr.protect(each, SCHEMA, hr.MART(5)) for each in (people, PEOPLE))
+    assert found._repr_html_() == wanted._repr_html_()
+
+
+def test_a_large_frame_is_not_read_whole_unasked(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60 records of 3 columns take 60 * 3 * 24 = 4,320 bytes."""
+    for room in (4_320, 4_319):
+        monkeypatch.setattr("hedgerow.engines.choice.memory_of", lambda _, room=room: room)
+        if room == 4_320:
+            assert hr.protect(people, SCHEMA, hr.Microaggregation(5)).checks
+            continue
+        with pytest.raises(UnsupportedError, match="Microaggregation takes the rows of this Spark"):
+            hr.protect(people, SCHEMA, hr.Microaggregation(5))
+        with pytest.raises(UnsupportedError, match="max_inference takes the rows of this Spark"):
+            hr.protect(people, SCHEMA, hr.MART(5), max_inference=0.5)

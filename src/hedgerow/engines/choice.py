@@ -84,8 +84,14 @@ def chosen(
     if name == "auto" and held is None and is_frame(source) and "spark" in runs_on:
         name = "spark"
     elif name == "auto":
-        large = held is None and "duckdb" in runs_on and too_large(source, memory) is not None
+        asked = held is None and "duckdb" in runs_on and not is_frame(source)
+        large = asked and too_large(source, memory) is not None
         name = held or ("duckdb" if large else "memory")
+    if name == "memory" and is_frame(source) and (why := too_large(source, memory)):
+        raise UnsupportedError(
+            f"{what} takes the rows of this Spark DataFrame into this process: {why}",
+            hint="give a part of it, or take a method that runs on Spark",
+        )
     engine(name)
     if name not in runs_on:
         raise UnsupportedError(
@@ -104,9 +110,11 @@ def is_frame(source: Any) -> bool:
 def too_large(source: Any, memory: Any = None) -> str | None:
     """Why a source is better not read whole, in words; None where it may be.
 
-    A relation is run once to count its rows.
+    A relation or a frame of Spark is run once to count its rows.
     """
     room = memory_of(memory)
+    if is_frame(source):
+        return _beyond(int(source.count()) * len(source.columns) * _CELL, room)
     if is_relation(source):
         (n_rows,) = source.aggregate("count(*)").fetchall()[0]
         return _beyond(int(n_rows) * len(source.columns) * _CELL, room)

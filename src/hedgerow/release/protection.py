@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arguments import FLAG, METHOD, PROGRESS, TEXT, takes
 from ..engines import engine as computing
-from ..engines.choice import opened
+from ..engines.choice import chosen, opened
 from ..errors import ParameterError, UnsupportedError
 from ..key import Secret
 from ..methods.base import Method
@@ -148,6 +148,7 @@ def protect(
             )
         from ..audit.inference_bound import protect_within
 
+        chosen(people, ("memory",), "max_inference")
         return protect_within(
             people,
             schema,
@@ -215,8 +216,9 @@ def _protected(
                 f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
             )
         with listening(step, "fitting"):
-            here = table.gathered(method.side_by_side(schema), room)
-            fitted: Method = method.copy().fit_table(here, schema)
+            fitted: Method = method.copy().fit_table(
+                table.gathered(method.side_by_side(schema), room), schema
+            )
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):
             caution(

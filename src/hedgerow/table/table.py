@@ -289,6 +289,10 @@ class Table:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
+    def first(self, names: Sequence[str], n: int) -> list[pa.Array]:
+        """The first rows of some columns, to be shown."""
+        return [self.taken(name, slice(0, n)) for name in names]
+
     def abandon(self) -> None:
         """Let go of what was put aside elsewhere for work that did not end."""
 

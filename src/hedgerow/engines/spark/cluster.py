@@ -28,6 +28,23 @@ AT_ONCE = 1 << 20
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
 _LARGEST = "spark.driver.maxResultSize"
+_KNOWN = {
+    "FileNotFoundException": ("a file of the table is gone", "read the table again"),
+    "COLUMN_ALREADY_EXISTS": (
+        "names of columns differ in case alone",
+        "set spark.sql.caseSensitive to true where Spark is started",
+    ),
+    "SchemaColumnConvertNotSupportedException": (
+        "files of the table have columns of other types",
+        "write them with the same types",
+    ),
+    "OutOfMemoryError": (
+        "an executor had too little memory",
+        "set spark.executor.memory higher (on one machine spark.driver.memory), or cut the table "
+        "into more parts: frame.repartition(...)",
+    ),
+}
+"""Errors by how Spark's names of them end, and what is said of them."""
 _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
 
 T = TypeVar("T")
@@ -133,10 +150,12 @@ def run(job: Callable[[], T]) -> T:
                 hint=f"set {_LARGEST} and spark.driver.memory higher where Spark is started, or "
                 "coarsen the columns with the most values",
             ) from None
-        raise InputError(
-            f"the job on the cluster failed: {_named(error)}",
-            hint="Spark's own log says why, in a session that you start yourself",
-        ) from None
+        named = _named(error)
+        why, hint = next(
+            (told for name, told in _KNOWN.items() if named.endswith(name)),
+            (named, "Spark's own log says why, in a session that you start yourself"),
+        )
+        raise InputError(f"the job on the cluster failed: {why}", hint=hint) from None
 
 
 def _named(error: Exception) -> str:

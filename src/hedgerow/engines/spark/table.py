@@ -102,6 +102,11 @@ class SparkTable(Table):
         """Refused: the rows are on a cluster."""
         return self.arrow
 
+    def first(self, names: Sequence[str], n: int) -> list[pa.Array]:
+        """The first rows of some columns, to be shown."""
+        found = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
+        return [column.combine_chunks() for column in found.columns]
+
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Refused: the rows are on a cluster."""
         return self.arrow
