@@ -52,6 +52,7 @@ def frontier(people):
 
 @pytest.fixture(autouse=True)
 def closed():
+    plt.close("all")  # pages of the docs draw as well
     yield
     plt.close("all")
 

@@ -39,6 +39,8 @@ def people(n: int, n_values: int) -> pa.Table:
 def test_codes_at_the_ends_of_their_types(method: str, n_values: int) -> None:
     table = people(n_values * 6 // 5, n_values)
     made = METHODS[method].copy().set_params(categorical="suppress")
+    if n_values > 300:
+        made.set_params(k=40)  # the codes matter, and how many groups they end in does not
     released = made.fit_transform(table.select(["town", "age"]), table["income"])
     # who is led to another group than the own one is told to be of another age
     spans = pc.extract_regex(released["age"], r"^\[?(?P<low>\d+)-?(?P<high>\d*)\]?$")
