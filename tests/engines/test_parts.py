@@ -21,7 +21,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.engines import duckdb as engine
-from hedgerow.errors import InputError, PromiseError
+from hedgerow.errors import InputError, OutputError, PromiseError
 from hedgerow.progress import cautions
 from hedgerow.release import apply_plan, streamed
 from hedgerow.table import write
@@ -380,3 +380,24 @@ def test_a_file_that_was_altered_since_is_told(home: Path, tmp_path: Path) -> No
     with cautions() as heard:
         hr.reconstruct(out, columns=["job"])
     assert heard[0].startswith("release.parquet is no longer the table")
+
+
+def test_nothing_is_written_among_the_parts_that_are_read(home: Path, tmp_path: Path) -> None:
+    """The next run would read it as a part of the table, or find a folder there."""
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for i in range(2):
+        pq.write_table(people(400), parts / f"{i}.parquet")
+    asked, plan = [*ROLES, "--no-report"], tmp_path / "out" / "plan.json"
+    assert run(["protect", str(parts), *asked, "--out", str(tmp_path / "out")]) == 0
+    pattern = str(parts / "*.parquet")
+    for source, out in ((parts, "release"), (pattern, "release.parquet")):
+        assert run(["protect", str(source), *asked, "--out", str(parts / out)]) == 2
+        for more in ([], ["--parts"]):
+            words = ["apply", str(plan), str(source), *more, "--out", str(parts / "new.parquet")]
+            assert run(words) == 2
+    assert sorted(path.name for path in parts.iterdir()) == ["0.parquet", "1.parquet"]
+    with pytest.raises(OutputError, match="would lie among the parts of"):
+        hr.protect(parts, SCHEMA, METHOD).write(parts / "release")
+    words = ["protect", pattern, *asked, "--out", str(parts / "release")]
+    assert run(words) == 0  # which the pattern does not name

@@ -54,7 +54,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
     from ..key import Key
     from ..plan import Plan
     from ..release import apply_plan
-    from ..release.write import PARTS_MARKS, check_target
+    from ..release.write import PARTS_MARKS, check_apart, check_target
 
     options = merged(given, config, OPTIONS)
     if not options.get("out"):
@@ -73,6 +73,7 @@ def apply(plan: Path, source: str, config: ConfigFile = None, **given: Any) -> N
             inputs=inputs,
             endings=SUFFIXES,
         )
+        check_apart(source, Path(options["out"]))
     elif options.get("json"):
         raise ParameterError("--json and --out - both write to standard output")
     made = read_as(Plan.load(plan), options)

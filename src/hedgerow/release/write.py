@@ -22,6 +22,7 @@ from ..files import (
     unwritable,
 )
 from ..table.parts import PART as PART_NAME
+from ..table.parts import would_join
 from ..table.write import PART_FILE
 from .evidence import EVIDENCE
 from .mapping import MAPPING
@@ -94,13 +95,14 @@ def check_target(
         folder.exists()
     except OSError as error:  # no name that the system takes
         raise unwritable(folder, error) from None
-    if folder.is_dir():
-        for path in inputs:
-            if path is not None and _holds(folder, path):
-                raise OutputError(
-                    f"{folder} holds {Path(path).name}, which is an input",
-                    hint="choose another name",
-                )
+    for path in inputs:
+        if path is None:
+            continue
+        if folder.is_dir() and _holds(folder, path):
+            raise OutputError(
+                f"{folder} holds {Path(path).name}, which is an input", hint="choose another name"
+            )
+        check_apart(path, folder)
     if not folder.name:
         raise OutputError(f"{str(folder)!r} is no name for a release folder")
     if not folder.parent.is_dir():
@@ -139,6 +141,15 @@ def check_target(
                 "replaced",
                 hint="choose another name, or move it away yourself",
             )
+
+
+def check_apart(source: str | Path, target: Path) -> None:
+    """Raise OutputError where what is written would lie among the parts of a table that is read."""
+    if would_join(source, target):
+        raise OutputError(
+            f"{target} would lie among the parts of {source}, and be read with them from then on",
+            hint="choose a place outside of it",
+        )
 
 
 def _holds(folder: Path, path: str | Path) -> bool:

@@ -29,6 +29,15 @@ def is_many(path: str | Path) -> bool:
     return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
 
 
+def would_join(source: str | Path, target: str | Path) -> bool:
+    """Whether what is written there would be read with the parts of a table from then on."""
+    if not is_many(source) or Path(target).name.startswith(_HIDDEN):
+        return False
+    if os.path.isdir(source):
+        return Path(source).resolve() == Path(target).parent.resolve()
+    return Path(target).absolute().match(str(Path(source).absolute()))
+
+
 def parts_of(path: str | Path) -> list[Path]:
     """The files of a table in the order of their names.
 
