@@ -70,10 +70,10 @@ class Packing:
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     """Bytes that codes of so many rows take where they come together, roughly.
 
-    A combination comes as one word or more and its count, held twice, and is put in order (8
-    bytes); the codes of every row are then held by their values, by what becomes of these, and
-    once more by the method. There are at most as many combinations as rows, or as the numbers of
-    values multiply to.
+    A combination comes as one word or more and its count, held twice, is unpacked (two numbers of
+    8 bytes at a time), counted (8) and put in order (8); the codes of every row are then held by
+    their values, by what becomes of these, and once more by the method. There are at most as many
+    combinations as rows, or as the numbers of values multiply to.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     A thousand rows of 90 ages and 12 jobs: one word, two bytes of codes, and as many combinations
     as rows.
 
-    >>> together(1000, {"age": 90, "job": 12}) == 1000 * (2 * 8 * 2 + 8 + 2 * 2) + 1000 * 3 * 2
+    >>> together(1000, {"age": 90, "job": 12}) == 1000 * (2 * 8 * 2 + 32 + 2 * 2) + 1000 * 3 * 2
     True
     """
     words = Packing.of(sizes).n_words
     width = sum(np.dtype(smallest(size)).itemsize for size in sizes.values())
     combinations = min(n_rows, math.prod(sizes.values()))
-    return combinations * (16 * (words + 1) + 8 + 2 * width) + n_rows * 3 * width
+    return combinations * (16 * (words + 1) + 32 + 2 * width) + n_rows * 3 * width

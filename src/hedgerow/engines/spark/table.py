@@ -28,6 +28,8 @@ from .packing import Packing
 
 MOST = 1 << 24
 """Distinct values of a column that is coded: they are held here, and by every executor."""
+_BROUGHT, _GROUPED = 150, 130
+"""Bytes that a record takes while its codes are brought, and by a method that says nothing of its own."""
 
 
 class SparkTable(Table):
@@ -247,7 +249,7 @@ class SparkTable(Table):
         check_room(
             self.n_rows,
             {n: len(self.values(n)[0]) for n in names},
-            LEAST + besides,
+            LEAST + self.n_rows * _BROUGHT + (besides or self.n_rows * _GROUPED),
             "this method",
             "allow more (memory=, --memory), ask from a larger machine, or take MART, which counts "
             "on the cluster",
