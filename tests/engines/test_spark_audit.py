@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,22 @@ def test_pairs_are_counted(spark: Any, method: Any, monkeypatch: pytest.MonkeyPa
         assert found["risk"]["release"] == told["risk"]["release"]
 
 
+def swapped(table: pa.Table, released: pa.Table) -> pa.Array:
+    """Ages of the table, each moved by one where every released range still covers it."""
+    ends = {int(end) for text in released["age"].drop_null().to_pylist() for end in re.findall(r"\d+", text)}
+    ages = [a if a is None or {a, a + 1} & ends else a + 1 for a in table["age"].to_pylist()]
+    assert ages != table["age"].to_pylist()
+    return pa.array(ages, table["age"].type)
+
+
 def test_another_table(spark: Any) -> None:
     table = people(300)
     schema = SCHEMA.replace(other=["at"], identifiers=["id"])
     release = hr.protect(spark.createDataFrame(table), schema, hr.MART(8))
     moved = table.set_column(0, "age", pc.add(table["age"], 1))
     income = table.set_column(3, "income", table["income"].combine_chunks()[::-1])
-    for other in (moved, income, table.slice(1)):
+    inside = table.set_column(0, "age", swapped(table, release.table.toArrow()))
+    for other in (moved, income, table.slice(1), inside):
         with pytest.raises(InputError, match="made from another table"):
             hr.audit(spark.createDataFrame(other), release, **WHOLE)
     bare = schema.replace(identifiers=[])  # draws go by all that a row holds
@@ -77,6 +87,47 @@ def test_another_table(spark: Any) -> None:
         hr.audit(spark.createDataFrame(table.drop_columns("id")), drawn, **WHOLE)
     with pytest.raises(UnsupportedError, match="come together for an audit and take some"):
         hr.audit(spark.createDataFrame(table), release, memory=LEAST, **WHOLE)
+
+
+def test_what_memory_takes_as_well(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = people(300).rename_columns([*SCHEMA.quasi, "income", "released age", "id"])
+    table = table.set_column(4, "released age", pa.array([f"v{j % 90}" for j in range(300)]))
+    pq.write_table(table, tmp_path / "people.parquet")
+    schema = SCHEMA.replace(sensitive=["income", "released age"], other=["id"])
+    hr.protect(table, schema, hr.MART(8)).write(tmp_path / "made")
+    narrow = hr.Schema(quasi=["age"], sensitive=["income"], other=["id"])
+    values = import_module("hedgerow.engines.spark.table")
+    for roles, most in ((schema, values.MOST), (narrow, values.MOST), (schema, 100)):
+        monkeypatch.setattr(values, "MOST", most)  # of the column id there are more than 100
+        found, told = (
+            hr.audit(
+                tmp_path / "people.parquet", tmp_path / "made", roles, engine=engine, **WHOLE
+            ).to_dict()
+            for engine in ("spark", "memory")
+        )
+        for part in ("risk", "utility"):
+            assert found[part] == told[part], (most, part)
+    release = tmp_path / "made" / "release.parquet"
+    pq.write_table(pq.read_table(release).append_column("extra", table["id"]), release)
+    found, told = (
+        hr.audit(tmp_path / "people.parquet", tmp_path / "made", schema, engine=engine, **WHOLE)
+        for engine in ("spark", "memory")
+    )
+    assert found.risk["release"]["classes"] == told.risk["release"]["classes"]
+    noted = "release.parquet is no longer the table that audit.json tells of"
+    assert any(noted in note for note in found.table["notes"])
+
+
+def test_what_rows_without_numbers_do_not_tell(spark: Any, tmp_path: Path) -> None:
+    table = people(300)
+    pq.write_table(table, tmp_path / "people.parquet")
+    schema = SCHEMA.replace(other=["at"], identifiers=["id"])
+    hr.protect(table, schema, METHODS[-1]).write(tmp_path / "drawn", mapping=True)
+    with pytest.raises(UnsupportedError, match=r"mapping\.json tells by their numbers"):
+        hr.audit(tmp_path / "people.parquet", tmp_path / "drawn", engine="spark", **WHOLE)
+    hr.protect(table, schema, METHODS[-1], keep_order=True).write(tmp_path / "kept")
+    with pytest.raises(UnsupportedError, match="stand in the order of the input"):
+        hr.audit(tmp_path / "people.parquet", tmp_path / "kept", engine="spark", **WHOLE)
 
 
 def test_copies_where_no_plan_tells_the_pairs(spark: Any) -> None:

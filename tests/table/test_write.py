@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
 import stat
 from decimal import Decimal
@@ -22,7 +23,7 @@ from hedgerow.table.csvfile import _Layout, _opened
 from hedgerow.table.dialect import Dialect
 from hedgerow.table.duck import whole
 from hedgerow.table.escape import escape_cells, unescape_cells
-from hedgerow.table.write import write_table
+from hedgerow.table.write import parquet_writer, write_table
 from tests.limits import a_file_holds
 
 TABLE = pa.table(
@@ -298,3 +299,29 @@ def test_a_part_shows_no_value_of_another(tmp_path, monkeypatch):
     assert b"first" in one
     assert b"second" not in one
     assert b"first" not in other
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["a"] * 20_000 + ["b", "c", "d"] * 10,  # pages after the first have more values
+        sorted(f"v{i % 9_000}" for i in range(60_000)),
+        [f"note {i}" for i in range(60_000)],
+        ["x", None] * 300,
+        [],
+    ],
+)
+def test_a_file_does_not_tell_how_its_text_was_held(cells):
+    plain = pa.array(cells, pa.string())
+    cut = pa.chunked_array([plain[: len(plain) // 3], plain[len(plain) // 3 :]])
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2] * 100), pa.array(["a", "a", None]))
+    held = [plain, cut, plain.dictionary_encode(), plain.dictionary_encode()[::-1][::-1]]
+    for same in (held, [twice, twice.dictionary_decode()]):
+        written = set()
+        for column in same:
+            file = io.BytesIO()
+            table = pa.table({"text": column})
+            with parquet_writer(table.schema, file) as put:
+                put(table)
+            written.add(file.getvalue())
+        assert len(written) == 1

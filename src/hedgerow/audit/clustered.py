@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..engines import engine as computing
 from ..engines import transform
 from ..engines.choice import is_frame
-from ..engines.spark.paired import paired
+from ..engines.spark.paired import paired, same_rows
 from ..engines.spark.table import SparkTable
 from ..errors import InputError, UnsupportedError
 from ..plan import Plan
-from ..progress import caution
 from ..release.folder import altered, released_file
-from ..release.mapping import RowMap
+from ..release.mapping import MAPPING
 from ..release.spark import SparkRelease, copied_here
 from ..release.write import AUDIT
 from ..schema import Schema
@@ -39,13 +36,14 @@ def _table(source: Any) -> SparkTable:
 def put_there(
     original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
 ) -> tuple[Any, Any, Plan | None]:
-    """Both tables on the cluster, where they are files, and the plan of a release folder.
+    """Both tables on the cluster, where they are files, the plan of a release folder, and notes on it.
 
     Raises
     ------
     UnsupportedError
-        The release has a second table.
+        The release has a second table, or a file alone tells which rows belong together.
     """
+    notes: tuple[str, ...] = ()
     plan = plan or plan_of(released)
     schema = roles(plan) if schema is None and plan is not None else schema
     if plan is not None and plan.recoding.beside:
@@ -55,8 +53,13 @@ def put_there(
             hint='use engine="memory" (--engine memory)',
         )
     if (folder := folder_of(released)) is not None:
-        if told := altered(folder, AUDIT):
-            caution(told)
+        if (folder / MAPPING).exists() and plan is not None and not _made_again(plan):
+            raise UnsupportedError(
+                f"{MAPPING} tells by their numbers which rows belong together, and rows of a cluster "
+                "have none",
+                hint='use engine="memory" or "duckdb" (--engine)',
+            )
+        notes = tuple(filter(None, [altered(folder, AUDIT)]))
         released = released_file(folder)
     there = computing("spark")
     if isinstance(original, (str, Path)):
@@ -65,15 +68,32 @@ def put_there(
         released = there.open(
             released, schema=schema, memory=memory, unescape_formulas=True
         )
-    return original, released, plan
+    return original, released, plan, notes
 
 
 def copies(
-    original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
+    original: Any,
+    released: Any,
+    schema: Schema | None,
+    plan: Plan | None,
+    memory: Any = None,
+    keyed: bool = False,
 ) -> tuple[Any, Any, Schema | None, Plan | None]:
-    """Both tables, those of a cluster as copies that stream; roles and plan as far as they are known."""
+    """Both tables, those of a cluster as copies that stream; roles and plan as far as they are known.
+
+    Raises
+    ------
+    UnsupportedError
+        The order of the rows pairs them, which a cluster does not keep.
+    """
     if isinstance(released, SparkRelease):
         schema, plan = schema or released.schema, plan or released.plan
+    if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
+        raise UnsupportedError(
+            "the records of this release stand in the order of the input, which pairs them, and rows "
+            "of a cluster have no order",
+            hint='use engine="memory" or "duckdb" (--engine), or name a key column (key=, --key)',
+        )
     original, released = (
         copied_here(_table(each), memory) if is_clustered(each) else each
         for each in (original, released)
@@ -117,33 +137,49 @@ def counted(
     """
     if not (is_clustered(original) and is_clustered(released)):
         return None
-    own = isinstance(released, SparkRelease)
     plan = released.plan if isinstance(released, SparkRelease) else plan
-    if plan is None or (not own and (plan.recoding.draws or not plan.recoding.applies)):
+    if plan is None or not (isinstance(released, SparkRelease) or _made_again(plan)):
         return None
     before, after = _table(original), _table(released)
+    schema = schema or (released.schema if isinstance(released, SparkRelease) else roles(plan))
+    if schema.person is not None or schema.household is not None:
+        return None
+    schema.check(before.names)
+    names = [*schema.quasi, *schema.sensitive, *filter(None, [weights or schema.weight])]
+    names += [n for n in after.names if schema.role(n) in ("other", "undeclared")]
+    names = list(dict.fromkeys(names))
+    try:
+        for each in (before, after):
+            for name in {*names} & {*each.names}:
+                each.entries(name)
+    except UnsupportedError:  # too many values for codes, which a copy has room for
+        return None
     if isinstance(released, SparkRelease):
-        schema, maker = schema or released.schema, after.maker
+        told = dict.fromkeys([*plan.names("quasi"), *plan.names("sensitive"), *names])
+        known = [name for name in told if name in released.original.names]
+        if not same_rows(before, released.original, known):
+            raise _other_table()
+        maker = after.maker
     else:
         made = transform(plan, before).columns.values()
         maker = next((column.maker for column in made), None)
-    schema = schema or roles(plan)
-    if schema.person is not None or schema.household is not None:
-        return None
-    measured = [*schema.quasi, *schema.sensitive, *filter(None, [weights or schema.weight])]
-    measured += [n for n in after.names if schema.role(n) in ("other", "undeclared")]
-    schema.check(before.names)
-    names = list(dict.fromkeys(measured))
     room = bytes_of(before.n_rows, len(names))
     both = paired(before, after, maker, names, besides=room, memory=memory or before.memory)
-    if both is None and own:
-        raise InputError(
-            "the release was made from another table",
-            hint="give the table that was protected",
-        )
     if both is None:
+        if isinstance(released, SparkRelease):
+            raise _other_table()
         return None
     one, other = both
-    rows = RowMap.of(np.arange(one.n_rows), one, plan)
-    altered = plan.recoding.yardstick == "linkage"
-    return one, Subject(other, schema, plan, rows=rows, verified=own or altered)
+    verified = isinstance(released, SparkRelease) or plan.recoding.yardstick == "linkage"
+    return one, Subject(other, schema, plan, verified=verified, beside=True)
+
+
+def _made_again(plan: Plan) -> bool:
+    """Whether a plan alone makes of a table what it made of it before."""
+    return plan.recoding.applies and not plan.recoding.draws
+
+
+def _other_table() -> InputError:
+    return InputError(
+        "the release was made from another table", hint="give the table that was protected"
+    )

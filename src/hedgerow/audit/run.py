@@ -226,9 +226,10 @@ def audit(
     }
     tell = telling(progress)
     named, here = [name for name, value in asked_for.items() if value], None
+    noted: tuple[str, ...] = ()
     if engine == "spark":
         refuse_whole(named, sample)
-        original, released, plan = put_there(original, released, schema, plan, memory)
+        original, released, plan, noted = put_there(original, released, schema, plan, memory)
     if is_clustered(original) or is_clustered(released):
         refuse_whole(named, sample)
         if key is None and paired is not False:
@@ -236,7 +237,9 @@ def audit(
             here = counted(original, released, schema, plan, weights, memory)
         if here is None:
             tell("copying what is on a cluster")
-            original, released, schema, plan = copies(original, released, schema, plan, memory)
+            original, released, schema, plan = copies(
+                original, released, schema, plan, memory, key is not None or paired is False
+            )
         engine = "auto" if engine == "spark" else engine  # the copies say what holds them
     if here is None:
         holds = holder(original, released, engine, memory)
@@ -248,6 +251,7 @@ def audit(
         check_room(original)
     else:
         original, what = here
+    what = replace(what, notes=(*what.notes, *noted))
     strangers = None if control is None else read(control, schema=what.schema)
     given = {
         "key": key,

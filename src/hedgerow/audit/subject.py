@@ -93,6 +93,8 @@ class Subject:
         What made it, where a release is in hand; releases a part of the people again.
     notes : tuple of str
         What its folder says about it.
+    beside : bool
+        Whether each of its rows stands in the place of its original.
     """
 
     table: Table
@@ -103,6 +105,7 @@ class Subject:
     verified: bool = False
     method: Any = None
     notes: tuple[str, ...] = ()
+    beside: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
         """The original row behind each released one, by its map or by what the plan makes.
@@ -116,6 +119,8 @@ class Subject:
         InputError
             It was made from another table.
         """
+        if self.beside:
+            return np.arange(self.table.n_rows)
         if self.rows is not None:
             return self.rows.of_table(original, self.plan)
         if self.plan is None or self.in_order:

@@ -22,6 +22,7 @@ _HIDDEN = (".", "_")
 """What other programs leave beside their files begins so."""
 PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
 """What the files of a table in parts are called, as we write it."""
+_DIGITS = 5
 
 
 def is_many(path: str | Path) -> bool:
@@ -87,9 +88,11 @@ def parts_of(path: str | Path) -> list[Path]:
 def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
     """Raise InputError where files of ours are numbered and one is missing in front or between."""
     found = [PART.fullmatch(path.name) for path in files]
+    if any(each is None or len(each[1]) > _DIGITS for each in found):
+        return  # not as we number them: days, for example
     numbers = {int(each[1]) for each in found if each}
     gone = max(numbers, default=-1) + 1 - len(numbers)
-    if gone and all(found):
+    if gone:
         first = islice((i for i in count() if i not in numbers), min(gone, 3))
         raise InputError(
             f"the folder {folder} lacks {gone:,} part{'s' * (gone > 1)} of its table: "

@@ -35,8 +35,6 @@ PART_FILE = "part-{:05}.parquet"
 """What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
 _MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
 """Encodings of a text file that begins with a mark: the mark, and what follows it."""
-_DICTIONARY = 1 << 19
-"""Bytes of text: of twice as many Parquet keeps no dictionary."""
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -201,25 +199,21 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
 
 
 def _as_appears(table: pa.Table) -> pa.Table:
-    """Dictionaries as Parquet makes them of plain text: of these rows, in the order in which they come.
+    """Text as a dictionary of these rows, in the order in which its values come.
 
-    What is too long for Parquet to keep as one is written out.
+    Parquet writes other pages of plain text than of a dictionary, and others of other dictionaries.
     """
     for i, field in enumerate(table.schema):
-        if not pa.types.is_dictionary(field.type):
+        coded = pa.types.is_dictionary(field.type)
+        if not (coded or pa.types.is_string(field.type)):
             continue
         cells = one_piece(table.column(i))
-        entries = cells.dictionary
-        if 4 * len(entries) + (pc.sum(pc.binary_length(entries)).as_py() or 0) > _DICTIONARY:
-            table = table.set_column(i, field.name, cells.dictionary_decode())
-            continue
-        found = pc.dictionary_encode(cells.indices)
-        made = pa.DictionaryArray.from_arrays(
-            found.indices.cast(field.type.index_type),
-            entries.take(found.dictionary),
-            ordered=field.type.ordered,
-        )
-        table = table.set_column(i, field, made)
+        if coded and (cells.dictionary.null_count or len(cells.dictionary.unique()) < len(cells.dictionary)):
+            cells, coded = cells.dictionary_decode(), False
+        found = pc.dictionary_encode(cells.indices if coded else cells)
+        entries = cells.dictionary.take(found.dictionary) if coded else found.dictionary
+        made = pa.DictionaryArray.from_arrays(found.indices.cast(pa.int32()), entries)
+        table = table.set_column(i, field.name, made)
     return table
 
 

@@ -34,7 +34,12 @@ def codes_of(
     `unknown` stands for a value that is not among them; by default there is none.
     """
     given = cells.combine_chunks()
-    given = given.cast(entries.type)
+    try:
+        given = given.cast(entries.type)
+    except pa.ArrowException:
+        if unknown is None:
+            raise
+        return np.full(len(given), unknown, np.int64)
     found = pc.index_in(one_zero(given), value_set=one_zero(entries))
     if found.null_count and unknown is not None:
         found = found.fill_null(unknown)

@@ -15,8 +15,8 @@ from .making import Maker
 from .packing import Packing
 from .table import Gathered, SparkTable
 
-_RELEASED = "released "
-"""Stands before the name of a released column."""
+_ORIGINAL, _RELEASED = "original ", "released "
+"""Stand before the names of columns of either table, which may have the same."""
 
 
 def paired(
@@ -55,13 +55,13 @@ def paired(
         The codes do not fit into the memory of this process.
     """
     made_of = maker.names if maker else ()
-    if original.n_rows != released.n_rows or set(made_of) - set(original.names):
-        return None
     before = [n for n in names if n in original.names]
     after = [n for n in names if n in released.names]
+    if original.n_rows != released.n_rows or {*made_of, *after} - set(original.names) or not after:
+        return None
     entries = {n: original.entries(n) for n in before}
     shown = {n: released.entries(n) for n in after}
-    sizes = {n: len(e) for n, e in entries.items()}
+    sizes = {_ORIGINAL + n: len(e) for n, e in entries.items()}
     sizes |= {_RELEASED + n: len(e) + 1 for n, e in shown.items()}  # one more: what it does not hold
     check_room(
         original.n_rows,
@@ -71,14 +71,13 @@ def paired(
         "ask from a larger machine; release.summary() counts groups and disclosure on the cluster",
         memory,
     )
-    stay = [n for n in after if n in original.names]
-    asked = list(dict.fromkeys([*before, *stay, *made_of]))
+    asked = list(dict.fromkeys([*before, *after, *made_of]))
     read = reading(original.types, asked)
 
     def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
         cells = read(part)
         made = maker.columns(cells) if maker else {}
-        codes = {n: codes_of(cells.column(n), entries[n], n) for n in before}
+        codes = {_ORIGINAL + n: codes_of(cells.column(n), entries[n], n) for n in before}
         for n in after:
             cell = pa.chunked_array([made[n]]) if n in made else cells.column(n)
             codes[_RELEASED + n] = codes_of(cell, shown[n], n, unknown=len(shown[n]))
@@ -93,9 +92,21 @@ def paired(
     if not _same(theirs, counts, *released.combinations(after)):
         return None
     return (
-        Gathered(original, {n: np.repeat(codes[n], counts) for n in before}),
+        Gathered(original, {n: np.repeat(codes[_ORIGINAL + n], counts) for n in before}),
         Gathered(released, {n: np.repeat(c, counts) for n, c in theirs.items()}),
     )
+
+
+def same_rows(one: SparkTable, other: SparkTable, names: Sequence[str]) -> bool:
+    """Whether two tables hold the same rows in some columns, in whatever order."""
+    if one is other or one.given is other.given:
+        return True
+    if one.n_rows != other.n_rows or set(names) - {*one.names} or set(names) - {*other.names}:
+        return False
+    if any(not one.entries(n).equals(other.entries(n)) for n in names):
+        return False
+    codes, counts = one.combinations(names)
+    return _same(codes, counts, *other.combinations(names))
 
 
 def _same(
