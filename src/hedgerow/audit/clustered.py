@@ -35,7 +35,7 @@ def _table(source: Any) -> SparkTable:
 
 def put_there(
     original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
-) -> tuple[Any, Any, Plan | None]:
+) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
     """Both tables on the cluster, where they are files, the plan of a release folder, and notes on it.
 
     Raises
