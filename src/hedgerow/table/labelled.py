@@ -222,7 +222,7 @@ def _leaving(
         kept = before if before.sort in empty else Variable(label=before.label)
         return Leaving(name, [None] * len(column), replace(kept, values={}, missing=()))
     texts = column if is_text(column.type) else _as_text(column)
-    if before.coded or (known and before.sort != "text") or name.endswith(WHY):
+    if before.coded or (before.sort != "text" and (known or name.endswith(WHY))):
         return _coded(name, texts, before, form)
     return _in_text(name, texts.to_pylist(), before)
 
@@ -312,8 +312,9 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Format) -
     values = {code: text for text, code in sorted(made.items(), key=lambda each: _place(each[1]))}
     variable = replace(
         before,
-        values={c: t for c, t in values.items() if not (of_text and c == t)} if of_text else values,
-        form=before.form if not new or of_text else "",
+        # new texts too: a reader takes codes for categories only where all of them have labels
+        values=values,
+        form=before.form if not new else "",
         measure=before.measure if not new else "nominal",
     )
     if not variable.categorical(made.values()):

@@ -180,9 +180,10 @@ def _parquet(path: Path) -> pa.Table:
 
 
 def repeating(parts: Sequence[Any]) -> list[str]:
-    """Text columns of Parquet files that repeat: as dictionaries they are not hashed once more.
+    """Text columns of Parquet files that are read as dictionaries: those that repeat are not hashed again.
 
-    Text that is written out takes four bytes a value for its length alone.
+    Text that is written out takes four bytes a value for its length alone. Large text always: its
+    type would otherwise depend on how a file happens to be compressed, and a release has another one.
 
     Parameters
     ----------
@@ -191,12 +192,14 @@ def repeating(parts: Sequence[Any]) -> list[str]:
     """
     groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
     n_rows = sum(about.num_rows for about in parts)
+    types = parts[0].schema.to_arrow_schema()
     found = []
     for i in range(parts[0].num_columns):
         column = parts[0].schema.column(i)
         size = sum(group.column(i).total_uncompressed_size for group in groups)
-        flat = column.path == column.name
-        if flat and column.logical_type.type == "STRING" and size <= 4 * n_rows:
+        if column.path != column.name or column.logical_type.type != "STRING":
+            continue
+        if size <= 4 * n_rows or pa.types.is_large_string(types.field(column.name).type):
             found.append(column.name)
     return found
 
