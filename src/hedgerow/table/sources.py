@@ -192,14 +192,15 @@ def repeating(parts: Sequence[Any]) -> list[str]:
     """
     groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
     n_rows = sum(about.num_rows for about in parts)
-    types = parts[0].schema.to_arrow_schema()
+    types = [field for about in parts for field in about.schema.to_arrow_schema()]
+    large = {field.name for field in types if pa.types.is_large_string(field.type)}
     found = []
     for i in range(parts[0].num_columns):
         column = parts[0].schema.column(i)
         size = sum(group.column(i).total_uncompressed_size for group in groups)
         if column.path != column.name or column.logical_type.type != "STRING":
             continue
-        if size <= 4 * n_rows or pa.types.is_large_string(types.field(column.name).type):
+        if size <= 4 * n_rows or column.name in large:
             found.append(column.name)
     return found
 
