@@ -325,13 +325,17 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Format) -
 
 def _in_text(name: str, cells: list[Any], before: Variable) -> Leaving:
     plain = before.sort == "text" and not before.coded
-    there = set(cells)
-    missing = tuple(pair for pair in before.missing if plain and pair[0] not in there)
-    return Leaving(
-        name,
-        cells,
-        Variable(label=before.label, missing=missing, measure="nominal", sort="text"),
+    there = set(cells) - {None}
+    made = Variable(
+        label=before.label,
+        values={code: text for code, text in before.values.items() if plain and code in there},
+        missing=tuple(pair for pair in before.missing if plain and pair[0] not in there),
+        measure="nominal",
+        sort="text",
     )
+    if made.categorical(there):  # its reader would show the labels instead
+        made = replace(made, values={})
+    return Leaving(name, cells, made)
 
 
 def _natural(text: str) -> list[tuple[bool, Any]]:
