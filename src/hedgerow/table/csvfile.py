@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import InputError
+from ..files import temporary_folder
 from ..progress import caution
 from .dialect import Dialect, find_encoding, read_sample, sniff
 from .duck import connected, in_batches, named, whole
@@ -209,11 +208,11 @@ def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
     if encoding in ("utf-8", "utf-8-sig") and not layout.broken:
         yield path
         return
-    handle, name = tempfile.mkstemp(suffix=".csv")  # mode 0600
-    try:
+    with temporary_folder() as folder:
+        copy = folder / "copy.csv"
         with (
             open(path, encoding=encoding, newline="") as source,
-            open(handle, "w", encoding="utf-8", newline="") as target,
+            open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             if layout.broken:
                 plain = (f"c{i}" for i in range(len(layout.names)))
@@ -221,6 +220,4 @@ def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
                 if dialect.header:
                     next(row for row in dialect.reader(source) if row)
             shutil.copyfileobj(source, target, 1 << 20)
-        yield Path(name)
-    finally:
-        os.unlink(name)
+        yield copy
