@@ -90,7 +90,7 @@ def read_back(
         batches = iter(whole.to_batches(BATCH))
         return Written(whole.column_names, None, whole.num_rows, found.read(whole.column_names, batches))
     if suffix == ".csv":
-        names, batches = read_csv_batches(path, BATCH)
+        names, batches = read_csv_batches(path, BATCH, like.dialect.encoding)
         names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names
         cells = _Cells(like.dialect, classes, frozenset(recoded), unescape_formulas)
         return Written(names, None, None, cells.read(names, batches))

@@ -49,8 +49,8 @@ def read(
         would run (CSV only).
     schema : Schema, optional
         What it declares categorical stands as text where a CSV file spells numbers in more
-        than one way (``250.1`` and ``250.10`` are two codes). Its `missing` and `decimal` say how
-        a CSV file is read.
+        than one way (``250.1`` and ``250.10`` are two codes). Its `missing`, `decimal` and
+        `encoding` say how a CSV file is read.
 
     Returns
     -------
@@ -92,7 +92,9 @@ def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
     orders: Mapping[str, Sequence[str]] = {}
     try:
         if layout.suffix == ".csv":
-            arrow, dialect = read_csv(path, told.missing, told.decimal)
+            arrow, dialect = read_csv(
+                path, told.missing, told.decimal, told.encoding, strict=not unescape_formulas
+            )
             layout = FileFormat(".csv", dialect, unescape_formulas)
             arrow = unescape(arrow) if unescape_formulas else arrow
         elif layout.suffix in STATISTICAL:
