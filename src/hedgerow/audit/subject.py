@@ -186,17 +186,17 @@ def subject(
     """
     if isinstance(released, Release):
         return of_release(released, schema)
-    second = rows = told = None
+    file = rows = told = None
     folder, holds = folder_of(released), holds or Holder()
     if folder is not None:
         released, told = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
-            second = released_file(folder, beside)
+            file = released_file(folder, beside)
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
-    if plan is not None and plan.recoding.beside and second is None:
+    if plan is not None and plan.recoding.beside and file is None:
         raise InputError(
             f"the released table cannot be read without its table {plan.recoding.beside!r}",
             hint="give the release folder instead of the table",
@@ -212,7 +212,7 @@ def subject(
         schema = schema.replace(encoding=plan.encoding)
     verified = plan is not None and plan.recoding.yardstick == "linkage"
     table = holds.released(released, schema)
-    second = None if second is None else Holder().released(second, schema)
+    second = None if file is None else Holder().released(file, schema)
     return Subject(table, schema, plan, second, rows, verified, notes=() if told is None else (told,))
 
 

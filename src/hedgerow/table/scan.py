@@ -14,8 +14,8 @@ from ..errors import InputError, no_memory
 from .duck import connected, identifier, named
 from .encode import is_text
 from .frames import without_views
-from .parts import check_drift, damaged
-from .sources import repeating
+from .parts import check_drift
+from .sources import damaged, repeating
 
 Reader = Callable[[pa.Array], pa.Array]
 

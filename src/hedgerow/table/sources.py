@@ -24,7 +24,6 @@ from .table import Table, check_names
 from .workbook import parted, read_workbook
 
 _SHEETS = (".xls", ".xlsb", ".ods")
-_KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather"}
 
 
 def read(
@@ -158,9 +157,14 @@ def _tables(folder: Path) -> list[str]:
         return []
 
 
-def _not(path: Path, suffix: str) -> InputError:
+def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
+    """What is said of a file that cannot be read."""
+    if no_memory(error):
+        return MemoryError()
+    if isinstance(error, OSError) and error.errno:
+        return InputError(f"cannot read {path}: {error.strerror}")
     return InputError(
-        f"{path.name} is not a {_KINDS[suffix]} file, or it is damaged",
+        f"{path.name} is not {kind} file, or it is damaged",
         hint="check the ending of its name, or write it again",
     )
 
@@ -174,11 +178,7 @@ def _parquet(path: Path) -> pa.Table:
         with pq.ParquetFile(path, metadata=about, read_dictionary=repeating([about])) as file:
             return file.read()
     except (pa.ArrowException, OSError) as error:
-        if no_memory(error):
-            raise MemoryError from None
-        if isinstance(error, OSError) and error.errno:
-            raise
-        raise _not(path, ".parquet") from None
+        raise damaged(path, error) from None
 
 
 def repeating(parts: Sequence[Any]) -> list[str]:
@@ -215,11 +215,7 @@ def _feather(path: Path) -> pa.Table:
             reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
             return reader(file).read_all()
     except (pa.ArrowException, OSError) as error:
-        if no_memory(error):
-            raise MemoryError from None
-        if isinstance(error, OSError) and error.errno:
-            raise
-        raise _not(path, ".feather") from None
+        raise damaged(path, error, "an Arrow or Feather") from None
 
 
 _READERS = {".parquet": _parquet, ".feather": _feather, ".jsonl": read_json_lines}
