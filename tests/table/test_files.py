@@ -201,6 +201,8 @@ def test_binary_files_keep_their_types(tmp_path, suffix):
     write = pq.write_table if suffix == ".parquet" else pyarrow.feather.write_feather
     write(table, path)
     found = read(path)
+    if suffix == ".parquet":  # whose large text is a dictionary, or its type would follow from its size
+        table = table.set_column(2, "s", table.column("s").cast(pa.string()).dictionary_encode())
     assert found.arrow.equals(table)
     assert found.suffix == {".parquet": ".parquet"}.get(suffix, ".feather")
     assert isinstance(found.restore({}), pa.Table)
