@@ -119,7 +119,7 @@ REFUSED = {
     "protect @open.csv --quasi age --out @x": "quote",
     "protect @binary.csv --quasi age --out @x": "encoding",
     "protect @not.parquet --quasi age --out @x": "not a Parquet file",
-    "protect @not.feather --quasi age --out @x": "not a Arrow or Feather file",
+    "protect @not.feather --quasi age --out @x": "not an Arrow or Feather file",
     "protect @not.jsonl --quasi age --out @x": "not an object",
     "protect @nul-header.csv --quasi age --out @x": "",
     "protect @good --quasi age --out @x": "folder",

@@ -173,3 +173,12 @@ def test_what_is_being_removed_is_held(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError):
             locked(path)
     os.close(locked(left))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can take what is others'")
+def test_what_another_user_left_stays(tmp_path: Path) -> None:
+    for name, user in (("aaaaaaaa", 65534), ("bbbbbbbb", os.getuid())):
+        (tmp_path / f".hedgerow.{name}{PART}").mkdir()
+        os.chown(tmp_path / f".hedgerow.{name}{PART}", user, user)
+    sweep(tmp_path, ".hedgerow.")
+    assert [path.name for path in tmp_path.iterdir()] == [f".hedgerow.aaaaaaaa{PART}"]

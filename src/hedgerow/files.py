@@ -89,8 +89,17 @@ def private_folder(beside: Path, ending: str) -> Iterator[Path]:
             os.close(held)
 
 
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A private folder among temporary files; what killed processes left there is removed first."""
+    home = Path(tempfile.gettempdir(), "hedgerow")
+    sweep(home.parent, ".hedgerow.")
+    with private_folder(home, PART) as made:
+        yield made
+
+
 def sweep(folder: Path, prefix: str) -> None:
-    """Remove what a killed process left unfinished; what others still write is locked and stays."""
+    """Remove what a killed process of this user left; what others still write is locked and stays."""
     for left in abandoned(folder, prefix, PART):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -114,7 +123,8 @@ def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield path
+                if os.fstat(handle).st_uid == os.geteuid():  # root could take what others lock not
+                    yield path
             finally:
                 os.close(handle)
 

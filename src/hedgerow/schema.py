@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,8 @@ REST = ("drop", "release")
 EVERY_ROW = "(every row)"
 """How TOML and the command line say that every row is a person."""
 SURVEY = ("household", "weight")
+READING = ("missing", "decimal", "encoding")
+"""Fields that say how a text file is read."""
 """Single columns that tell of a survey who belongs together and for how many a record stands."""
 TABLES = ("kinds", "categories", "grid", "events")
 """What a schema says column by column, in TOML as tables."""
@@ -121,6 +124,9 @@ class Schema:
         The decimal separator of a CSV file, for numbers that can be read in two
         ways: 22.807 is a whole number where it is ",". Left out, the other
         columns tell.
+    encoding : str
+        What a CSV file is that is not UTF-8 and begins with no mark, such as
+        ``"cp1252"`` (Windows-1252, with a caution, where it is left out) or ``"iso8859-15"``.
     reasons : mapping of str to str
         Why `Schema.guess` proposed a role; empty for schemas written by hand.
 
@@ -152,6 +158,7 @@ class Schema:
     rest: str = "drop"
     missing: Sequence[str] = ()
     decimal: str = ""
+    encoding: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -198,6 +205,12 @@ class Schema:
             faults.append("missing names an empty word, and empty cells are missing anyway")
         if self.decimal not in ("", ",", "."):
             faults.append(f"decimal is {self.decimal!r} (',' or '.')")
+        try:
+            "".encode(self.encoding or "utf-8")  # some codecs are of no text
+            name = self.encoding and codecs.lookup(self.encoding).name
+            object.__setattr__(self, "encoding", name)
+        except (LookupError, TypeError, ValueError):
+            faults.append(f"encoding is {self.encoding!r} (a name such as 'cp1252')")
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
             faults.append("unit is not the name of a column")
         elif isinstance(self.unit, str) and seen.get(self.unit) in ("quasi", "sensitive"):
@@ -351,6 +364,10 @@ class Schema:
         """A copy with some fields changed."""
         return replace(self, **changes)
 
+    def reading(self) -> Schema:
+        """A schema that only says how text files are read, as this one does."""
+        return Schema(**{name: getattr(self, name) for name in READING})
+
     @classmethod
     def guess(cls, table: Any) -> Schema:
         """Propose roles and kinds for a table, with the reason for each in `reasons`.
@@ -382,10 +399,7 @@ class Schema:
         lines += [f"{key} = {_toml(getattr(self, key))}" for key in single if getattr(self, key)]
         if self.rest != "drop":
             lines.append(f"rest = {_toml(self.rest)}")
-        if self.missing:
-            lines.append(f"missing = {_toml(list(self.missing))}")
-        if self.decimal:
-            lines.append(f"decimal = {_toml(self.decimal)}")
+        lines += [f"{key} = {_toml(getattr(self, key))}" for key in READING if getattr(self, key)]
         for section in ("kinds", "categories", "grid", "events"):
             entries = getattr(self, section)
             if entries:
@@ -402,7 +416,7 @@ class Schema:
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
-        single = ("hierarchies", "unit", *SURVEY, "together", "rest", "missing", "decimal")
+        single = ("hierarchies", "unit", *SURVEY, "together", "rest", *READING)
         known = {*_ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in known]
         if unknown:

@@ -801,3 +801,50 @@ def test_how_a_table_was_encoded_and_cut_leaves_no_trace(tmp_path: Path, home: P
             made.add((out / "release.parquet").read_bytes())
     assert len(kinds) == 2
     assert len(made) == 1
+
+
+def test_the_type_of_text_does_not_follow_from_how_it_was_written(
+    tmp_path: Path, home: Path
+) -> None:
+    """Polars writes large strings; as dictionaries, plainly or in parts they are the same text."""
+    table = people(600)
+    texts = ("job", "ill", "note")
+    plain, kinds = {"use_dictionary": False}, (pa.string(), pa.large_string(), pa.string_view())
+    made, sources = set(), []
+
+    def source(name: str, write: Callable[[Path], None]) -> None:
+        write(tmp_path / f"{name}.parquet")
+        sources.append(tmp_path / f"{name}.parquet")
+
+    for kind in kinds:
+        cast = table
+        for name in texts:
+            at = cast.schema.get_field_index(name)
+            cast = cast.set_column(at, name, table.column(name).cast(kind))
+        source(f"{kind}", lambda path, t=cast: pq.write_table(t, path))
+        source(f"{kind} plain", lambda path, t=cast: pq.write_table(t, path, **plain))
+        if kind != pa.string_view():
+            coded = cast
+            for name in texts:
+                at = coded.schema.get_field_index(name)
+                coded = coded.set_column(at, name, cast.column(name).dictionary_encode())
+            source(f"{kind} coded", lambda path, t=coded: pq.write_table(t, path))
+    mixed = tmp_path / "mixed"  # parts by two writers
+    mixed.mkdir()
+    pq.write_table(table.slice(0, 90), mixed / "a.parquet")
+    pq.write_table(table.slice(90).cast(pa.schema(
+        [f.with_type(pa.large_string()) if f.name in texts else f for f in table.schema]
+    )), mixed / "b.parquet", **plain)  # fmt: skip
+    sources.append(mixed)
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    source("polars", lambda path: polars.from_arrow(table).write_parquet(path))
+    source("categories", lambda path: polars.from_arrow(table).with_columns(
+        polars.col("job").cast(polars.Categorical), polars.col("ill").cast(polars.Categorical)
+    ).write_parquet(path))  # fmt: skip
+    for path in sources:
+        for name in ("memory", "duckdb"):
+            out = tmp_path / f"{path.stem} {name}"
+            hr.protect(path, SCHEMA, METHOD, engine=name).write(out)
+            made.add((out / "release.parquet").read_bytes())
+            assert pq.read_schema(out / "release.parquet").field("note").type == pa.string()
+    assert len(made) == 1

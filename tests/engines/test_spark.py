@@ -179,6 +179,34 @@ def test_files_come_in_and_go_out_byte_for_byte(tmp_path: Path, suffix: str) -> 
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("kind", ["large", "cp1252", "few"])
+def test_large_text_and_other_encodings_are_as_in_memory(tmp_path: Path, kind: str) -> None:
+    table = plain(PEOPLE)
+    at = table.schema.get_field_index("job")
+    jobs = [f"{job} ü" if kind == "cp1252" or i == 0 else job for i, job in enumerate(table["job"].to_pylist())]
+    table = table.set_column(at, "job", pa.array(jobs, pa.large_string()))
+    if kind == "large":
+        file = tmp_path / "people.parquet"
+        pq.write_table(table, file, use_dictionary=False)
+    else:
+        file = tmp_path / "people.csv"
+        pacsv.write_csv(pa.concat_tables([table] * (1 if kind == "cp1252" else 2)), file)
+        lines = file.read_text().splitlines(keepends=True)
+        if kind == "few":
+            lines = [lines[0], lines[1], *[line for line in lines[1:] if "ü" not in line]]
+        file.write_bytes("".join(lines).encode("cp1252"))
+    made = set()
+    for engine in ("spark", "memory"):
+        if kind == "few":
+            with pytest.raises(hr.errors.InputError, match="but for 1 of its"):
+                hr.protect(file, SCHEMA, hr.MART(8), engine=engine)
+            continue
+        hr.protect(file, SCHEMA, hr.MART(8), engine=engine).write(tmp_path / engine)
+        made.add((tmp_path / engine / f"release{file.suffix}").read_bytes())
+    assert len(made) == (kind != "few")
+
+
+@pytest.mark.usefixtures("spark")
 def test_types_that_spark_does_not_hold_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "people.parquet"
     clock = pa.array([dt.time(i % 24) for i in range(PEOPLE.num_rows)])

@@ -74,6 +74,37 @@ def test_means_are_told_from_k_people() -> None:
         assert part["told"].all() == (known.get(group, 0) >= 5)
 
 
+@pytest.mark.parametrize("whose", [{"unit": "person"}, {"household": "home"}, {"unit": "person", "household": "home"}])
+@pytest.mark.parametrize("numeric", ["mean", "median"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_number_that_whole_groups_lack_is_told_from_k_people(
+    whose: dict[str, str], numeric: str, seed: int
+) -> None:
+    """A laboratory value is there for people of 50 and more alone, and not for all of them."""
+    n, rng = 600, np.random.default_rng(seed)
+    table = people(n, seed).assign(row=np.arange(n), person=np.arange(n) // (2 if "unit" in whose else 1))
+    table["home"] = table["person"] // 3
+    table["lab"] = rng.normal(5, 1, n).round(1)
+    table.loc[(table["age"] < 50) | (rng.random(n) < 0.3), "lab"] = np.nan
+    schema = hr.Schema(
+        quasi=["age", "lab"], sensitive=["pay"], identifiers=["person", "home"], other=["row"], **whose
+    )
+    method = hr.Hedge(5, numeric=numeric, screen=False, max_disclosure=None)
+    release = made(table, schema, method).table
+    there = table.loc[release["row"]].reset_index(drop=True)
+    there["group"] = release[["age", "lab"]].astype(str).agg("|".join, axis=1).to_numpy()
+    known = there[there["lab"].notna()]
+    lacking = set(there["group"]) - set(known["group"])
+    assert lacking  # groups without a number stand among the others
+    told = dict(zip(there["group"], release["lab"].astype(str), strict=True))
+    for group, part in known.groupby("group"):
+        counts = [part[c].nunique() for c in whose.values()]
+        most = part["person"].value_counts().iloc[0] if "unit" in whose else 0
+        enough = min(counts) >= 5 and 2 * most <= len(part)
+        assert (told[group] != "*") == enough
+    assert {told[group] for group in lacking} == {"*"}, {told[group] for group in lacking}
+
+
 def test_a_group_that_is_mostly_one_persons_is_joined() -> None:
     """Ten people are in region A, and thirty of its 39 records are those of one."""
     who = ["v"] * 30 + list("abcdefghi") + [f"b{i}" for i in range(60)]

@@ -67,8 +67,8 @@ class Served:
 
 
 @contextmanager
-def serving(browser: Any, folder: Path, table: Path | None = None) -> Iterator[Served]:
-    """A studio in a folder, ended as a terminal ends it."""
+def studio(folder: Path, table: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A studio in a folder and its address, ended as a terminal ends it."""
     command = [sys.executable, "-m", "hedgerow", "studio", "--no-browser"]
     process = subprocess.Popen(
         [*command, *([str(table)] if table else [])],
@@ -80,13 +80,20 @@ def serving(browser: Any, folder: Path, table: Path | None = None) -> Iterator[S
     )
     assert process.stdout is not None
     try:
-        yield Served(browser, process.stdout.readline().strip(), process)
+        yield process, process.stdout.readline().strip()
     finally:
         process.terminate()
         try:
             process.wait(20)
         finally:
             process.kill()
+
+
+@contextmanager
+def serving(browser: Any, folder: Path, table: Path | None = None) -> Iterator[Served]:
+    """The same with one browser."""
+    with studio(folder, table) as (process, address):
+        yield Served(browser, address, process)
 
 
 def axe(page: Any) -> list[str]:

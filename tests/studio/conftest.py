@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow.studio import desk as desks
+from hedgerow.studio import guard
 from hedgerow.studio.work import Job
 
 PORT = 8123
@@ -83,6 +85,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> desks.Desk:
     made.need("protect")
     made.work.answer({"methods": METHODS})
     return made
+
+
+@pytest.fixture(autouse=True)
+def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that are made without a connection are this user's."""
+    monkeypatch.setattr(guard, "owner", lambda client, port: os.getuid())
 
 
 class Browser:

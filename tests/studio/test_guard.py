@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import os
+import signal
 import socket
+import struct
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from hedgerow.studio import guard
 from hedgerow.studio.desk import Desk
+from hedgerow.studio.guard import owner
 
+from .browsing import studio
 from .conftest import HOME, PORT, Browser
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
 
 PAGES = ("/table", "/risk", "/protect", "/compare", "/release", "/work", "/assets/studio.js")
 POSTS = ("/open", "/missing", "/demo", "/upload", "/roles", "/settings", "/take", "/leave-out", "/undo", "/stop",
@@ -114,7 +126,7 @@ def test_another_user_of_this_machine_gets_nothing(
         assert browser("GET", f"/?token={browser.app.token}", token=False).status_code == 303
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a connection is")
+@LINUX
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_the_system_tells_whose_a_connection_is(family: socket.AddressFamily) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -127,10 +139,10 @@ def test_the_system_tells_whose_a_connection_is(family: socket.AddressFamily) ->
         with client:
             answering, there = listening.accept()
             with answering:
-                assert guard.owner(there, port) == os.getuid()
-                assert guard.owner((there[0], there[1]), port + 1) is None
+                assert owner(there, port) == os.getuid()
+                assert owner((there[0], there[1]), port + 1) == -1
                 client.close()
-                assert guard.owner(there, port) == -1  # not root, as the system's table has it
+                assert owner(there, port) == -1  # not root, as the system's table has it
 
 
 def test_the_tables_of_the_system_are_read_as_they_are_written(
@@ -146,5 +158,118 @@ def test_the_tables_of_the_system_are_read_as_they_are_written(
     monkeypatch.setattr(guard, "_CONNECTIONS", (str(tmp_path / "absent"), str(told)))
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(sys, "byteorder", "little")
-    assert guard.owner(("127.0.0.1", 50000), 8123) == 1001
-    assert guard.owner(("127.0.0.1", 50001), 8123) is None
+    assert owner(("127.0.0.1", 50000), 8123) == 1001
+    assert owner(("127.0.0.1", 50001), 8123) == -1
+    assert owner(None, 8123) == -1  # it was reset before it was accepted
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert owner(("127.0.0.1", 50000), 8123) is None
+
+
+def test_whoever_is_not_known_gets_nothing_even_with_the_cookie(
+    browser: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert browser("GET", "/table").status_code == 200
+    before = desk.turn, list(desk.work.asked)
+    monkeypatch.setattr(guard, "owner", lambda client, port: -1)
+    for path in (*PAGES, "/download/plan.json", "/report/open", "/picture/0.svg", "/favicon.ico"):
+        assert browser("GET", path).status_code == 403
+    for path in POSTS:
+        assert browser("POST", path, content=b"x", headers={"x-name": "t.csv"}).status_code == 403
+    assert (desk.turn, desk.work.asked) == before
+    assert not list(desk.folder.iterdir())  # nothing was uploaded
+
+
+def test_web_sockets_are_closed_whoever_asks(browser: Browser) -> None:
+    said: list[Any] = []
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    asyncio.run(browser.app({"type": "websocket", "path": "/"}, None, send))
+    assert said == [{"type": "websocket.close"}]
+
+
+def reset(client: socket.socket) -> None:
+    """Close a connection so that nothing is left of it."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+@LINUX
+def test_a_port_that_somebody_else_takes_over_does_not_speak_for_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request whose connection was reset waits to be accepted; its port is used again meanwhile."""
+    monkeypatch.setattr(guard, "owner", owner)
+    with guard.Listening(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        address = listening.getsockname()
+        first = socket.create_connection(address)
+        place = first.getsockname()
+        first.sendall(b"GET / HTTP/1.1")
+        reset(first)
+        with socket.socket() as second:
+            second.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            second.bind(place)
+            second.connect(address)
+            with pytest.raises(ConnectionAbortedError):
+                listening.accept()
+            answering, there = listening.accept()
+            answering.close()
+            assert there == place
+
+
+NOBODY = 65534
+
+
+def socket_of(user: int) -> socket.socket:
+    """A socket that the system has as another user's; only root can make one."""
+    if user != os.geteuid() and os.geteuid() != 0:
+        pytest.skip("only root can ask as another user")
+    before = os.geteuid()
+    os.seteuid(user)
+    try:
+        return socket.socket()
+    finally:
+        os.seteuid(before)
+
+
+@LINUX
+@pytest.mark.parametrize("user", [os.getuid(), NOBODY], ids=["this user", "another user"])
+def test_a_request_whose_sender_has_gone_burns_no_token(tmp_path: Path, user: int) -> None:
+    pytest.importorskip("uvicorn", reason="the extra studio is not installed")
+    client = socket_of(user)
+    with studio(tmp_path) as (process, address):
+        port, query = urlsplit(address).port, urlsplit(address).query
+        process.send_signal(signal.SIGSTOP)  # a busy studio
+        try:
+            client.connect(("127.0.0.1", port))
+            client.sendall(f"GET /?{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            reset(client)
+        finally:
+            process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        assert asked_for(port, f"/?{query}").status == 303  # it opens the studio for its user
+        assert asked_for(port, f"/?{query}").status == 403  # and was good for one
+
+
+@LINUX
+@pytest.mark.parametrize("path", ["/?{query}", "/table", "/assets/studio.js", "/upload"])
+def test_another_user_is_not_even_answered(tmp_path: Path, path: str) -> None:
+    pytest.importorskip("uvicorn", reason="the extra studio is not installed")
+    with studio(tmp_path) as (_, address), socket_of(NOBODY) as client:
+        port, query = urlsplit(address).port, urlsplit(address).query
+        client.settimeout(20)
+        client.connect(("127.0.0.1", port))
+        with suppress(OSError):  # it may be refused before
+            client.sendall(f"GET {path.format(query=query)} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        with suppress(ConnectionResetError):
+            assert client.recv(100) == b""
+        assert asked_for(port, f"/?{query}").status == 303
+
+
+def asked_for(port: int | None, path: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", path)
+    return connection.getresponse()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
+import os
 import socket
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from hedgerow.cli.run import run
 from hedgerow.studio.run import _bound
+
+from .browsing import studio
 
 
 def test_it_listens_on_the_loopback_address_alone() -> None:
@@ -45,3 +50,44 @@ def test_a_table_that_is_not_there_is_told_at_once(
 ) -> None:
     assert run(["studio", str(tmp_path / "people.csv"), "--no-browser"]) == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def uploaded(address: str, name: str, body: bytes) -> None:
+    """Drop a file on a studio."""
+    url = urlsplit(address)
+    connection = http.client.HTTPConnection("127.0.0.1", url.port or 0, timeout=60)
+    connection.request("GET", f"/?{url.query}")
+    answer = connection.getresponse()
+    answer.read()
+    headers = {"origin": f"http://127.0.0.1:{url.port}", "x-name": name,
+               "cookie": (answer.getheader("set-cookie") or "").partition(";")[0]}  # fmt: skip
+    connection.request("POST", "/upload", body, headers)
+    answered = connection.getresponse()
+    assert answered.status < 400, answered.read()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
+def test_what_a_killed_studio_left_goes_when_the_next_one_starts(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the extra studio is not installed")
+    ours = "*/people.csv"
+    with studio(tmp_path) as (first, address), studio(tmp_path) as (_, other):
+        uploaded(address, "people.csv", b"age,job\n41,cook\n")
+        uploaded(other, "people.csv", b"age,job\n29,nurse\n")
+        assert len(list(tmp_path.glob(ours))) == 2
+        first.kill()
+        first.wait(20)
+        # it had no time to remove them, and nobody else has a look until a studio starts
+        assert len(list(tmp_path.glob(ours))) == 2
+        with studio(tmp_path):
+            (left,) = tmp_path.glob(ours)
+            assert b"nurse" in left.read_bytes()  # of the one that runs
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_system_that_does_not_tell_whose_a_connection_is_is_refused_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("uvicorn", reason="the extra studio is not installed")
+    monkeypatch.setattr("hedgerow.studio.guard.owner", lambda client, port: -1)
+    assert run(["studio", "--no-browser"]) == 2
+    assert "whose a connection is" in capsys.readouterr().err

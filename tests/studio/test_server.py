@@ -444,3 +444,16 @@ def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, des
     desk.work.answer({"script": {"command": command, "python": ""}, "cautions": []})
     assert "-x.csv" not in desk.known
     assert desk.known["script"]["command"] == "hedgerow protect ./-x.csv"
+
+
+def test_a_file_that_was_refused_is_read_again_in_the_encoding_that_is_named(
+    browser: Browser, desk: Desk
+) -> None:
+    desk.open("old.csv")
+    desk.work.answer(error={"kind": "InputError", "message": "old.csv is UTF-8 but for 1", "hint": ""})
+    assert desk.path is None
+    page = browser("GET", "/table").text
+    assert 'name="encoding"' in page
+    browser("POST", "/missing", data={"turn": str(desk.turn), "missing": "", "encoding": " cp1252 "})
+    name, told = desk.work.asked[-1]
+    assert (name, told["path"], told["encoding"]) == ("open", "old.csv", "cp1252")

@@ -288,7 +288,7 @@ def test_a_studio_that_is_gone_is_told(chromium: Any, tmp_path: Path) -> None:
         page = studio.page
         page.get_by_role("button", name="Use made people").click()
         page.locator("#roles").wait_for()
-        (private,) = (p for p in tmp_path.iterdir() if p.name.startswith(".hedgerow-studio"))
+        (private,) = (p for p in tmp_path.iterdir() if p.name.startswith(".hedgerow"))
         assert private.stat().st_mode & 0o777 == 0o700
         studio.process.send_signal(signal.SIGINT)
         studio.process.wait(30)

@@ -196,3 +196,18 @@ def test_a_standard_of_ones_own_that_was_changed_is_read_again(people: Path, tmp
     with pytest.raises(hr.HedgerowError, match="601"):
         worker.do({**asked, "folder": str(tmp_path / "two"), "do": "write"})
     assert not (tmp_path / "two").exists()
+
+
+def test_the_encoding_that_is_named_is_repeated(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    rows = [f"{20 + i % 50},{'Köchin' if i == 1400 else 'nurse'},{1000 + i % 700}" for i in range(1500)]
+    file.write_bytes("\n".join(["age,job,income", *rows]).encode("cp1252"))
+    worker = Worker(lambda message: None)
+    with pytest.raises(hr.errors.InputError, match="but for 1 of its 1,501 lines, the first of them line 1,402"):
+        worker.do({"path": str(file), "missing": [], "do": "open"})
+    seen = worker.do({"path": str(file), "missing": [], "encoding": "cp1252", "do": "open"})
+    assert any("cp1252" in text for text in seen["warnings"])
+    made = ask(file, encoding="cp1252", roles={"age": "quasi", "job": "quasi", "income": "sensitive"})
+    script = worker.do({**made, "do": "say"})["script"]
+    assert 'encoding = "cp1252"' in script["command"]
+    assert "encoding='cp1252'" in script["python"]

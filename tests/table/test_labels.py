@@ -330,6 +330,96 @@ def test_what_two_codes_say_has_the_code_beside_it(tmp_path: Path) -> None:
     assert about.variable_value_labels["n"] == {1.0: "one"}
 
 
+CODED = {
+    "sex": {"m": "male", "f": "female"},
+    "job": {"N": "nurse", "CO": "cook", "K": "clerk", "": "no job"},
+    "ill": {"y": "yes", "n": "no", "9": "refused"},
+}
+WHOSE = hr.Schema(quasi=["age", "sex", "job"], sensitive=["income"], other=["ill"])
+
+
+def coded(path: Path, n: int = 240) -> Path:
+    """People whose texts are codes that have labels, as SPSS allows and Stata and SAS do not."""
+    frame = pandas.DataFrame(
+        {
+            "age": [20.0 + i * 7 % 30 for i in range(n)],
+            "sex": [("m", "f")[i * 5 % 7 > 3] for i in range(n)],
+            "job": [("N", "CO", "K", None)[i * 3 % 11 % 4] for i in range(n)],
+            "income": [1500.0 + i * 37 % 900 for i in range(n)],
+            "ill": [("y", "n", "n", "9")[i % 4] for i in range(n)],
+        }
+    )
+    pyreadstat.write_sav(
+        frame, str(path), variable_value_labels=CODED, missing_ranges={"ill": ["9"]},
+        variable_format={"sex": "A1"}, compress=path.suffix == ".zsav",
+    )  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize("ending", ["sav", "zsav"])
+@pytest.mark.parametrize(
+    "method",
+    [hr.MART(5), hr.MART(5, categorical="weighted"), hr.MART(5, categorical="suppress"), hr.Hedge(5), hr.Mondrian(5),
+     hr.LocalSuppression(5), hr.Datafly(5)],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_codes_of_text_go_out_with_their_labels(tmp_path: Path, method: Any, ending: str) -> None:
+    source = coded(tmp_path / f"people.{ending}")
+    release = hr.protect(source, WHOSE, method)
+    release.write(tmp_path / "out")
+    made = tmp_path / "out" / f"release.{ending}"
+    assert read(made).arrow.to_pylist() == release.table.to_pylist()
+    cells, about = pyreadstat.read_sav(str(made), user_missing=True)
+    codes = {name: {text: code for code, text in told.items()} for name, told in CODED.items()}
+    for name in ("sex", "job", "ill"):
+        labels = about.variable_value_labels[name]
+        there = set(cells[name]) - {""}
+        assert there == set(labels), name  # whoever reads labels finds one for every code
+        for code, text in labels.items():
+            assert code == codes[name].get(text, text), name
+        assert Counter(labels.get(c) for c in cells[name]) == Counter(release.table[name].to_pylist())
+    assert about.missing_ranges["ill"] == [{"lo": "9", "hi": "9"}]
+
+
+@pytest.mark.parametrize("ending", ["sav", "zsav", "dta", "xpt", "csv", "parquet", "xlsx"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_recoded_labels_read_alike_in_every_format(tmp_path: Path, ending: str) -> None:
+    source = read(coded(tmp_path / "people.sav"))
+    table = hr.protect(source, WHOSE, hr.MART(5)).table
+    assert any("+" in cell for cell in table["sex"].to_pylist())
+    like = source if ending in ("sav", "zsav") else None
+    write_table(table, tmp_path / f"out.{ending}", like=like)
+    found = read(tmp_path / f"out.{ending}").arrow
+    for name in ("sex", "job", "ill"):
+        assert found[name].to_pylist() == table[name].to_pylist()
+
+
+@pytest.mark.parametrize("left", [["x", "y", "z"], ["x", "y"]])
+def test_texts_of_which_some_have_labels_are_texts(tmp_path: Path, left: list[str]) -> None:
+    labels = {"x": "the first", "y": "the second", "w": "nobody's"}
+    frame = pandas.DataFrame({"code": ["x", "y", "z"], "n": [1.0, 2.0, 3.0]})
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels={"code": labels})
+    table = read(tmp_path / "t.sav")
+    assert table.arrow["code"].to_pylist() == ["x", "y", "z"]
+    write_table(table.arrow.slice(0, len(left)), tmp_path / "u.sav", like=table)
+    assert read(tmp_path / "u.sav").arrow["code"].to_pylist() == left
+    _, about = pyreadstat.read_sav(tmp_path / "u.sav")
+    # where only labelled ones are left, a reader would show the labels instead
+    kept = {"code": {"x": "the first", "y": "the second"}} if "z" in left else {}
+    assert about.variable_value_labels == kept
+
+
+def test_a_text_without_labels_that_is_called_missing_stays_one(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"x": [1.0, 2.0], "why_missing": ["gone", "left"]})
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"))
+    table = read(tmp_path / "t.sav")
+    write_table(table.arrow, tmp_path / "u.sav", like=table)
+    cells, about = pyreadstat.read_sav(tmp_path / "u.sav")
+    assert not about.variable_value_labels
+    assert cells["why_missing"].tolist() == ["gone", "left"]
+
+
 def test_no_released_number_falls_among_those_declared_missing(tmp_path: Path) -> None:
     path = tmp_path / "t.sav"
     frame = pandas.DataFrame({"x": [1.0, 2.0, 30.0]})

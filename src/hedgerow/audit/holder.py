@@ -48,7 +48,7 @@ class Holder:
                 source, schema=schema, memory=self.memory, unescape_formulas=True
             )
         else:
-            found = whole(source)
+            found = whole(source, schema.reading())
         return read(found, schema=schema)
 
 

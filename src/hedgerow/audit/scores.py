@@ -177,6 +177,7 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     random_state=SEED,
     missing=NAMES,
     decimal=TEXT,
+    encoding=TEXT,
 )
 def score(
     original: Any,
@@ -188,6 +189,7 @@ def score(
     random_state: int = 0,
     missing: Sequence[str] = (),
     decimal: str = "",
+    encoding: str = "",
 ) -> Scores:
     """Judge a masked file against its original: loss, risk and score.
 
@@ -212,7 +214,7 @@ def score(
         originals; None links all. Pairs grow with rows times records.
     random_state : int
         Draws the records to link.
-    missing, decimal
+    missing, decimal, encoding
         How CSV files are read; see `hedgerow.Schema`.
 
     Raises
@@ -228,11 +230,11 @@ def score(
     >>> score(people, people).il
     0.0
     """
-    told = Schema(missing=missing, decimal=decimal)
+    told = Schema(missing=missing, decimal=decimal, encoding=encoding)
     if isinstance(masked, Release) or plan_of(masked) is not None:
         made = subject(masked, None, plan_of(masked))
-        if not missing and not decimal:
-            told = Schema(missing=made.schema.missing, decimal=made.schema.decimal)
+        if told == Schema():
+            told = made.schema.reading()
         first = read(original, schema=told)
         second, rows, paired_by = made.table, made.rows_of(first), "release"
         if rows is None and made.in_order and first.n_rows == second.n_rows:

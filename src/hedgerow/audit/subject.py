@@ -19,11 +19,11 @@ from ..key import Key
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
-from ..release.folder import altered, is_table, released_file, whole
+from ..release.folder import altered, is_table, released_file
 from ..release.mapping import MAPPING, RowMap
 from ..release.write import AUDIT, PLAN
-from ..schema import UNSAID, Schema
-from ..table import Table, read
+from ..schema import READING, UNSAID, Schema
+from ..table import Table
 from ..table.scanned import Scanned
 from .holder import Holder
 from .whole_rows import rows_alike
@@ -186,19 +186,17 @@ def subject(
     """
     if isinstance(released, Release):
         return of_release(released, schema)
-    second = rows = told = None
+    file = rows = told = None
     folder, holds = folder_of(released), holds or Holder()
     if folder is not None:
         released, told = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
         beside = plan.recoding.beside if plan else ""
         if beside:
-            second = whole(released_file(folder, beside))
+            file = released_file(folder, beside)
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
-    elif not holds.streams:
-        released = whole(released)
-    if plan is not None and plan.recoding.beside and second is None:
+    if plan is not None and plan.recoding.beside and file is None:
         raise InputError(
             f"the released table cannot be read without its table {plan.recoding.beside!r}",
             hint="give the release folder instead of the table",
@@ -210,9 +208,11 @@ def subject(
                 hint="give a schema, or a release that knows its own",
             )
         schema = roles(plan)
+    if plan is not None and not schema.encoding:  # both files are in that
+        schema = schema.replace(encoding=plan.encoding)
     verified = plan is not None and plan.recoding.yardstick == "linkage"
     table = holds.released(released, schema)
-    second = None if second is None else read(second, schema=schema)
+    second = None if file is None else Holder().released(file, schema)
     return Subject(table, schema, plan, second, rows, verified, notes=() if told is None else (told,))
 
 
@@ -334,6 +334,5 @@ def roles(plan: Plan) -> Schema:
         kinds={c.name: c.kind for c in (*known, *plan.recoding.recoded())},
         categories={c.name: c.order for c in measured if c.order},
         events={c.name: c.events for c in measured if c.events},
-        missing=plan.missing,
-        decimal=plan.decimal,
+        **{name: getattr(plan, name) for name in READING},
     )

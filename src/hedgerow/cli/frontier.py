@@ -133,7 +133,7 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
     from ..session.steps import Session
 
     with working("reading"):
-        session = Session(path)
+        session = Session(path, schema=schema)
     with working("trying settings") as progress:
         found = session.frontier(chosen, schema=schema, progress=progress, **axes)
     for text in session.cautions:

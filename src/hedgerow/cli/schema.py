@@ -11,6 +11,7 @@ from ..errors import SchemaError
 from ..hierarchy import Hierarchy
 from ..plan import Plan
 from ..schema import EVERY_ROW, SURVEY, Schema
+from ..schema import READING as HOW
 from ..schema import TABLES as COLUMNWISE
 from ..session.options import Option, under
 
@@ -27,6 +28,11 @@ READING = under(
         str,
         "Decimal separator of a CSV file, ',' or '.', for numbers that can be read in two ways "
         "(22.807). Default: as the other columns have it.",
+    ),
+    Option(
+        "encoding",
+        str,
+        "What a CSV file is that is not UTF-8, such as cp1252. Default: that, with a warning.",
     ),
 )
 """How files of text are read."""
@@ -93,7 +99,7 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     fields: dict[str, Any] = {
         name: options[name]
-        for name in ("quasi", "sensitive", "identifiers", "other", *SURVEY, "together", "rest", "missing", "decimal")
+        for name in ("quasi", "sensitive", "identifiers", "other", *SURVEY, "together", "rest", *HOW)
         if name in options
     }
     if "unit" in options:
@@ -117,11 +123,9 @@ def said(options: dict[str, Any], config: Path | None) -> Schema:
 
 def read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
     """A plan for files that are read as the options say, in place of what it says itself."""
-    return replace(
-        plan,
-        missing=tuple(options.get("missing", plan.missing)),
-        decimal=options.get("decimal", plan.decimal),
-    )
+    said = {name: options[name] for name in HOW if name in options}
+    checked = Schema(**said)  # a name that no encoding has is refused
+    return replace(plan, **{name: getattr(checked, name) for name in said})
 
 
 def _grid(entries: Sequence[str]) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import temporary_folder
 
 STREAM = "-"
 _MAGIC = (
@@ -24,7 +24,8 @@ _MAGIC = (
     (b"HEADER R", ".xpt"),
     (b"{", ".jsonl"),
 )
-_held: list[tempfile.TemporaryDirectory[str]] = []
+_held: list[Path] = []
+_until_forgotten = ExitStack()
 
 
 def received(given: Any) -> Any:
@@ -39,11 +40,11 @@ def received(given: Any) -> Any:
         return given
     if _held:
         raise InputError("standard input is one table", hint="name a file for the other")
-    _held.append(tempfile.TemporaryDirectory(prefix="hedgerow-"))
+    _held.append(_until_forgotten.enter_context(temporary_folder()))
     source = sys.stdin.buffer
     start = source.read(8)
     suffix = next((s for magic, s in _MAGIC if start.startswith(magic)), ".csv")
-    path = Path(_held[0].name, f"standard-input{suffix}")
+    path = _held[0] / f"standard-input{suffix}"
     with open(path, "xb") as file:
         file.write(start)
         shutil.copyfileobj(source, file, 1 << 20)
@@ -52,13 +53,13 @@ def received(given: Any) -> Any:
 
 def named(path: Path) -> Path:
     """What a command calls a table: `-` where it came by standard input."""
-    return Path(STREAM) if _held and path.parent == Path(_held[0].name) else path
+    return Path(STREAM) if _held and path.parent == _held[0] else path
 
 
 def forget() -> None:
     """Remove what came by standard input."""
-    while _held:
-        _held.pop().cleanup()
+    _held.clear()
+    _until_forgotten.close()
 
 
 @contextmanager
@@ -67,8 +68,8 @@ def sent(out: str | Path, suffix: str) -> Iterator[Path]:
     if str(out) != STREAM:
         yield Path(out)
         return
-    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
-        made = Path(folder, f"table{suffix}")
+    with temporary_folder() as folder:
+        made = folder / f"table{suffix}"
         yield made
         send(made)
 

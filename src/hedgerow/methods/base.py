@@ -20,7 +20,7 @@ from ..kernels.threads import side_by_side
 from ..key import Key
 from ..notation import beyond_years, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
-from ..schema import SCHEMA, Schema
+from ..schema import READING, SCHEMA, Schema
 from ..table import Column, Table, read
 from .estimator import Estimator
 from .features import Features, as_array, output_as
@@ -366,8 +366,7 @@ class Method(Estimator):
             recoding,
             tuple(promise.promise() for promise in promises),
             table.n_rows,
-            missing=tuple(schema.missing),
-            decimal=schema.decimal,
+            **{name: getattr(schema, name) for name in READING},
             weight=schema.weight or "",
         )
 

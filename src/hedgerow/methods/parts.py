@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..classes import Classes, Groups, Persons, group
+from ..classes import Classes, Persons, group
 from ..guarantees import Guarantee
 from ..notation import moment, number
 from ..table import Column
@@ -94,9 +94,9 @@ class Parts:
         known = column.codes[self.rows] != column.n_values
         number = np.repeat(np.arange(len(sizes)), sizes)[known]
         if self.persons is not None:
-            groups = Groups(number.astype(np.uint32), np.unique(number, return_index=True)[1])
-            held = self.persons.taken(self.rows[known]).sizes(groups)
-            return np.bincount(np.unique(number), held, len(sizes)).astype(np.int64)
+            there = group([number])  # without the groups in which nobody has a value
+            held = self.persons.taken(self.rows[known]).sizes(there)
+            return np.bincount(number[there.first], held, len(sizes)).astype(np.int64)
         return np.bincount(number, minlength=len(sizes)).astype(np.int64)
 
     def of_leaves(self, of_groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..errors import PlanError
 from ..files import read_text
+from ..schema import READING
 from .fields import plain, read, texts, told
 from .records import VERSION, Contradiction, Partition, Plan, PlanColumn, Recoding
 
@@ -41,12 +42,8 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
         "promises": plain(plan.promises),
         "recoding": {"kind": plan.recoding.kind, **told(plan.recoding, public=public)},
     }
-    if plan.missing:
-        data["missing"] = list(plan.missing)
-    if plan.decimal:
-        data["decimal"] = plan.decimal
-    if plan.weight:
-        data["weight"] = plan.weight
+    said = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
+    data |= {name: value for name, value in said.items() if value}
     return texts(data, public=public)
 
 
@@ -96,6 +93,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             n_rows=read(int, data["n_rows"]),
             missing=read(tuple[str, ...], data.get("missing", [])),
             decimal=read(str, data.get("decimal", "")),
+            encoding=read(str, data.get("encoding", "")),
             weight=read(str, data.get("weight", "")),
         )
         plan.check()

@@ -277,9 +277,9 @@ class Plan:
         ``{"kind": "k_anonymity", "k": 10}``.
     n_rows : int
         Rows of the table the plan was fitted on.
-    missing, decimal
-        How a CSV file of such people is read: words for no value, and the decimal separator where
-        numbers can be read in two ways (`Schema`).
+    missing, decimal, encoding
+        How a CSV file of such people is read: words for no value, the decimal separator where numbers
+        can be read in two ways, and the encoding where it is not UTF-8 (`Schema`).
     weight : str
         The column of sampling weights, by which risks and estimates are told; nothing where there is
         none, or where the plan is of a Hedgerow that did not keep it.
@@ -295,6 +295,7 @@ class Plan:
     n_rows: int = 0
     missing: tuple[str, ...] = ()
     decimal: str = ""
+    encoding: str = ""
     weight: str = ""
     version: int = VERSION
 

@@ -16,7 +16,7 @@ from ..errors import PlanError, did_you_mean
 from ..key import Key
 from ..plan import Plan
 from ..progress import caution
-from ..schema import Schema
+from ..schema import READING, Schema
 from ..table import Table, read
 from ..table.scanned import Scanned
 from ..table.weights import check_weights
@@ -151,7 +151,7 @@ def apply_plan(
         f"a plan of {plan.method}",
         name=engine,
         memory=memory,
-        schema=Schema(kinds=kinds, missing=plan.missing, decimal=plan.decimal),
+        schema=Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING}),
         resume=resume,
     )
     if held is not None:

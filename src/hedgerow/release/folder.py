@@ -10,6 +10,7 @@ from typing import Any
 
 from ..engines import engine
 from ..errors import HedgerowError, InputError
+from ..schema import Schema
 from ..table import Table
 from ..table.parts import parts_of
 from ..table.write import PART_FILE
@@ -53,9 +54,9 @@ def parts_in(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def whole(source: Any) -> Table:
+def whole(source: Any, schema: Schema | None = None) -> Table:
     """A released table, read whole as its recipient reads it."""
-    return engine("memory").open(source, unescape_formulas=True)
+    return engine("memory").open(source, schema=schema, unescape_formulas=True)
 
 
 def is_table(path: Path) -> bool:

@@ -75,6 +75,9 @@ def recipient(
         lines.append(f"| {markdown(column.name)} | {column.role} | {said} |")
     if gone:
         lines += ["", f"Left out: {', '.join(map(markdown, gone))}."]
+    encoding = layout.dialect.encoding
+    if layout.suffix == ".csv" and not encoding.startswith("utf-8"):
+        lines += ["", f"The file is text in {encoding}, not in UTF-8: say so where you read it."]
     if plan.weight:
         lines += [
             "",

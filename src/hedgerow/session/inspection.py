@@ -111,15 +111,17 @@ class Inspection:
             )
 
 
-@takes(missing=NAMES, decimal=TEXT)
-def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "") -> Inspection:
+@takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
+def inspect(
+    table: Any, *, missing: Sequence[str] = (), decimal: str = "", encoding: str = ""
+) -> Inspection:
     """Look at a table before protecting it: its columns, a proposed schema, and warnings.
 
     Parameters
     ----------
     table : path, pandas, Polars or Arrow table, DuckDB relation
         What to look at, as `hedgerow.protect` takes it; never changed.
-    missing, decimal
+    missing, decimal, encoding
         How a CSV file is read; see `Schema`, which the proposal hands them on to.
 
     Returns
@@ -135,8 +137,8 @@ def inspect(table: Any, *, missing: Sequence[str] = (), decimal: str = "") -> In
     >>> seen.schema.quasi, seen.schema.sensitive
     (('age',), ('income',))
     """
-    if missing or decimal or not isinstance(table, Table):
-        told = Schema(missing=missing, decimal=decimal)
+    told = Schema(missing=missing, decimal=decimal, encoding=encoding)
+    if told != Schema() or not isinstance(table, Table):
         table = opened(table, tuple(ENGINES), "inspecting", schema=told)
     columns = tuple(profile(table))
     schema = proposal(table, columns)

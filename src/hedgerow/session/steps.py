@@ -171,7 +171,7 @@ class Session:
         known = schema
         if schema is not None and not engines.engine(name).capabilities.streams:
             # the rest of a schema may be chosen anew while the table is held
-            known = Schema(missing=schema.missing, decimal=schema.decimal)
+            known = schema.reading()
         table = opened(
             source, runs_on, what, name=engine, memory=memory, schema=known, resume=resume
         )

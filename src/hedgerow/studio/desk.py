@@ -84,7 +84,9 @@ class Desk:
     def __init__(self, folder: Path, path: str | None = None) -> None:
         self.folder = folder
         self.path: str | None = None
+        self.refused: str | None = None
         self.missing: list[str] = []
+        self.encoding = ""
         self.choices = Choices()
         self.past: deque[Choices] = deque(maxlen=UNDO)
         self.known: dict[str, Any] = {}
@@ -102,13 +104,16 @@ class Desk:
 
     # what is chosen
 
-    def open(self, path: str, demo: bool = False, missing: Sequence[str] = ()) -> None:
-        """Read another table, or the same with other words for missing; everything begins anew."""
+    def open(
+        self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = ""
+    ) -> None:
+        """Read another table, or the same in another way; everything begins anew."""
         with self._lock:
             if self.job is not None and self.job.name != "hello":
                 self.work.stop()
             methods = {n: v for n, v in self.known.items() if n == "methods"}
-            self.path, self.known, self.missing = path, methods, list(missing)
+            self.path, self.known, self.refused = path, methods, None
+            self.missing, self.encoding = list(missing), encoding
             self.choices, self.notice = Choices(), None
             self.past.clear()
             self._changed()
@@ -330,7 +335,8 @@ class Desk:
         self.work.close()
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
-        told = {"path": self.path, "missing": self.missing, **vars(self.choices), **more}
+        read = {"path": self.path, "missing": self.missing, "encoding": self.encoding}
+        told = {**read, **vars(self.choices), **more}
         self._asked_for = self.turn, step, self._setting(), more
         self.version += 1
         return self.work.ask(name, _TITLES[name], told)
@@ -362,7 +368,7 @@ class Desk:
         failed = self.known.setdefault("failed", {})
         failed[step] = job.error
         if job.name in ("open", "demo"):
-            self.path = None
+            self.path, self.refused = None, self.path
 
     def _made(
         self, name: str, result: dict[str, Any], setting: Any, more: Mapping[str, Any]

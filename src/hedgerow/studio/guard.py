@@ -44,7 +44,8 @@ class Guard:
 
     A browser that is opened by the studio has the address among its arguments, where everybody on the
     machine can read it, and sends the cookie to every port of 127.0.0.1. So where the system tells
-    whose a connection is (Linux does), that must be the user who started the studio, or root.
+    whose a connection is (Linux does), that must be the user who started the studio, or root: when it
+    is accepted (`Listening`), and at every request. Whose end is gone, or not known, is refused.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Guard:
         if scope["type"] != "http":  # there are no web sockets
             await send({"type": "websocket.close"})
             return
-        if owner(scope.get("client"), self._port) not in (None, 0, _myself()):
+        if not welcome(scope.get("client"), self._port):
             await _say(send, 403, _ANOTHER)
             return
         headers = {k.decode("latin1").lower(): v.decode("latin1") for k, v in scope["headers"]}
@@ -112,13 +113,44 @@ class Guard:
         await _say(send, 303, "", {"location": "/table", "set-cookie": cookie})
 
 
-def owner(client: tuple[str, int] | None, port: int) -> int | None:
-    """The user at the other end of a connection to a port of 127.0.0.1; None where nothing tells.
+class Listening(socket.socket):
+    """A listening socket that accepts connections of the user who started the studio, and root.
 
-    An end that was closed already belongs to nobody (-1): the system would say that it is root's.
+    Whose a connection is must be asked while it stands. When its other end is reset, its port is
+    free, and may be the browser's by the time that the request is looked at.
     """
-    if client is None or sys.platform != "linux":
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """A connection; ConnectionAbortedError, which servers pass over, where it is refused."""
+        connection, client = super().accept()
+        if not (welcome(client, self.getsockname()[1]) and _stands(connection)):
+            connection.close()
+            raise ConnectionAbortedError
+        return connection, client
+
+
+def _stands(connection: socket.socket) -> bool:
+    """Whether neither end was closed or reset by now, where the system tells."""
+    if sys.platform != "linux":
+        return True
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == b"\x01"
+
+
+def welcome(client: tuple[str, int] | None, port: int) -> bool:
+    """Whether the other end of a connection is this user's, or root's, where the system tells."""
+    return owner(client, port) in (None, 0, _myself())
+
+
+def owner(client: tuple[str, int] | None, port: int) -> int | None:
+    """The user at the other end of a connection to a port of 127.0.0.1.
+
+    None on systems that do not tell. An end that was closed or reset, or is nowhere to be found,
+    belongs to nobody (-1): of the first the system would say that it is root's.
+    """
+    if sys.platform != "linux":
         return None
+    if client is None:  # it was reset before it was accepted
+        return -1
     ends = [_written(*client), _written("127.0.0.1", port)]
     for table in _CONNECTIONS:
         try:
@@ -130,7 +162,7 @@ def owner(client: tuple[str, int] | None, port: int) -> int | None:
             # an address of version 4 stands at the end of one of version 6
             if [_last(parts[1]), _last(parts[2])] == ends:
                 return int(parts[7]) if parts[9] != "0" else -1
-    return None
+    return -1
 
 
 def _written(host: str, port: int) -> str:

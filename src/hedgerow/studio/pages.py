@@ -142,6 +142,8 @@ def _table(desk: Desk) -> dict[str, Any]:
         "nearby": nearby[:_MOST_FILES],
         "people": PEOPLE,
         "missing": ", ".join(desk.missing),
+        "encoding": desk.encoding,
+        "refused": desk.refused,
         "identifiers": [n for n in names if desk.choices.roles.get(n) == "identifier"],
         "others": [n for n in names if desk.choices.roles.get(n) == "other"],
         "kinds": KINDS,

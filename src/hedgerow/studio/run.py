@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError, UnsupportedError
-from ..files import PART, private_folder, sweep
-
-_FOLDER = "hedgerow-studio"
+from ..files import sweep, temporary_folder
+from .guard import Listening, welcome
 
 
 def serve(
@@ -54,9 +51,13 @@ def serve(
 
     listening = _bound(port)
     port = listening.getsockname()[1]
-    temporary = Path(tempfile.gettempdir())
-    sweep(temporary, f".{_FOLDER}.")
-    with private_folder(temporary / _FOLDER, PART) as folder:
+    with socket.create_connection(listening.getsockname()) as own:
+        if not welcome(own.getsockname(), port):
+            raise UnsupportedError(
+                "this system does not tell whose a connection is, and others may share it",
+                hint="have /proc/net/tcp readable, or use the command line",
+            )
+    with temporary_folder() as folder:
         desk = Desk(folder, path)
 
         def leave() -> None:
@@ -73,6 +74,7 @@ def serve(
             lifespan="off",
             timeout_graceful_shutdown=2,
             ws="none",
+            loop="asyncio",  # others accept past `Listening`
         )
         server = uvicorn.Server(settings)
         ready(f"http://127.0.0.1:{port}/?token={guard.token}")
@@ -82,6 +84,7 @@ def serve(
         finally:
             desk.close()
             listening.close()
+            sweep(folder.parent, ".hedgerow.")  # what its worker had, which is killed
 
 
 @contextmanager
@@ -104,9 +107,9 @@ def _ending() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _bound(port: int) -> socket.socket:
+def _bound(port: int) -> Listening:
     """A socket on the loopback address alone."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made = Listening(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind(("127.0.0.1", port))

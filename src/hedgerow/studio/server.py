@@ -305,12 +305,13 @@ def _files(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/missing")
     async def missing(request: Request) -> Response:
-        """Read the table once more with other words for missing values."""
-        form = await _asked(request, desk)
-        if form is not None and desk.path is not None:
+        """Read the table once more: other words for missing values, another encoding."""
+        form, path = await _asked(request, desk), desk.path or desk.refused
+        if form is not None and path is not None:
             words = forms.split_words(form.get("missing", ""))
-            if words != desk.missing:
-                desk.open(desk.path, missing=words)
+            encoding = form.get("encoding", "").strip()
+            if (words, encoding) != (desk.missing, desk.encoding):
+                desk.open(path, missing=words, encoding=encoding)
         return _to("table")
 
     @app.post("/demo")

@@ -102,10 +102,11 @@ class Worker:
 
     def _opened(self, ask: Ask) -> Session:
         session = self._session
-        which = ask["path"], ask["missing"]
+        which = ask["path"], ask["missing"], ask.get("encoding", "")
         if session is None or which != self._which:
             self._progress("reading the table", None)
-            session = self._session = Session(ask["path"], schema=Schema(missing=ask["missing"]))
+            how = Schema(missing=which[1], encoding=which[2])
+            session = self._session = Session(ask["path"], schema=how)
             self._which = which
             self._chosen = self._asked = None
         return session

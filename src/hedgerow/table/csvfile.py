@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,15 +14,24 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import InputError
+from ..files import temporary_folder
 from ..progress import caution
-from .dialect import Dialect, find_encoding, read_sample, sniff
+from .dialect import UNICODE, Dialect, find_encoding, read_sample, sniff, unlike_utf8
 from .duck import connected, in_batches, named, whole
 from .table import check_names
 from .types import typed_columns
 
+_FEW = 1000
+"""Of so many lines one may not be UTF-8 before a file is taken for another encoding."""
+
 
 def read_csv(
-    path: Path, missing: Sequence[str] = (), decimal: str = ""
+    path: Path,
+    missing: Sequence[str] = (),
+    decimal: str = "",
+    encoding: str = "",
+    *,
+    strict: bool = True,
 ) -> tuple[pa.Table, Dialect]:
     """A CSV file as Arrow, with the types of its whole columns, and its dialect.
 
@@ -35,15 +42,19 @@ def read_csv(
         Words that stand for no value, in any column.
     decimal : str
         The decimal separator where numbers can be read in two ways; empty where the others tell.
+    encoding : str
+        What a file is that is not UTF-8 and begins with no mark.
+    strict : bool
+        Whether a file of which nobody says that is refused where few of its lines are not UTF-8.
 
     Raises
     ------
     InputError
         The file is empty, has no rows, is ragged, or its encoding or header cannot be used.
     """
-    layout = _layout(path)
+    layout = _layout(path, encoding, strict=strict)
     names, dialect = layout.names, layout.dialect
-    tell_unnamed(path, dialect)
+    tell(path, dialect)
     with _opened(path, layout) as relation:
         text = whole(relation).rename_columns(names)
     if text.num_rows == 0:
@@ -55,8 +66,10 @@ def read_csv(
     return pa.table(columns), dialect
 
 
-def tell_unnamed(path: Path, dialect: Dialect) -> None:
-    """Warn of columns in front that have no name in a file."""
+def tell(path: Path, dialect: Dialect) -> None:
+    """Warn of a file whose encoding had to be guessed, and of columns in front that have no name."""
+    if dialect.not_utf8:
+        caution(f"{path.name}: {next(dialect.doubts())}")
     if dialect.unnamed:
         caution(
             f"{path.name}: the first columns are without a name, like a row index, and are called "
@@ -64,15 +77,17 @@ def tell_unnamed(path: Path, dialect: Dialect) -> None:
         )
 
 
-def read_texts(path: Path, places: Sequence[int]) -> list[pa.ChunkedArray]:
+def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.ChunkedArray]:
     """Some columns of a CSV file, by their places, every cell as text."""
-    with _opened(path, _layout(path)) as relation:
+    with _opened(path, _layout(path, encoding)) as relation:
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 
 
-def read_csv_batches(path: Path, size: int) -> tuple[list[str], Iterator[pa.RecordBatch]]:
+def read_csv_batches(
+    path: Path, size: int, encoding: str
+) -> tuple[list[str], Iterator[pa.RecordBatch]]:
     """The columns of a CSV file, and so many rows of its text at a time."""
-    layout = _layout(path)
+    layout = _layout(path, encoding)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with _opened(path, layout) as relation:
@@ -82,9 +97,11 @@ def read_csv_batches(path: Path, size: int) -> tuple[list[str], Iterator[pa.Reco
     return layout.names, batches()
 
 
-def csv_layout(path: Path) -> tuple[list[str], Dialect]:
-    """The columns of a CSV file and how it is written, from its beginning."""
-    layout = _layout(path)
+def csv_layout(
+    path: Path, encoding: str = "", *, strict: bool = True
+) -> tuple[list[str], Dialect]:
+    """The columns of a CSV file and how it is written, from its beginning; see `read_csv`."""
+    layout = _layout(path, encoding, strict=strict)
     return layout.names, layout.dialect
 
 
@@ -102,10 +119,11 @@ class _Layout:
     broken: bool
 
 
-def _layout(path: Path) -> _Layout:
+def _layout(path: Path, told: str, *, strict: bool = True) -> _Layout:
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
-    encoding = find_encoding(path)
+    encoding = find_encoding(path, told)
+    not_utf8 = 0 if told or encoding in UNICODE else _not_utf8(path, strict)
     sample = read_sample(path, encoding)
     dialect = sniff(sample, path.name)
     lines = sample.splitlines(keepends=True)
@@ -120,8 +138,25 @@ def _layout(path: Path) -> _Layout:
     unnamed = (new for new, old in zip(names, first, strict=True) if not old.strip())
     if dialect.header:
         dialect = replace(dialect, unnamed=tuple(unnamed))
-    dialect = replace(dialect, encoding=encoding)
+    dialect = replace(dialect, encoding=encoding, not_utf8=not_utf8)
     return _Layout(encoding, names, dialect, broken)
+
+
+def _not_utf8(path: Path, strict: bool) -> int:
+    """The first line that is not UTF-8.
+
+    Raises
+    ------
+    InputError
+        So few lines are so that the file is likely to be UTF-8 with faults.
+    """
+    first, broken, total = unlike_utf8(path)
+    if strict and _FEW * broken < total:
+        raise InputError(
+            f"{path.name} is UTF-8 but for {broken:,} of its {total:,} lines, the first of them line {first:,}",
+            hint='mend these lines, or say what the file is: --encoding cp1252 (encoding="cp1252")',
+        )
+    return first
 
 
 def _named(names: list[str]) -> list[str]:
@@ -209,11 +244,11 @@ def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
     if encoding in ("utf-8", "utf-8-sig") and not layout.broken:
         yield path
         return
-    handle, name = tempfile.mkstemp(suffix=".csv")  # mode 0600
-    try:
+    with temporary_folder() as folder:
+        copy = folder / "copy.csv"
         with (
             open(path, encoding=encoding, newline="") as source,
-            open(handle, "w", encoding="utf-8", newline="") as target,
+            open(copy, "w", encoding="utf-8", newline="") as target,
         ):
             if layout.broken:
                 plain = (f"c{i}" for i in range(len(layout.names)))
@@ -221,6 +256,4 @@ def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
                 if dialect.header:
                     next(row for row in dialect.reader(source) if row)
             shutil.copyfileobj(source, target, 1 << 20)
-        yield Path(name)
-    finally:
-        os.unlink(name)
+        yield copy

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..errors import InputError
 from .labels import Labels
 
+UNICODE = ("utf-8", "utf-8-sig", "utf-16")
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 18
 _CONTROL = bytes({*range(9), 0x0B, *range(0x0E, 0x20), 0x7F})
@@ -41,6 +42,8 @@ class Dialect:
         What ends a record.
     encoding : str
         How its text is encoded, with a mark in front where one is.
+    not_utf8 : int
+        Its first line that is not UTF-8, where nobody said what the file is; else 0.
     decimal : str
         The decimal separator.
     booleans : tuple of str
@@ -70,6 +73,7 @@ class Dialect:
     header: bool = True
     newline: str = "\n"
     encoding: str = "utf-8"
+    not_utf8: int = 0
     decimal: str = "."
     booleans: tuple[str, str] = ("false", "true")
     dates: str = ""
@@ -81,7 +85,14 @@ class Dialect:
     places: tuple[tuple[str, int], ...] = ()
 
     def doubts(self) -> Iterator[str]:
-        """What a reader of the file had to decide about its numbers, in words."""
+        """What a reader of the file had to decide about its letters and numbers, in words."""
+        if self.encoding not in UNICODE:
+            told = f"the file is read as {self.encoding}, and a release of it is written so"
+            yield (
+                f"line {self.not_utf8:,} is not UTF-8, so {told}; say what it is: --encoding (encoding=)"
+                if self.not_utf8
+                else f"{told}: its reader must know"
+            )
         sign, other = ("point", ",") if self.decimal == "." else ("comma", ".")
         if self.unsure:
             yield (
@@ -133,8 +144,14 @@ class FileFormat:
     sheet: str = ""
 
 
-def find_encoding(path: Path) -> str:
-    """The encoding of a text file: by its byte order mark, else UTF-8, else Windows-1252.
+def find_encoding(path: Path, otherwise: str = "") -> str:
+    """The encoding of a text file: by its byte order mark, else UTF-8, else the one that is named.
+
+    Parameters
+    ----------
+    path : Path
+    otherwise : str
+        Windows-1252 where nobody names one.
 
     Raises
     ------
@@ -149,19 +166,34 @@ def find_encoding(path: Path) -> str:
         (codecs.BOM_UTF16_BE, "utf-16"),
     )
     marked = [name for mark, name in marks if start.startswith(mark)]
-    for encoding in marked or ("utf-8", "cp1252"):
+    for encoding in marked or ("utf-8", otherwise or "cp1252"):
         if _decodes(path, encoding):
             return encoding
+    first = 0 if "utf-16" in marked else unlike_utf8(path)[0]
     raise InputError(
-        f"{path.name} has an unreadable encoding",
-        hint="save it as UTF-8 text (its bytes are neither UTF-8, UTF-16 with a mark "
-        "nor Windows-1252)",
+        f"{path.name} has an unreadable encoding"
+        + (f", and is not UTF-8 in line {first:,}" if first else ""),
+        hint="save it as UTF-8 text, or say what it is: --encoding (encoding=); its bytes are neither "
+        f"UTF-8, UTF-16 with a mark nor {otherwise or 'Windows-1252'}",
     )
 
 
+def unlike_utf8(path: Path) -> tuple[int, int, int]:
+    """The first line of a file that is not UTF-8, how many are so, and how many lines there are."""
+    first = broken = total = 0
+    with open(path, encoding="latin-1") as file:  # every byte is a character
+        for total, line in enumerate(file, 1):
+            if not line.isascii():
+                try:
+                    line.encode("latin-1").decode()
+                except UnicodeDecodeError:
+                    first, broken = first or total, broken + 1
+    return first, broken, total
+
+
 def _decodes(path: Path, encoding: str) -> bool:
-    # Nearly any bytes decode as Windows-1252; control characters show what is no text.
-    refused = _CONTROL if encoding == "cp1252" else b"\x00"
+    # Nearly any bytes decode in eight bits; control characters show what is no text.
+    refused = b"\x00" if encoding.startswith("utf") else _CONTROL
     try:
         with open(path, encoding=encoding, errors="strict", newline="") as file:
             while text := file.read(1 << 20):

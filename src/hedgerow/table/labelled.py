@@ -222,7 +222,7 @@ def _leaving(
         kept = before if before.sort in empty else Variable(label=before.label)
         return Leaving(name, [None] * len(column), replace(kept, values={}, missing=()))
     texts = column if is_text(column.type) else _as_text(column)
-    if before.coded or (known and before.sort != "text") or name.endswith(WHY):
+    if before.coded or (before.sort != "text" and (known or name.endswith(WHY))):
         return _coded(name, texts, before, form)
     return _in_text(name, texts.to_pylist(), before)
 
@@ -312,8 +312,9 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Format) -
     values = {code: text for text, code in sorted(made.items(), key=lambda each: _place(each[1]))}
     variable = replace(
         before,
-        values={c: t for c, t in values.items() if not (of_text and c == t)} if of_text else values,
-        form=before.form if not new or of_text else "",
+        # new texts too: a reader takes codes for categories only where all of them have labels
+        values=values,
+        form=before.form if not new else "",
         measure=before.measure if not new else "nominal",
     )
     if not variable.categorical(made.values()):
@@ -324,13 +325,17 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Format) -
 
 def _in_text(name: str, cells: list[Any], before: Variable) -> Leaving:
     plain = before.sort == "text" and not before.coded
-    there = set(cells)
-    missing = tuple(pair for pair in before.missing if plain and pair[0] not in there)
-    return Leaving(
-        name,
-        cells,
-        Variable(label=before.label, missing=missing, measure="nominal", sort="text"),
+    there = set(cells) - {None}
+    made = Variable(
+        label=before.label,
+        values={code: text for code, text in before.values.items() if plain and code in there},
+        missing=tuple(pair for pair in before.missing if plain and pair[0] not in there),
+        measure="nominal",
+        sort="text",
     )
+    if made.categorical(there):  # its reader would show the labels instead
+        made = replace(made, values={})
+    return Leaving(name, cells, made)
 
 
 def _natural(text: str) -> list[tuple[bool, Any]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..errors import InputError, no_memory
+from ..errors import InputError
 from ..files import SUFFIXES
 from .dialect import FileFormat
 from .rowhash import value_class
@@ -132,18 +132,6 @@ def _same(one: pa.DataType, other: pa.DataType) -> bool:
         return True
     # text of either width is text; numbers of several widths are several types
     return {value_class(k) for k in plain} == {"text"}
-
-
-def damaged(path: Path, error: Exception) -> Exception:
-    """What is said of a part that cannot be read."""
-    if no_memory(error):
-        return MemoryError()
-    if isinstance(error, OSError) and error.errno:
-        return InputError(f"cannot read {path}: {error.strerror}")
-    return InputError(
-        f"{path.name} is not a Parquet file, or it is damaged",
-        hint="check the ending of its name, or write it again",
-    )
 
 
 def format_of(parts: Sequence[Path]) -> FileFormat:

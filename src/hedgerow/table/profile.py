@@ -14,7 +14,7 @@ from ..errors import SchemaError
 from ..schema import UNSAID, Role, Schema
 from .column import Column
 from .dates import parse_dates
-from .dialect import Dialect
+from .dialect import UNICODE, Dialect
 from .encode import is_text, kind_of
 from .sources import read
 from .table import Table
@@ -146,6 +146,7 @@ def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
         household=homes[0] if homes else None,
         weight=weights[0] if weights else None,
         missing=dialect.missing,
+        encoding="" if dialect.encoding in UNICODE else dialect.encoding,
         decimal=dialect.told or (dialect.decimal if dialect.unsure else ""),
     )
 

@@ -20,7 +20,7 @@ from .escape import unescape_cells
 from .exact import decimals
 from .jsonlines import read_json_batches
 from .rowhash import value_class
-from .sources import check_path, read
+from .sources import check_path, damaged, read
 from .statistical import STATISTICAL
 
 BATCH = 1 << 17
@@ -90,7 +90,7 @@ def read_back(
         batches = iter(whole.to_batches(BATCH))
         return Written(whole.column_names, None, whole.num_rows, found.read(whole.column_names, batches))
     if suffix == ".csv":
-        names, batches = read_csv_batches(path, BATCH)
+        names, batches = read_csv_batches(path, BATCH, like.dialect.encoding)
         names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names
         cells = _Cells(like.dialect, classes, frozenset(recoded), unescape_formulas)
         return Written(names, None, None, cells.read(names, batches))
@@ -114,10 +114,8 @@ def _parquet(paths: Sequence[Path]) -> Written:
         try:
             with pq.ParquetFile(path) as file:
                 found, n_rows = file.schema_arrow, n_rows + file.metadata.num_rows
-        except MemoryError:
-            raise
-        except pa.ArrowException:
-            raise InputError(f"{path.name} is not a Parquet file, or it is damaged") from None
+        except pa.ArrowException as error:
+            raise damaged(path, error) from None
         schema = found if path is paths[0] else schema
         if not found.equals(schema):
             raise InputError(f"{path.name} has other columns than {paths[0].name}")
@@ -141,10 +139,8 @@ def _feather(path: Path) -> Written:
     try:
         with pa.OSFile(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
-    except MemoryError:
-        raise
-    except pa.ArrowException:
-        raise InputError(f"{path.name} is not an Arrow file, or it is damaged") from None
+    except pa.ArrowException as error:
+        raise damaged(path, error, "an Arrow or Feather") from None
     return Written(schema.names, plain_types(schema), None, batches())
 
 

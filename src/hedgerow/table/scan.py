@@ -14,8 +14,8 @@ from ..errors import InputError, no_memory
 from .duck import connected, identifier, named
 from .encode import is_text
 from .frames import without_views
-from .parts import check_drift, damaged
-from .sources import repeating
+from .parts import check_drift
+from .sources import damaged, repeating
 
 Reader = Callable[[pa.Array], pa.Array]
 
@@ -59,11 +59,10 @@ class Scan:
                 about.append(pq.read_metadata(path))
             except (pa.ArrowException, OSError) as error:
                 raise damaged(path, error) from None
-        types = [_types(path, repeating([told])) for path, told in zip(paths, about, strict=True)]
+        types = [_types(path, [told]) for path, told in zip(paths, about, strict=True)]
         check_drift(paths, [dict(zip(t.names, t.types, strict=True)) for t in types])
-        coded = repeating(about)
-        whole = types[0] if len(paths) == 1 else _types(paths[0], coded)
-        return cls(paths, whole, sum(told.num_rows for told in about), coded)
+        whole = types[0] if len(paths) == 1 else _types(paths[0], about)
+        return cls(paths, whole, sum(told.num_rows for told in about), repeating(about))
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[dict[str, pa.Array]]:
         """The cells of some columns, so many rows at a time; text comes as dictionaries.
@@ -114,11 +113,11 @@ class Scan:
         return self.readers[name](cells) if name in self.readers else cells
 
 
-def _types(path: Path, dictionaries: Sequence[str]) -> pa.Schema:
+def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, read_dictionary=dictionaries) as file:
+        with pq.ParquetFile(path, read_dictionary=repeating(about)) as file:
             schema = file.schema_arrow
     except (pa.ArrowException, OSError) as error:
         raise damaged(path, error) from None

@@ -24,7 +24,6 @@ from .table import Table, check_names
 from .workbook import parted, read_workbook
 
 _SHEETS = (".xls", ".xlsb", ".ods")
-_KINDS = {".parquet": "Parquet", ".feather": "Arrow or Feather"}
 
 
 def read(
@@ -49,8 +48,8 @@ def read(
         would run (CSV only).
     schema : Schema, optional
         What it declares categorical stands as text where a CSV file spells numbers in more
-        than one way (``250.1`` and ``250.10`` are two codes). Its `missing` and `decimal` say how
-        a CSV file is read.
+        than one way (``250.1`` and ``250.10`` are two codes). Its `missing`, `decimal` and
+        `encoding` say how a CSV file is read.
 
     Returns
     -------
@@ -92,7 +91,9 @@ def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
     orders: Mapping[str, Sequence[str]] = {}
     try:
         if layout.suffix == ".csv":
-            arrow, dialect = read_csv(path, told.missing, told.decimal)
+            arrow, dialect = read_csv(
+                path, told.missing, told.decimal, told.encoding, strict=not unescape_formulas
+            )
             layout = FileFormat(".csv", dialect, unescape_formulas)
             arrow = unescape(arrow) if unescape_formulas else arrow
         elif layout.suffix in STATISTICAL:
@@ -156,9 +157,14 @@ def _tables(folder: Path) -> list[str]:
         return []
 
 
-def _not(path: Path, suffix: str) -> InputError:
+def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
+    """What is said of a file that cannot be read."""
+    if no_memory(error):
+        return MemoryError()
+    if isinstance(error, OSError) and error.errno:
+        return InputError(f"cannot read {path}: {error.strerror}")
     return InputError(
-        f"{path.name} is not a {_KINDS[suffix]} file, or it is damaged",
+        f"{path.name} is not {kind} file, or it is damaged",
         hint="check the ending of its name, or write it again",
     )
 
@@ -172,17 +178,14 @@ def _parquet(path: Path) -> pa.Table:
         with pq.ParquetFile(path, metadata=about, read_dictionary=repeating([about])) as file:
             return file.read()
     except (pa.ArrowException, OSError) as error:
-        if no_memory(error):
-            raise MemoryError from None
-        if isinstance(error, OSError) and error.errno:
-            raise
-        raise _not(path, ".parquet") from None
+        raise damaged(path, error) from None
 
 
 def repeating(parts: Sequence[Any]) -> list[str]:
-    """Text columns of Parquet files that repeat: as dictionaries they are not hashed once more.
+    """Text columns of Parquet files that are read as dictionaries: those that repeat are not hashed again.
 
-    Text that is written out takes four bytes a value for its length alone.
+    Text that is written out takes four bytes a value for its length alone. Large text always: its
+    type would otherwise depend on how a file happens to be compressed, and a release has another one.
 
     Parameters
     ----------
@@ -191,12 +194,15 @@ def repeating(parts: Sequence[Any]) -> list[str]:
     """
     groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
     n_rows = sum(about.num_rows for about in parts)
+    types = [field for about in parts for field in about.schema.to_arrow_schema()]
+    large = {field.name for field in types if pa.types.is_large_string(field.type)}
     found = []
     for i in range(parts[0].num_columns):
         column = parts[0].schema.column(i)
         size = sum(group.column(i).total_uncompressed_size for group in groups)
-        flat = column.path == column.name
-        if flat and column.logical_type.type == "STRING" and size <= 4 * n_rows:
+        if column.path != column.name or column.logical_type.type != "STRING":
+            continue
+        if size <= 4 * n_rows or column.name in large:
             found.append(column.name)
     return found
 
@@ -209,11 +215,7 @@ def _feather(path: Path) -> pa.Table:
             reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
             return reader(file).read_all()
     except (pa.ArrowException, OSError) as error:
-        if no_memory(error):
-            raise MemoryError from None
-        if isinstance(error, OSError) and error.errno:
-            raise
-        raise _not(path, ".feather") from None
+        raise damaged(path, error, "an Arrow or Feather") from None
 
 
 _READERS = {".parquet": _parquet, ".feather": _feather, ".jsonl": read_json_lines}

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from ..errors import InputError
 from ..schema import Schema
 from .csvfile import read_csv, read_texts
-from .dialect import Dialect
+from .dialect import UNICODE, Dialect
 from .encode import as_text, indexed, is_text, kind_of
 from .escape import unescape
 from .frames import ArrowSource
@@ -77,17 +77,20 @@ def _as_told(table: Table, schema: Schema) -> Table:
         _refuse_words(table, missing)
         return table
     dialect = table.layout.dialect
-    if table.path is None or (dialect.missing, dialect.told) == (missing, decimal):
+    encoding = schema.encoding or dialect.encoding
+    same = dialect.encoding in (*UNICODE, encoding)
+    if table.path is None or (same and (dialect.missing, dialect.told) == (missing, decimal)):
         return table
-    if not missing and not dialect.missing and decimal == dialect.decimal and not dialect.mixed:
+    if same and not missing and not dialect.missing and decimal == dialect.decimal and not dialect.mixed:
         return table  # it was read so
-    key = ("told", missing, decimal)
+    key = ("told", missing, decimal, encoding)
     if key not in table.spelled:
-        arrow, found = read_csv(table.path, missing, decimal)
+        arrow, found = read_csv(table.path, missing, decimal, encoding)
         same = arrow.column_names == table.names and arrow.num_rows == table.n_rows
         if not same or found.delimiter != dialect.delimiter:
             raise changed(table.path.name)
-        layout = replace(table.layout, dialect=found)
+        not_utf8 = found.not_utf8 if schema.encoding else dialect.not_utf8
+        layout = replace(table.layout, dialect=replace(found, not_utf8=not_utf8))
         arrow = unescape(arrow) if layout.unescaped else arrow
         table.spelled[key] = Table(arrow, ArrowSource(arrow, file=True), layout, table.path)
     return table.spelled[key]
@@ -168,8 +171,9 @@ def as_spelled(
 def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Table:
     assert table.path is not None
     places = [table.names.index(name) for name in asked]
+    encoding = table.layout.dialect.encoding
     found = {}
-    for name, texts in zip(asked, read_texts(table.path, places), strict=True):
+    for name, texts in zip(asked, read_texts(table.path, places, encoding), strict=True):
         column, dialect = table.arrow.column(name), table.layout.dialect
         if not typed(texts, dialect)[0].equals(column):
             raise changed(table.path.name)

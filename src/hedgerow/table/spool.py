@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ..errors import InputError, UnsupportedError, no_memory
 from ..files import private_handle
 from ..schema import Schema
-from .csvfile import csv_layout, read_csv_batches, tell_unnamed
+from .csvfile import csv_layout, read_csv_batches, tell
 from .dialect import Dialect, FileFormat
 from .duck import identifier, in_batches
 from .encode import kind_of
@@ -100,7 +100,7 @@ def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str 
     file, _, name = str(source).partition("::")
     parts = [Path(file)] if is_database(source) else parts_of(source)
     told = schema or Schema()
-    asked = told.kinds, told.categories, told.missing, told.decimal
+    asked = told.kinds, told.categories, told.missing, told.decimal, told.encoding
     with suppress(OSError):  # whoever opens it says what is wrong
         return job_of(parts, name, *map(_plainly, asked), unescape_formulas)
     return None
@@ -221,15 +221,16 @@ def _of_text(
     path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
 ) -> Scanned:
     """CSV files: every cell is copied as text, and its column's type decided over all its values."""
-    layouts = [csv_layout(part) for part in parts]
+    layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
     check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
     copies = []
-    for i, part in enumerate(parts):
+    for i, (part, (_, dialect)) in enumerate(zip(parts, layouts, strict=True)):
+        tell(part, replace(dialect, unnamed=()))
         name = f"text-{i}.parquet"
         if (kept := workspace.finished(name)) is not None:
             copies.append(kept)
             continue
-        names, batches = read_csv_batches(part, _BATCH)
+        names, batches = read_csv_batches(part, _BATCH, dialect.encoding)
         copy = workspace.place(name)
         tables = (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)
         if not _write(copy, tables, workspace):
@@ -239,7 +240,7 @@ def _of_text(
             )
         copies.append(workspace.finish(name, copy))
     names, dialect = layouts[0]
-    tell_unnamed(path, dialect)
+    tell(path, replace(dialect, not_utf8=0))
     texts = [_texts(copy, workspace, names) for copy in copies]
     types, readers = {}, dict[str, Reader]()
     known, asked = declared_texts(schema)

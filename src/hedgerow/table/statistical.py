@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..errors import InputError, needed
+from ..files import temporary_folder
 from .labelled import Format, Leaving, arrived, leaving
 from .labels import Labels, Variable
 
@@ -189,8 +189,8 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Lab
             c.name: c.variable.width for c in columns if c.variable.width
         }
     write = {".dta": module.write_dta, ".xpt": module.write_xport}.get(suffix, module.write_sav)
-    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:  # of its owner alone
-        path = Path(folder, f"table{suffix}")
+    with temporary_folder() as folder:
+        path = folder / f"table{suffix}"
         try:
             write(frame, str(path), **about)
         except _faults(module):

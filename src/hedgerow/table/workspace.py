@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OutputError, ParameterError, no_memory
-from ..files import PART, private_folder, private_handle, sweep
+from ..files import private_handle, temporary_folder
 from .kept import Kept, left
 from .memory import keep_small
 
@@ -27,7 +27,6 @@ LEAST = 1 << 29
 """Less memory holds no more than the interpreter and the compiled kernels."""
 _ARRAYS = 16
 """Arrays stay in memory while they take no more than one part in so many of it."""
-_NAME = "hedgerow"
 _UNKNOWN = 8 << 30
 """Memory of a machine that does not tell."""
 
@@ -56,7 +55,6 @@ class Workspace:
         keep_small()
         self._maps: list[weakref.ref[mmap.mmap]] = []
         home = Path(tempfile.gettempdir())
-        sweep(home, f".{_NAME}.")
         for abandoned in left(home):
             shutil.rmtree(abandoned, ignore_errors=True)
         stack = ExitStack()
@@ -69,7 +67,7 @@ class Workspace:
                     self.not_kept = "another process is at the same work"
                 except OSError as error:
                     self.not_kept = f"its folder in {home} cannot be used ({error.strerror or error})"
-            self.folder = stack.enter_context(private_folder(home / _NAME, PART))
+            self.folder = stack.enter_context(temporary_folder())
         except OSError as error:
             raise OutputError(
                 f"no temporary folder can be made in {home}: {error.strerror}",

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ import pyarrow as pa
 
 from ... import errors
 from ...errors import HedgerowError, InputError, UnsupportedError
-from ...files import PART, private_folder, sweep
+from ...files import temporary_folder
 
 AT_ONCE = 1 << 20
 """Rows that are put together before they are worked on."""
@@ -77,13 +76,11 @@ def session() -> Any:
             "the engine 'spark' needs Java, which was not found on the path or in JAVA_HOME",
             hint=_JAVA,
         )
-    temporary = Path(tempfile.gettempdir(), "hedgerow")
-    sweep(temporary.parent, f".{temporary.name}.")
     folder = ExitStack()
     atexit.register(folder.close)
     settings = {
         # what Spark puts aside is data of people, in files and folders that all users may read
-        "spark.local.dir": str(folder.enter_context(private_folder(temporary, PART))),
+        "spark.local.dir": str(folder.enter_context(temporary_folder())),
         # a task is tried four times: without that, local Spark gives up at the first failure
         "spark.master": f"local[{os.cpu_count() or 1},4]",
         "spark.app.name": "hedgerow",
