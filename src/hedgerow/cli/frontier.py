@@ -11,7 +11,7 @@ from ..methods.ladder import TRIED
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, say, warn
-from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
+from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
 from .outputs import PICTURE, POINTS, each_apart, new_file
 from .schema import SCHEMA, TABLES, schema_of
 from .working import working
@@ -97,8 +97,8 @@ METHOD = tuple(o for o in methods.OPTIONS if o.name not in _SHARED)
 OPTIONS = (*SCHEMA, *OWN, *METHOD)
 
 
-@command(OPTIONS)
-def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
+@command(OPTIONS, source=TABLE)
+def frontier(source: str | None = None, config: ConfigFile = None, **given: Any) -> None:
     """Try many settings and show what each gives away and keeps.
 
     With a --target the best release is picked; --out writes it.
