@@ -16,7 +16,7 @@ from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, how_held, note, say, warn
 from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
-from .outputs import DATE, ENGINE, ESCAPE, KEEP_ORDER, PARTS, RESTART, each_apart
+from .outputs import DATE, ENGINE, ESCAPE, FORCE, KEEP_ORDER, PARTS, RESTART, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 from .streams import STREAM, send
 from .working import working
@@ -31,7 +31,7 @@ OUTPUT = (
         Option(
             "public", str, "Folder to hand out, apart: what the recipient gets and nothing else."
         ),
-        Option("force", bool, "Replace an earlier release of that name."),
+        FORCE,
         ESCAPE,
         KEEP_ORDER,
         PARTS,
