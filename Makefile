@@ -54,6 +54,7 @@ docs: .venv/installed-dev
 
 $(LOWEST)/installed: pyproject.toml scripts/lowest_versions.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check packaging
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
 	  $$($(LOWEST)/bin/python scripts/lowest_versions.py dev) -e .
 	touch $@

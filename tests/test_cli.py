@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,9 +17,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+import typer.main
 
 import hedgerow
 from hedgerow import __version__
+from hedgerow.cli.app import app
 from hedgerow.cli.run import run
 from hedgerow.session.options import split
 
@@ -485,3 +489,104 @@ def test_a_column_with_a_comma_in_its_name_is_told_how_to_name(
     assert "no column 'age'" in told
     assert """in quotes of its own: --quasi '"age, years",another'""" in told
     assert run(["protect", "people.csv", "--quasi", '"age, years",job', *more]) == 0
+
+
+READING = "inspect protect apply audit frontier score reconstruct verify-model"
+SAYS = {
+    "audit": "audit",
+    "cli/app.py": "protect",
+    "cli/console.py": "protect apply",
+    "cli/options.py": "protect",
+    "cli/outputs.py": "protect",
+    "cli/run.py": READING,
+    "cli/schema.py": "protect audit frontier",
+    "datasets.py": "reproduce",
+    "declared.py": "protect audit frontier",
+    "engines": "protect apply audit",
+    "methods": "protect frontier",
+    "release": "protect",
+    "release/apply.py": "apply",
+    "release/cautions.py": "protect frontier",
+    "release/write.py": "protect frontier",
+    "report": "protect audit",
+    "schema.py": "protect audit frontier",
+    "session": "protect",
+    "session/methods.py": "protect frontier",
+    "studio/faults.py": "protect",
+    "studio/run.py": "studio",
+    "table/dialect.py": "inspect protect apply audit frontier score",
+    "table/profile.py": "protect audit frontier",
+    "table/scanned.py": "protect apply audit",
+    "table/weights.py": "protect audit frontier",
+    "table/workbook.py": READING,
+}
+"""The commands that print the messages of a file or folder, where it is not a command itself."""
+NO_OPTIONS = {
+    ("cli/__init__.py", "--version"),
+    ("cli/app.py", "--version"),
+    ("session/options.py", "--no"),
+}
+"""What stands before every command, and the beginning of others."""
+
+
+def options_of_commands() -> dict[str, set[str]]:
+    found = {}
+    for name, each in typer.main.get_command(app).commands.items():
+        flags = {flag for p in each.params for flag in (*p.opts, *p.secondary_opts)}
+        found[name] = {*flags, "--help"}
+    return found
+
+
+def options_in_messages() -> list[tuple[str, str, str]]:
+    """The file, the option and the text before it, wherever text that is printed names one."""
+    package, found = Path(hedgerow.__file__).parent, []
+    for path in sorted(package.rglob("*.py")):
+        file = path.relative_to(package).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                for match in re.finditer(r"--[a-z][a-z-]*[a-z]", node.value):
+                    found.append((file, match[0], node.value[: match.start()]))
+    return found
+
+
+def test_every_option_that_a_message_names_is_one_of_the_command_that_prints_it() -> None:
+    """A message can name another command: `protect --mapping`."""
+    commands, wrong = options_of_commands(), []
+    for file, option, before in options_in_messages():
+        if file == "session/repeat.py" or (file, option) in NO_OPTIONS:
+            continue
+        other = re.search(rf"\b({'|'.join(commands)}) $", before)
+        command = Path(file).stem.replace("_", "-") if file.startswith("cli/") else ""
+        says = other[1] if other else command if command in commands else SAYS.get(file)
+        says = says or next(SAYS[k] for k in sorted(SAYS, reverse=True) if file.startswith(f"{k}/"))
+        wrong += [(file, option, name) for name in says.split() if option not in commands[name]]
+    assert wrong == []
+    words = {option for file, option, _ in options_in_messages() if file == "session/repeat.py"}
+    assert words <= commands["protect"]
+
+
+def test_an_audit_that_has_no_room_names_what_audit_has(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hedgerow.audit import holder
+
+    monkeypatch.setattr(holder, "LEAST", 1 << 60)
+    asked = ["audit", "people.csv", "people.csv", "--engine", "duckdb", *FLAGS[:4]]
+    asked += ["--no-attacks", "--no-learning"]
+    assert run(asked) == 2
+    told = capsys.readouterr().err
+    assert "allow more (memory=, --memory)" in told
+    assert "(--no-report)" not in told
+
+
+def test_a_frontier_replaces_the_release_that_it_refuses_to_replace(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["frontier", "people.csv", *FLAGS[:4], "--method", "mart", "-k", "5"]
+    asked += ["--max-disclosure", "0.9", "--target-k", "5", "--out", "picked"]
+    assert run(asked) == 0, capsys.readouterr().err
+    assert run(asked) == 2
+    assert "replace it with --force" in capsys.readouterr().err
+    assert run([*asked, "--force"]) == 0

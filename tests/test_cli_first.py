@@ -272,6 +272,28 @@ def test_help_fits_a_terminal_and_has_headings(
     assert f"  see: hedgerow {name} --help" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "usage", "words"),
+    [
+        ("apply", "[OPTIONS] PLAN FILE", "PLAN The plan.json of a release. [required]"),
+        ("protect", "[OPTIONS] [FILE]", "FILE CSV, Parquet, Arrow/Feather, JSON lines"),
+        ("score", "[OPTIONS] ORIGINAL MASKED", "or the folder of a release. [required]"),
+        ("studio", "[OPTIONS] [FILE]", "FILE A table to begin with"),
+    ],
+)
+def test_help_has_the_same_arguments_with_every_typer_and_click(
+    name: str, usage: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their versions write braces, backslashes or nothing, and tell of variables called None."""
+    assert run([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"Usage: hedgerow {name} {usage}\n")
+    assert words in " ".join(text.split())
+    assert run(["protect", "people.csv", "-k", "few"]) == 2
+    told = "error: Invalid value for '-k' / '--k': 'few' is not a whole number."
+    assert capsys.readouterr().err.startswith(told)
+
+
 def test_the_list_of_commands_cuts_no_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     text = capsys.readouterr().out

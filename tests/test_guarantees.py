@@ -227,3 +227,31 @@ def test_every_kind_is_known_by_its_name_and_has_words() -> None:
     examples = [KAnonymity(2), Disclosure(0.5), LDiversity(2), TCloseness(0.1), Together("home")]
     here = {kind: g for kind, g in KINDS.items() if g.__module__ == KAnonymity.__module__}
     assert {e.kind: type(e) for e in examples} == here  # the papers add one of their own
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("below", [1e-7, 1e-9, 2.0**-54])
+def test_the_cap_is_decided_exactly(numbers: bool, below: float) -> None:
+    """Shares 3/4 and 1/4 beside 1/2 and 1/2 of the table take (3/4 - 1/4)^2 = 1/4 of the loss."""
+    y = [0, 0, 0, 1, 0, 1, 1, 1]
+    made = classes(list("ppppqqqq"), y=y if numbers else ["ab"[v] for v in y])
+    assert Disclosure(0.25).kept_by(made).all()
+    assert Disclosure(0.25).check(made).holds
+    refused = Disclosure(0.25 - below)
+    assert not refused.kept_by(made).any()
+    assert not refused.check(made).holds
+
+
+@pytest.mark.parametrize(
+    ("kept", "refused"),
+    [
+        (TCloseness(0.25), TCloseness(0.25 - 1e-8)),
+        (LDiversity(4 / 3, "frequency"), LDiversity(4 / 3 + 1e-8, "frequency")),
+    ],
+)
+def test_other_limits_forgive_nothing_but_rounding(kept: Any, refused: Any) -> None:
+    made = classes(list("ppppqqqq"), y=list("aaababbb"))
+    assert kept.kept_by(made).all()
+    assert kept.check(made).holds
+    assert not refused.kept_by(made).any()
+    assert not refused.check(made).holds

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from email.parser import BytesParser
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import hedgerow
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
 PACKAGE = ROOT / "src" / "hedgerow"
 
 
@@ -92,3 +94,32 @@ def test_python_m_hedgerow(tmp_path: Path) -> None:
     asked = [sys.executable, "-m", "hedgerow", "--version"]
     said = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
     assert said.stdout.strip() == f"hedgerow {hedgerow.__version__}"
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+def test_everything_needed_has_one_lowest_version_on_every_python(python: str) -> None:
+    """A floor without a wheel for that Python is none: it would be built, or not be found."""
+    pytest.importorskip("packaging", reason="packaging, which reads markers, is not installed")
+    import lowest_versions
+
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)["project"]
+    for extra, listed in {"": [], **project["optional-dependencies"]}.items():
+        lowest = lowest_versions.lowest([extra] if extra else [], python)
+        names = [re.split(r"[\[=]", each)[0] for each in lowest]
+        assert len(names) == len(set(names)), extra
+        assert all(re.fullmatch(r"[a-z0-9-]+(\[[a-z,]+\])?==[\d.]+", each) for each in lowest), lowest
+        needed = {re.split(r"[\[>]", each)[0] for each in [*project["dependencies"], *listed]}
+        assert needed - {"hedgerow", *lowest_versions.CHECKERS} <= set(names)
+
+
+def test_lowest_versions_differ_by_python_and_extras_hold_others() -> None:
+    pytest.importorskip("packaging", reason="packaging, which reads markers, is not installed")
+    import lowest_versions
+
+    floors = {v: lowest_versions.lowest(["dev"], v) for v in ("3.11", "3.12", "3.13", "3.14")}
+    for name in ("numba", "numpy", "pandas", "scipy"):
+        found = [next(e for e in each if e.startswith(f"{name}==")) for each in floors.values()]
+        assert found == sorted(found, key=lambda e: [*map(int, e.split("==")[1].split("."))])
+        assert len(set(found)) > 2
+    assert {"openpyxl==3.1", "fastapi==0.115"} <= {*floors["3.11"]}

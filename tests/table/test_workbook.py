@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.errors import HedgerowError, InputError, UnsupportedError
-from hedgerow.table import read
+from hedgerow.table import read, workbook
 from hedgerow.table.write import write_table
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
@@ -108,7 +109,9 @@ def test_sheets_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         read(f"{path}::Nobody")
     assert run(["inspect", str(path), "--sheet", "My people"]) == 0
     assert run(["inspect", str(path)]) == 2
-    assert "--sheet" in capsys.readouterr().err
+    assert "name one: t.xlsx::First\n" in capsys.readouterr().err
+    assert run(["audit", str(path), str(path)]) == 2
+    assert "--sheet" not in capsys.readouterr().err  # which an audit has not
 
 
 def test_a_release_replaces_no_folder_with_its_workbook(tmp_path: Path) -> None:
@@ -210,6 +213,63 @@ def test_a_locked_or_damaged_workbook_is_told(tmp_path: Path, content: bytes) ->
     (tmp_path / "people.xlsx").write_bytes(content)
     with pytest.raises(InputError, match="damaged or locked by a password"):
         read(tmp_path / "people.xlsx")
+
+
+_SHEET = (
+    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    b'<dimension ref="A1:XFD1048576"/><sheetData><row r="1"><c r="A1" t="str"><v>a</v></c></row>'
+    b'<row r="2"><c r="A2"><v>1</v></c></row>%s</sheetData></worksheet>'
+)
+
+
+def packed(path: Path, inside: bytes) -> Path:
+    """A workbook whose sheet has one cell, and more."""
+    book(path, [["a"]])
+    with zipfile.ZipFile(path) as source:
+        parts = {name: source.read(name) for name in source.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in parts.items():
+            target.writestr(name, _SHEET % inside if name.endswith("sheet1.xml") else content)
+    return path
+
+
+def test_a_workbook_that_unpacks_without_end_is_refused(tmp_path: Path, capsys: Any) -> None:
+    bomb = packed(tmp_path / "bomb.xlsx", b" " * 300_000_000)
+    assert bomb.stat().st_size < 400_000
+    with pytest.raises(InputError, match=r"0\.3 MB and unpacks to 300 MB") as told:
+        read(bomb)
+    assert "save the sheet as CSV" in told.value.hint
+    assert run(["inspect", str(bomb)]) == 2
+    assert "unpacks to 300 MB" in capsys.readouterr().err
+
+
+def test_a_directory_that_lies_about_what_is_packed(tmp_path: Path) -> None:
+    """Nothing beyond what it says is unpacked, and then the check sum is wrong."""
+    path = packed(tmp_path / "lie.xlsx", b" " * 2_000_000)
+    size = struct.pack("<I", len(_SHEET % b"") + 2_000_000)
+    content = path.read_bytes()
+    assert content.count(size) == 2
+    path.write_bytes(content.replace(size, struct.pack("<I", 10_000)))
+    with pytest.raises(InputError, match="not an Excel workbook, or it is damaged"):
+        read(path)
+
+
+def test_a_workbook_for_which_there_is_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = packed(tmp_path / "t.xlsx", b" " * 1_000_000)
+    monkeypatch.setattr(workbook, "memory_of", lambda _: 1_000_000)
+    with pytest.raises(InputError, match="for which there is too little memory"):
+        read(path)
+
+
+def test_cells_far_away_are_not_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sheet can say that it has 17 billion cells, or have one in the last column of many rows."""
+    assert read(packed(tmp_path / "t.xlsx", b"")).arrow.to_pylist() == [{"a": 1}]
+    monkeypatch.setattr(workbook, "_CELLS", 100_000)
+    far = b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (r, r) for r in range(3, 400))
+    with pytest.raises(InputError, match="nearly empty: of 16,384 columns"):
+        read(packed(tmp_path / "t.xlsx", far))
 
 
 def test_older_workbooks_are_refused_with_what_to_do(tmp_path: Path) -> None:

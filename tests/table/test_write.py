@@ -6,7 +6,10 @@ import datetime as dt
 import io
 import json
 import stat
+import subprocess
+import sys
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,8 +21,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import OutputError
-from hedgerow.table import read, write
-from hedgerow.table.csvfile import _Layout, _opened
+from hedgerow.table import duck, read, write
+from hedgerow.table.csvfile import _Layout, _opened, read_csv_batches
 from hedgerow.table.dialect import Dialect
 from hedgerow.table.duck import whole
 from hedgerow.table.escape import escape_cells, unescape_cells
@@ -325,3 +328,82 @@ def test_a_file_does_not_tell_how_its_text_was_held(cells):
                 put(table)
             written.add(file.getvalue())
         assert len(written) == 1
+
+
+LONG = """
+import resource, sys
+import numpy as np, pyarrow as pa
+from hedgerow.table import write
+
+class Counted:
+    size = 0
+    def write(self, part):
+        self.size += len(part)
+
+cells = pa.array(["x" * 16_000, "y" * 16_000, "z"])
+coded = pa.DictionaryArray.from_arrays(np.arange(65_536) % 3, cells)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+file = Counted()
+if sys.argv[1] == ".csv":
+    write.write_csv(["a"], [pa.table({"a": coded})], file, write.Dialect(), True)
+else:
+    write._write_json_lines(pa.table({"a": coded}), file)
+print(file.size, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_cells_that_list_thousands_of_categories_take_little_memory(suffix: str) -> None:
+    """Two texts of 16,000 letters over 65,536 rows are 700 MB in the file alone."""
+    told = subprocess.run(
+        [sys.executable, "-c", LONG, suffix], capture_output=True, text=True, check=True
+    )
+    written, memory = map(int, told.stdout.split())
+    assert written > 690_000_000
+    assert memory < 0.8 * written
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_long_cells_in_pieces_are_the_same_bytes(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [None, "", "=1", 'a "b", c', "d" * 3_000, "e\nf"]
+    table = pa.table(
+        {
+            "coded": pa.array([texts[i % 6] for i in range(500)]).dictionary_encode(),
+            "plain": pa.array([texts[-i % 6] for i in range(500)]),
+            "n": np.arange(500) / 4,
+        }
+    )
+    write_table(table, tmp_path / f"whole{suffix}")
+    monkeypatch.setattr(write, "_TEXT", 5_000)
+    write_table(table, tmp_path / f"pieces{suffix}")
+    whole, again = ((tmp_path / f"{n}{suffix}").read_bytes() for n in ("whole", "pieces"))
+    assert whole == again
+    parts = list(write._batches(table))
+    assert len(parts) > 100
+    assert pa.concat_tables(parts).equals(table.unify_dictionaries())
+
+
+def test_text_that_no_column_holds_stays_a_dictionary() -> None:
+    """An Arrow column of text ends at 2 GiB; the cells of a release can be more."""
+    table = read(pa.table({"a": np.arange(150_000)}))
+    coded = pa.DictionaryArray.from_arrays(np.zeros(150_000, np.int32), ["x" * 15_000])
+    made = table.restore({"a": pa.chunked_array([coded])})
+    assert pa.types.is_dictionary(made.column("a").type)
+    short = pa.DictionaryArray.from_arrays(np.zeros(150_000, np.int32), ["x"])
+    assert table.restore({"a": pa.chunked_array([short])}).column("a").type == pa.string()
+
+
+def test_long_rows_are_read_a_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{'x' * 100}\n" for i in range(20_000)))
+    _, batches = read_csv_batches(path, 1 << 17)
+    assert [batch.num_rows for batch in batches] == [20_000]
+    monkeypatch.setattr(duck, "_BYTES", 500_000)
+    _, batches = read_csv_batches(path, 1 << 17)
+    rows = [batch.column(0).to_pylist() for batch in batches]
+    assert max(map(len, rows)) < 10_000
+    assert [cell for part in rows for cell in part] == [str(i) for i in range(20_000)]

@@ -76,5 +76,5 @@ def check_room(original: Table | None) -> None:
         raise UnsupportedError(
             f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
             f"{original.workspace.memory / 1e9:,.1f} GB are allowed",
-            hint="allow more (memory=, --memory), or leave it out (--no-report)",
+            hint="allow more (memory=, --memory), or a part of the table; protect --no-report measures nothing",
         )

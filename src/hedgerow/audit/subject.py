@@ -131,7 +131,7 @@ class Subject:
         raise Unpaired(
             "the records stand in the order of their released content, and what chance or the "
             "whole table gives cannot be paired by a plan",
-            hint="audit the Release itself, keep its mapping (write(mapping=True), --mapping), or "
+            hint="audit the Release itself, keep its mapping (write(mapping=True), protect --mapping), or "
             "give a key column",
         )
 

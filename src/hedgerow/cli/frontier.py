@@ -11,8 +11,8 @@ from ..methods.ladder import TRIED
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, say, warn
-from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
-from .outputs import PICTURE, POINTS, each_apart, new_file
+from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
+from .outputs import FORCE, PICTURE, POINTS, each_apart, new_file
 from .schema import SCHEMA, TABLES, schema_of
 from .working import working
 
@@ -85,7 +85,8 @@ OWN = (
         "Files to write",
         Option("picture", str, "Write the picture to this SVG file."),
         Option("csv", str, "Write every setting and its figures to this CSV file."),
-        Option("out", str, "Write the picked release to this folder; it must not exist."),
+        Option("out", str, "Write the picked release to this folder."),
+        FORCE,
     ),
     Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
     SHEET,
@@ -97,8 +98,8 @@ METHOD = tuple(o for o in methods.OPTIONS if o.name not in _SHARED)
 OPTIONS = (*SCHEMA, *OWN, *METHOD)
 
 
-@command(OPTIONS)
-def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
+@command(OPTIONS, source=TABLE)
+def frontier(source: str | None = None, config: ConfigFile = None, **given: Any) -> None:
     """Try many settings and show what each gives away and keeps.
 
     With a --target the best release is picked; --out writes it.
@@ -113,13 +114,13 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
     targets = {
         n: options[n] for n in ("target_disclosure", "target_k", "target_utility") if n in options
     }
+    inputs, force = (path, config), bool(options.get("force"))
     if options.get("out"):
         if not targets:
             raise ParameterError("--out needs a --target to pick a release by")
         from ..release.write import check_target
 
-        check_target(Path(options["out"]), False)
-    inputs = path, config
+        check_target(Path(options["out"]), force, inputs=inputs)
     if options.get("picture"):
         new_file(options["picture"], mark=PICTURE, inputs=inputs, endings=(".svg",))
     if options.get("csv"):
@@ -143,7 +144,7 @@ def frontier(source: TableFile = None, config: ConfigFile = None, **given: Any) 
         with working("writing and verifying") as progress:
             session.take(best)
             session.protect(progress=progress)
-            session.write(options["out"], progress=progress)
+            session.write(options["out"], force=force, progress=progress)
     if options.get("picture"):
         found.save_picture(options["picture"])
     if options.get("csv"):

@@ -19,7 +19,7 @@ OPTIONS = (
     Option(
         "save",
         str,
-        "Write the proposed schema to this TOML file, to correct and use by --schema. Default: "
+        "Write the proposed schema to this TOML file, to correct and use by protect --schema. Default: "
         "people.schema.toml for people.csv, where roles alone do not say everything.",
         ("--schema-out",),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,17 +40,8 @@ FORMATS = "CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or Excel"
 
 SHEET = Option("sheet", str, "Sheet of an Excel workbook; FILE::SHEET says the same.")
 
-TableFile = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="FILE",
-        show_default=False,
-        help=f"{FORMATS}: one record per person; - for standard input.",
-    ),
-]
+TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."
 """The table that a command is about; it may stand in the TOML file instead."""
-
-
 
 def sheet_of(file: str, options: Mapping[str, Any]) -> str:
     """The table that is named: a file, or one sheet of it."""
@@ -86,6 +77,7 @@ def parameter(option: Option) -> inspect.Parameter:
         option.switch,
         help=option.help,
         show_default=False,
+        show_envvar=False,
         metavar=None if option.type is bool else _SHAPES[option.type],
         parser=_PARSERS.get(option.type),
         rich_help_panel=option.panel or None,
@@ -98,22 +90,42 @@ def parameter(option: Option) -> inspect.Parameter:
     )
 
 
+_ARGUMENTS: dict[str, Mapping[str, tuple[str, str]]] = {}
+"""What stands for each argument of a command and what it is, by the function's name."""
+
+
 class Panelled(TyperCommand):
-    """A command whose help text has its options below headings."""
+    """A command whose help text has its options below headings.
+
+    The versions of typer and click write arguments in four ways, some without their words, so
+    they are written here.
+    """
+
+    def _arguments(self, ctx: Any) -> Iterator[tuple[str, str, bool]]:
+        words = _ARGUMENTS[(self.name or "").replace("-", "_")]
+        for each in self.get_params(ctx):
+            if each.param_type_name == "argument":
+                yield *words[each.name or ""], each.required
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the command's name; brackets around what can be left out."""
+        named = (name if needed else f"[{name}]" for name, _, needed in self._arguments(ctx))
+        return [self.options_metavar or "", *named]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments first; options without a heading last."""
-        panels: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        """Write arguments first and options without a heading last."""
+        arguments = [
+            (name, f"{words}  [required]" if needed else words)
+            for name, words, needed in self._arguments(ctx)
+        ]
+        panels: dict[str, list[tuple[str, str]]] = {"Arguments": arguments}
         last = []
-        each: Any
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
-            if record is None:
-                continue
-            argument = each.param_type_name == "argument"
-            name = "Arguments" if argument else each.rich_help_panel
-            record = (record[0].partition(" <")[0], record[1]) if argument else record
-            panels.setdefault(name, []).append(record) if name else last.append(record)
+            if record is not None and each.param_type_name == "option":
+                # --help is an option of click's, which knows no headings
+                name = getattr(each, "rich_help_panel", None)
+                (panels.setdefault(name, []) if name else last).append(record)
         for name, records in (*panels.items(), ("Options", last)):
             if records:
                 with formatter.section(name):
@@ -132,12 +144,12 @@ def command(
     """
 
     def signed(function: Callable[..., Any]) -> Callable[..., Any]:
+        _ARGUMENTS[function.__name__] = arguments
         own = []
         for p in inspect.signature(function, eval_str=True).parameters.values():
             if p.name in arguments:
-                metavar, words = arguments[p.name]
-                told = typer.Argument(metavar=metavar, show_default=False, help=words or None)
-                p = p.replace(annotation=Annotated[p.annotation, told])
+                shown = typer.Argument(metavar=arguments[p.name][0])
+                p = p.replace(annotation=Annotated[p.annotation, shown])
             if p.kind is not inspect.Parameter.VAR_KEYWORD:
                 own.append(p)
         parameters = [*own, *map(parameter, (*options, *LOUDNESS))]

@@ -21,6 +21,7 @@ KEEP_ORDER = Option(
     bool,
     "Leave the records in the order of the input, which may show who is who. Default: no.",
 )
+FORCE = Option("force", bool, "Replace an earlier release of that name.")
 PARTS = Option(
     "parts",
     bool,

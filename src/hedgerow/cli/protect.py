@@ -15,8 +15,8 @@ from ..progress import cautions
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, how_held, note, say, warn
-from .options import SHEET, ConfigFile, TableFile, command, merged, sheet_of
-from .outputs import DATE, ENGINE, ESCAPE, KEEP_ORDER, PARTS, RESTART, each_apart
+from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
+from .outputs import DATE, ENGINE, ESCAPE, FORCE, KEEP_ORDER, PARTS, RESTART, each_apart
 from .schema import SCHEMA, TABLES, schema_of
 from .streams import STREAM, send
 from .working import working
@@ -31,7 +31,7 @@ OUTPUT = (
         Option(
             "public", str, "Folder to hand out, apart: what the recipient gets and nothing else."
         ),
-        Option("force", bool, "Replace an earlier release of that name."),
+        FORCE,
         ESCAPE,
         KEEP_ORDER,
         PARTS,
@@ -109,8 +109,8 @@ BOUND = under(
 OPTIONS = (*SCHEMA, *METHOD, *methods.OPTIONS, *BOUND, *PROFILE, *OUTPUT)
 
 
-@command(OPTIONS)
-def protect(source: TableFile = None, config: ConfigFile = None, **given: Any) -> None:
+@command(OPTIONS, source=TABLE)
+def protect(source: str | None = None, config: ConfigFile = None, **given: Any) -> None:
     """Protect a table and write it as a verified release folder.
 
     The written table is read back and every promise is checked on it; only then does the

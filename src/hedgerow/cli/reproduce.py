@@ -12,15 +12,15 @@ from contextlib import nullcontext
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ..datasets import fetching
 from ..errors import ParameterError, did_you_mean
 from ..files import unwritable, write_private
 from ..report.text import words
-from .console import as_json, say, speak, table
+from ..session.options import Option
+from .console import as_json, say, table
+from .options import command, merged
 from .working import working
 
 # name on the command line: (module, function, what it is)
@@ -49,37 +49,22 @@ EXPERIMENTS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="EXPERIMENT", show_default=False, help="One of the list; none: the list."
-        ),
-    ] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FOLDER", show_default=False, help="Folder for the pictures, if any."
-        ),
-    ] = None,
-    download: Annotated[
-        bool,
-        typer.Option("--download", help="Fetch data that are missing from their provider."),
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing but results, warnings and errors.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say every step and how long it took.")
-    ] = False,
-) -> None:
+OPTIONS = (
+    Option("out", str, "Folder for the pictures, if any."),
+    Option("download", bool, "Fetch data that are missing from their provider."),
+    Option("json", bool, "Print the result as JSON."),
+)
+
+
+@command(OPTIONS, name=("EXPERIMENT", "One of the list; none: the list."))
+def reproduce(name: str = "", **given: Any) -> None:
     """Run an experiment again and print its figures.
 
     The figures of its paper are printed beside them.
     Without a name, list the experiments. The data are read from $HEDGEROW_DATA.
     """
-    speak(quiet, verbose)
+    options = merged(given, None, OPTIONS)
+    out = options.get("out")
     if not name:
         table(
             [(each, what) for each, (*_, what) in EXPERIMENTS.items()], ("experiment", "what it is")
@@ -91,16 +76,18 @@ def reproduce(
             hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
     module, function, _ = EXPERIMENTS[name]
-    with working(f"running {name}") as progress, fetching() if download else nullcontext():
+    with working(f"running {name}") as progress, (
+        fetching() if options.get("download") else nullcontext()
+    ):
         run = getattr(import_module(module), function)
         told = {"progress": progress} if "progress" in signature(run).parameters else {}
         found = dict(run(**told))
     pictures: dict[str, str] = found.pop("pictures", {})
-    if out is not None and pictures:
-        found["pictures"] = [str(path) for path in _save(pictures, out)]
+    if out and pictures:
+        found["pictures"] = [str(path) for path in _save(pictures, Path(out))]
     elif pictures:
         found["pictures"] = f"{len(pictures)} pictures; --out FOLDER writes them"
-    if json:
+    if options.get("json"):
         as_json(found)
     else:
         _print(found)

@@ -16,7 +16,7 @@ OPTIONS = (
 )
 
 
-@command(OPTIONS, source=("[FILE]", "A table to begin with; another can be chosen in the page."))
+@command(OPTIONS, source=("FILE", "A table to begin with; another can be chosen in the page."))
 def studio(source: str | None = None, config: ConfigFile = None, **given: Any) -> None:
     """Go from a table to a release in five steps, in a browser.
 

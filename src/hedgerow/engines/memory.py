@@ -64,7 +64,7 @@ def _joined(path: Path) -> Table:
     if format_of(parts).suffix != ".parquet":
         raise UnsupportedError(
             f"{path.name} stands for several files that are not Parquet",
-            hint='an engine that streams puts text files together: engine="duckdb" '
+            hint='protect, audit and apply put text files together by engine="duckdb" '
             "(--engine duckdb); put others together first",
         )
     scan = Scan.of(parts)

@@ -67,8 +67,7 @@ OPTIONS = (
         Option(
             "random_state",
             int,
-            "For experiments: draw from this number, which hides nothing; otherwise from "
-            "--key-file.",
+            "For experiments: draw from this number, which hides nothing; otherwise from a key.",
         ),
     ),
     *under(

@@ -13,6 +13,9 @@ import pyarrow as pa
 
 from ..errors import no_memory
 
+_STEP, _BYTES = 1 << 11, 1 << 27
+"""Rows that DuckDB hands over at a time, and the bytes that are enough for a batch."""
+
 
 @contextmanager
 def connected(
@@ -58,6 +61,18 @@ def whole(relation: Any) -> pa.Table:
 
 
 def in_batches(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
-    """The rows of a relation, so many at a time."""
+    """Yield the rows of a relation, so many at a time, or fewer where they are long."""
     make: Any = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    return iter(make(size))
+    batches, room = [], _BYTES
+    for batch in make(min(size, _STEP)):
+        batches.append(batch)
+        room -= batch.nbytes
+        if room <= 0 or len(batches) * _STEP >= size:
+            yield _joined(batches)
+            batches, room = [], _BYTES
+    if batches:
+        yield _joined(batches)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -285,10 +285,16 @@ def _mapping(columns: Mapping[str, Any]) -> Source:
 
 
 def _decoded(array: Any) -> Any:
-    """Plain values: a dictionary is written out, chunks stay."""
-    if isinstance(array, pa.ChunkedArray):
-        return decoded(array)
-    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+    """Return plain values; a dictionary stays one where a column of text cannot hold its cells."""
+    if not pa.types.is_dictionary(array.type):
+        return array
+    pieces = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    text = is_text(array.type.value_type)
+    sizes = [
+        pc.sum(pc.binary_length(each.dictionary).take(each.indices).cast(pa.int64())).as_py() or 0
+        for each in (pieces if text else [])
+    ]
+    return array if max(sizes, default=0) >= 1 << 31 else decoded(pa.chunked_array(pieces))
 
 
 def _to_numpy(array: Any) -> Any:

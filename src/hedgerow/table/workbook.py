@@ -18,6 +18,7 @@ from ..progress import caution
 from .encode import decoded, is_text
 from .rowhash import value_class
 from .types import MARKERS, typed
+from .workspace import memory_of
 from .written import written
 
 WORKBOOKS = (".xlsx", ".xlsm")
@@ -32,6 +33,9 @@ _HIDDEN = {
     "columns": re.compile(rb'<col\b[^>]*\bhidden="(?:1|true)"'),
 }
 """What a sheet does not show, by a filter or by hand."""
+_RATIO, _SMALL, _CELLS = 200, 100_000_000, 10_000_000
+"""A workbook is refused that unpacks to `_SMALL` bytes and `_RATIO` times its size (24 where all
+cells are alike), or has `_CELLS` cells and more of them than bytes, so that nearly all are empty."""
 _ZEROS = re.compile(r"^0{2,}$")
 _EXACT = 1 << 53
 _LONGEST = 32_767
@@ -74,20 +78,18 @@ def read_workbook(
     ------
     InputError
         The workbook is damaged or locked, there is no such sheet or several, cells are merged,
-        hold errors, or formulas whose values nobody stored.
+        hold errors, or formulas whose values nobody stored. It unpacks to more than it should.
     """
     module = _openpyxl()
     try:
+        most = max(_CELLS, _unpacked(path))
         book = module.load_workbook(path, read_only=True, data_only=True)
-    except MemoryError:
+    except (MemoryError, InputError):
         raise
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        raise InputError(
-            f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
-            hint="open it and save it as .xlsx without a password",
-        ) from None
+        raise _damaged(path) from None
     try:
         chosen = _sheet(book, path, sheet)
         where = f"the sheet {chosen.title!r} of {path.name}"
@@ -110,6 +112,11 @@ def read_workbook(
                 names += [""] * len(extra)
                 cells += [[None] * len(cells[0]) for _ in extra]
                 kinds += [["n"] * len(kinds[0]) for _ in extra]
+            if len(names) * len(cells[0]) > most:
+                raise InputError(
+                    f"{where} is nearly empty: of {len(names):,} columns most cells hold nothing",
+                    hint="leave out empty columns, or save the sheet as CSV (UTF-8)",
+                )
             for i, values in enumerate(cells):
                 cell = row[i] if i < len(row) else None
                 values.append(None if cell is None else _value(cell))
@@ -122,8 +129,41 @@ def read_workbook(
             raise InputError(f"{where} has a header but no rows")
         columns = [_column(_without_words(values, missing)) for values in cells]
         return pa.Table.from_arrays(columns, names=names), chosen.title
+    except zipfile.BadZipFile:
+        raise _damaged(path) from None
     finally:
         book.close()
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
+        hint="open it and save it as .xlsx without a password",
+    )
+
+
+def _unpacked(path: Path) -> int:
+    """Return the bytes that a workbook unpacks to, as it says; no more are ever unpacked.
+
+    Raises
+    ------
+    InputError
+        They are far more than a table has, or than there is memory for.
+    """
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > max(_SMALL, _RATIO * path.stat().st_size):
+        raise InputError(
+            f"{path.name} has {path.stat().st_size / 1e6:,.1f} MB and unpacks to "
+            f"{size / 1e6:,.0f} MB, as no table of people does",
+            hint="if you trust it, open it and save the sheet as CSV (UTF-8)",
+        )
+    if 2 * size > memory_of(None):  # of cells and their text
+        raise InputError(
+            f"{path.name} unpacks to {size / 1e9:,.1f} GB, for which there is too little memory",
+            hint="save the sheet as CSV (UTF-8), which can be read piece by piece",
+        )
+    return size
 
 
 def _sheet(book: Any, path: Path, name: str) -> Any:
@@ -143,12 +183,13 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
         raise InputError(f"{path.name} has no sheet with cells")
     raise InputError(
         f"{path.name} has several sheets: {', '.join(each.title for each in shown)}",
-        hint=f"name one: {path.name}::{shown[0].title}, or --sheet on the command line",
+        hint=f"name one: {path.name}::{shown[0].title}",
     )
 
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
     """The rows that hold something, with their numbers, without the empty cells at their ends."""
+    sheet.reset_dimensions()  # else every row is as wide as the file says, up to 16,384 cells
     for number, row in enumerate(sheet.iter_rows(), start=1):
         cells = list(row)
         while cells and cells[-1].value in (None, ""):

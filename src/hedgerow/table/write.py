@@ -9,11 +9,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
@@ -29,6 +32,8 @@ from .workbook import write_workbook
 from .written import bare, written
 
 _BATCH = 1 << 16
+_TEXT = 1 << 26
+"""About so many bytes of text are written at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
 PART_FILE = "part-{:05}.parquet"
@@ -234,7 +239,6 @@ def _write_feather(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
-    table = _written_out(table)
     for i, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             column = table.column(i)
@@ -247,7 +251,7 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
             table = table.set_column(i, field.name, known)
     for batch in _batches(table):
         with connected(pa.ArrowInvalid) as connection:  # a type that it does not know
-            connection.register("batch", batch)
+            connection.register("batch", _written_out(batch))
             # Named by an alias, since a column may be called "batch" as well.
             rows = connection.sql("SELECT to_json(record)::VARCHAR AS line FROM batch AS record")
             lines = whole(rows).column(0).combine_chunks()
@@ -255,12 +259,32 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def _batches(table: pa.Table) -> Iterator[pa.Table]:
+    """Yield the rows in pieces that stay small when dictionaries become text.
+
+    A cell can list thousands of categories: a few distinct texts, but gigabytes over all rows.
+    """
     for start in range(0, table.num_rows, _BATCH):
-        yield table.slice(start, _BATCH).combine_chunks()
+        piece = table.slice(start, _BATCH).combine_chunks()
+        part = np.cumsum(sum(map(_lengths, piece.columns), np.int64(0))) // _TEXT
+        cuts = np.flatnonzero(np.diff(part)) + 1
+        for a, b in pairwise([0, *cuts.tolist(), piece.num_rows]):
+            yield piece.slice(a, b - a)
+
+
+def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the bytes of text in every row of a column in one chunk; 0 for other values."""
+    cells = column.chunk(0)
+    coded = pa.types.is_dictionary(cells.type)
+    texts = cells.dictionary if coded else cells
+    if not is_text(texts.type):
+        return np.zeros(len(cells), np.int64)
+    lengths = pc.binary_length(texts)
+    lengths = lengths.take(cells.indices) if coded else lengths
+    return lengths.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool) -> None:
-    write_csv(table.column_names, _batches(table), file, dialect, escape)
+    write_csv(table.column_names, [table], file, dialect, escape)
 
 
 def write_csv(
@@ -277,7 +301,7 @@ def write_csv(
         if dialect.header:
             header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
             target.write((delimiter.join(header) + dialect.newline).encode())
-        for batch in tables:
+        for batch in (piece for table in tables for piece in _batches(table)):
             columns = [
                 _csv_column(column, dialect, escape, places.get(name, 0))
                 for name, column in zip(names, batch.columns, strict=True)
