@@ -61,8 +61,8 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
     say()
 
     def scales(deviations: Sequence[float], ranks: Sequence[float]) -> Iterator[Any]:
-        yield "    by deviations", fmean(deviations), "each file's own mean and deviation, as in the papers"
-        yield "    by ranks", fmean(ranks), "on the original's ranks, which no single value moves"
+        yield "    deviations", fmean(deviations), "by each file's own, as in the papers"
+        yield "    ranks", fmean(ranks), "of the original, which no single value moves"
 
     rows = [
         ("score", found.score, "half information loss, half disclosure risk"),

@@ -279,7 +279,9 @@ class _Compared:
             out[1, person] = np.log((held + 0.5) / (n + 1)) - np.log((beside + 0.5) / (m + 1))
             nearest, other = float(away.min()), self._beside(known, person)
             out[0, person] = -nearest / (nearest + other) if nearest else 0.0
-            for i, rows in enumerate(release.among.rows(sensitive, person) if release.among else ()):
+            for i, rows in enumerate(
+                release.among.rows(sensitive, person) if release.among else ()
+            ):
                 out[2 + i, person] = self._among(away, nearest, rows)
         return [*out[:2].round(9), *out[2:]]
 
@@ -344,9 +346,7 @@ def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
     return [*halves[0][best[1]], *halves[1][best[0]]]
 
 
-def _record(
-    attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]
-) -> dict[str, Any]:
+def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) -> dict[str, Any]:
     """The attack as plain data, from the scores on releases and on their originals."""
     knows, learner = attack
     members = sum(len(s.members) for s in scores)
