@@ -126,6 +126,13 @@ def test_one_changed_value_hides_nobody():
     assert back.paper.dld < back.dld / 2
 
 
+def test_pulled_in_tails_hide_nobody(need_data):
+    x = hr.datasets.load_casc("tarragona").to_pandas()
+    made = score(x, hr.TopBottomCoding(top_share=0.05, bottom_share=0.05).fit_transform(x))
+    assert made.paper.dld < 6
+    assert made.dld > 93
+
+
 def test_the_larger_linkage_of_both_scales_is_judged():
     x, y = pair(n=300)
     made = score_arrays(x, y, list("abcd"))
