@@ -39,10 +39,6 @@ class Known:
         """Several groups of people, one behind the other."""
         return cls(tuple(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
 
-    def first(self, n: int) -> Known:
-        """What is known of everybody in the first so many columns."""
-        return Known(self.columns[:n])
-
     def part(self, rows: Any) -> Known:
         """Some of the people."""
         return Known(tuple(c[rows] for c in self.columns))

@@ -105,11 +105,6 @@ class Scores:
     members: FloatArray
     strangers: FloatArray
 
-    @property
-    def asked(self) -> bool:
-        """Whether there is anybody to be told apart."""
-        return bool(len(self.members) and len(self.strangers))
-
     def half(self, which: int) -> Scores:
         """Every second of the people."""
         return Scores(self.members[which::2], self.strangers[which::2])
@@ -132,13 +127,12 @@ def _scores(
     picked = spread(pair.canonical[inside[pair.canonical]], people, random_state)
     mine = Known(tuple(true_values(column, picked) for column in own))
     theirs = Known(tuple(values_in(column, outside.people) for column in own))
-    return told_apart(*shown, pair.n_rows, mine, theirs, people, random_state, altered, pair.groups)
+    return told_apart(*shown, mine, theirs, people, random_state, altered, pair.groups)
 
 
 def told_apart(
     quasi: Sequence[ReleasedColumn],
     sensitive: Sequence[ReleasedColumn],
-    n_rows: int,
     mine: Known,
     theirs: Known,
     people: int,
@@ -146,14 +140,12 @@ def told_apart(
     altered: Collection[str] = (),
     groups: Groups | None = None,
 ) -> dict[Attack, Scores]:
-    """The scores of members and of strangers, half of whom are compared with.
+    """The scores of members and of strangers, half of whom are compared with; none of nobody.
 
     Parameters
     ----------
     quasi, sensitive : sequences of ReleasedColumn
         The released columns.
-    n_rows : int
-        How many rows were released.
     mine, theirs : Known
         What is known of members and of strangers: the quasi-identifiers, then the sensitive columns.
     people, random_state
@@ -168,21 +160,18 @@ def told_apart(
     asked, others = (
         theirs.part(spread(order[side], people, random_state)) for side in (half, ~half)
     )
-    agreements = [*_agreements(sensitive, altered)]
-    wholly = [(KNOWS[0], list(quasi)), (KNOWS[1], [*quasi, *sensitive])][: 1 + bool(sensitive)]
+    if not (len(mine) and len(asked) and len(others)):
+        return {}
+    agreements = dict(_agreements(sensitive, altered))
+    releases = {KNOWS[0]: _Release(quasi, sensitive, [*agreements.values()], groups)}
+    if sensitive:
+        releases[KNOWS[1]] = _Release([*quasi, *sensitive])
     out: dict[Attack, Scores] = {}
-    for knows, shown in wholly:
-        release = _Release(shown, group([c.codes for c in shown], n_rows))
-        means: list[Attack] = [(knows, "nearest"), (knows, "likelihood")]
-        if knows == KNOWS[0]:
-            release.among = _Among(sensitive, agreements, groups)
-            means += [attack for attack, _ in agreements]
-        if not (len(mine) and len(asked) and len(others)):
-            out |= {attack: Scores(np.zeros(0), np.zeros(0)) for attack in means}
-            continue
-        compared = release.compared(others.first(len(shown)))
-        scores = (compared.of(known, len(shown)) for known in (mine, asked))
-        out |= {a: Scores(*each) for a, each in zip(means, zip(*scores, strict=True), strict=True)}
+    for knows, release in releases.items():
+        compared = release.compared(others)
+        scores = zip(*(compared.of(known) for known in (mine, asked)), strict=True)
+        means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
+        out |= {attack: Scores(*each) for attack, each in zip(means, scores, strict=False)}
     return out
 
 
@@ -209,41 +198,45 @@ def _as_shown(own: Column, shown: Column) -> ReleasedColumn:
     return unchanged(replace(own, codes=shown.codes_in(own, unknown=own.n_values)))
 
 
-class _Among:
-    """The released rows that agree with a person in sensitive columns."""
+class _Release:
+    """The distinct released records, for asking who fits which.
+
+    Parameters
+    ----------
+    shown : sequence of ReleasedColumn
+        The columns by which distances are measured.
+    sensitive, agreements, groups
+        In which other columns rows are asked to agree, and the groups of which a second table tells
+        these together.
+    """
 
     def __init__(
         self,
-        sensitive: Sequence[ReleasedColumn],
-        agreements: Sequence[tuple[Attack, Mapping[int, float]]],
-        groups: Groups | None,
+        shown: Sequence[ReleasedColumn],
+        sensitive: Sequence[ReleasedColumn] = (),
+        agreements: Sequence[Mapping[int, float]] = (),
+        groups: Groups | None = None,
     ) -> None:
-        self.shares, self.groups = [shares for _, shares in agreements], groups
+        self.shown, self.agreements, self.groups = shown, agreements, groups
+        records = group([c.codes for c in shown])
+        self.sizes, self.labels = records.sizes.astype(np.float64), records.labels
+        self.reach = Reach(shown, records.first)
         if sensitive:
-            self.reach = Reach(sensitive, np.arange(len(sensitive[0].codes)))
+            self.rows = Reach(sensitive, np.arange(len(records.labels)))
 
-    def rows(self, known: Known, person: int) -> Iterator[IntArray]:
-        """Yield the rows by each agreement; with groups all rows of the groups that show the value."""
-        for shares in self.shares:
-            rows = self.reach.agreeing(known, person, shares)
+    def agreeing(self, known: Known, person: int) -> Iterator[IntArray]:
+        """Yield the rows that agree with a person; with groups those of the groups that may."""
+        for shares in self.agreements:
+            rows = self.rows.agreeing(known, person, shares)
             if self.groups is not None:
                 shown = np.zeros(self.groups.n_groups, np.bool_)
                 shown[self.groups.labels[rows]] = True
                 rows = np.flatnonzero(shown[self.groups.labels])
             yield rows
 
-
-class _Release:
-    """The distinct released records, for asking who fits which."""
-
-    def __init__(self, shown: Sequence[ReleasedColumn], groups: Groups) -> None:
-        self.shown = shown
-        self.sizes, self.labels = groups.sizes.astype(np.float64), groups.labels
-        self.reach = Reach(shown, groups.first)
-        self.among: _Among | None = None
-
     def compared(self, others: Known) -> _Compared:
         """With people who are not in the table to compare with."""
+        others = Known(others.columns[: len(self.shown)])
         expected, none = np.zeros(len(self.sizes)), 0
         for person in range(len(others)):
             fits = self.reach.sums(others, person) <= 0
@@ -265,12 +258,12 @@ class _Compared:
     expected: FloatArray
     none: int
 
-    def of(self, people: Known, width: int) -> list[FloatArray]:
-        """All scores of some people, of whom so many columns are released records' own."""
-        known, release = people.first(width), self.release
-        sensitive = Known(people.columns[width:])
+    def of(self, people: Known) -> list[FloatArray]:
+        """All scores of some people."""
+        release, width = self.release, len(self.release.shown)
+        known, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
         sizes, n, m = release.sizes, float(release.sizes.sum()), len(self.others)
-        out = np.zeros((2 + (len(release.among.shares) if release.among else 0), len(known)))
+        out = np.zeros((2 + len(release.agreements), len(known)))
         for person in range(len(known)):
             away = release.reach.sums(known, person)
             fits = away <= 0
@@ -279,10 +272,8 @@ class _Compared:
             out[1, person] = np.log((held + 0.5) / (n + 1)) - np.log((beside + 0.5) / (m + 1))
             nearest, other = float(away.min()), self._beside(known, person)
             out[0, person] = -nearest / (nearest + other) if nearest else 0.0
-            for i, rows in enumerate(
-                release.among.rows(sensitive, person) if release.among else ()
-            ):
-                out[2 + i, person] = self._among(away, nearest, rows)
+            for i, rows in enumerate(release.agreeing(sensitive, person), 2):
+                out[i, person] = self._among(away, nearest, rows)
         return [*out[:2].round(9), *out[2:]]
 
     def _among(self, away: FloatArray, nearest: float, rows: IntArray) -> float:
@@ -321,26 +312,20 @@ def membership_records(
     found, before : mapping of Attack to sequence of Scores
         The scores on the releases and on their originals.
     """
-    usable, originals = (
-        {attack: [s for s in scores if s.asked] for attack, scores in each.items()}
-        for each in (found, before)
-    )
-    usable = {attack: scores for attack, scores in usable.items() if scores}
     out = []
-    for knows in sorted({knows for knows, _ in usable}, key=lambda k: (k == KNOWS[1], k)):
-        mine = {a: s for a, s in usable.items() if knows in (a[0], KNOWS[1])}
-        out += [_record(a, s, originals[a]) for a, s in usable.items() if a[0] == knows]
-        if knows in KNOWS and (best := _strongest(mine)):
-            out.append(
-                _record((knows, STRONGEST), best, _strongest({a: originals[a] for a in mine}))
-            )
+    for knows in sorted({knows for knows, _ in found}, key=lambda k: (k == KNOWS[1], k)):
+        out += [_record(a, scores, before[a]) for a, scores in found.items() if a[0] == knows]
+        usable = [attack for attack in found if knows in (attack[0], KNOWS[1])]
+        best, original = (_strongest({a: each[a] for a in usable}) for each in (found, before))
+        if knows in KNOWS and best:
+            out.append(_record((knows, STRONGEST), best, original))
     return out
 
 
 def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
     """The scores of whoever does best on one half of the people, on the other half."""
     halves = [{a: [s.half(i) for s in each] for a, each in scores.items()} for i in (0, 1)]
-    if not all(s.asked for half in halves for each in half.values() for s in each):
+    if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
         return []
     best = [max(half, key=lambda a: round(_area_of(half[a]).value, 9)) for half in halves]
     return [*halves[0][best[1]], *halves[1][best[0]]]

@@ -35,11 +35,8 @@ def membership(
     # nothing shows which of the released numbers are somebody's: all may have been altered
     altered = [c.name for c in tables.sensitive if c.is_number and tables.groups is None]
     found, original = (
-        told_apart(*cells, n, mine, theirs, people, random_state, altered, groups)
-        for cells, n, groups in (
-            (shown, tables.n_rows, tables.groups),
-            (before, tables.members.n_rows, None),
-        )
+        told_apart(*cells, mine, theirs, people, random_state, altered, groups)
+        for cells, groups in ((shown, tables.groups), (before, None))
     )
     return membership_records(
         *({attack: [scores] for attack, scores in each.items()} for each in (found, original))
