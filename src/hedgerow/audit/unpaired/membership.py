@@ -35,7 +35,7 @@ def membership(
     # nothing shows which of the released numbers are somebody's: all may have been altered
     altered = [c.name for c in tables.sensitive if c.is_number and tables.groups is None]
     found, original = (
-        told_apart(*cells, mine, theirs, people, random_state, altered, groups)
+        told_apart(cells[0], cells[1], mine, theirs, people, random_state, altered, groups)
         for cells, groups in ((shown, tables.groups), (before, None))
     )
     return membership_records(
