@@ -101,6 +101,7 @@ LATTICE = (
 )
 RESPONSE = "adversary/test_randomized_response.py::test_rare_moves_are_no_fault"
 ATTACKS = "audit/risk/test_attacks.py::"
+MEMBERS = "audit/risk/test_membership.py::"
 TPP, MASKS = "methods/tpp/test_tpp_method.py::", "methods/test_masking.py"
 CAP = f"{SCORES}test_what_is_just_at_the_cap_keeps_it {SCORES}test_a_cap_is_the_decimal_number_that_was_written"
 LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n"
@@ -379,6 +380,17 @@ MUTANTS = (
       "audit/test_scores.py::test_standardised_by_the_deviation_of_a_sample"),
     M("rank intervals are one wider", "audit/masked_linkage.py", "np.minimum(last, below + h)",
       "np.minimum(last, below + h + 1)", "audit/test_scores.py::test_interval_disclosure"),
+    M("linkage by ranks is not judged", "audit/scores.py",
+      "for each in (self.distance, self.distance_ranks) if each", "for each in (self.distance,)",
+      "audit/test_scores.py::test_one_changed_value_hides_nobody"),
+    M("ranks are the masked file's own", "audit/masked_linkage.py",
+      "np.unique(original[:, c], return_counts=True)", "np.unique(masked[:, c], return_counts=True)",
+      "audit/test_scores.py::test_distance_linkage"),
+    M("rows that agree are as near as any", "audit/risk/membership.py", "-round(near - nearest / 2, 6)",
+      "-round(nearest, 6)", f"{MEMBERS}test_rows_with_exactly_a_persons_value_tell_who_is_in_the_table"),
+    M("the strongest is measured on whom it was chosen by", "audit/risk/membership.py",
+      "[*halves[0][best[1]], *halves[1][best[0]]]", "[*halves[0][best[0]], *halves[1][best[1]]]",
+      f"{MEMBERS}test_choosing_the_strongest_of_many_finds_nobody_where_nothing_leaks"),
     M("a missing number agrees with every range", "audit/reach.py",
       "out = np.minimum(out, 1.0)\n        else:\n            out = (~self.column.missing).astype(np.float64)",
       "out = np.minimum(out, 1.0)\n        else:\n            out = np.zeros(len(self.lo))",

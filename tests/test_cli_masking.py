@@ -57,12 +57,16 @@ def test_score_of_files(folder, capsys):
     assert run(["score", "people.csv", "m.csv", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["columns"] == ["wage", "rent"]
+    both = told["distance"], told["distance_ranks"]
+    assert told["dld"] == pytest.approx(max(np.mean(each) for each in both))
+    assert told["paper"]["dld"] == pytest.approx(np.mean(told["distance"]))
     assert told["score"] == pytest.approx((told["il"] + told["dr"]) / 2)
     assert told["loss"]["variances"] == pytest.approx(0, abs=1e-9)
     assert told["paired_by"] in ("order", "columns")
     assert run(["score", "people.csv", "m.csv", "--columns", "rent", "--known", "1"]) == 0
     told = capsys.readouterr().out
     assert "information loss  0.00" in told
+    assert told.count("as in the papers") == told.count("which no single value moves") == 2
     assert run(["score", "people.csv", "m.csv", "--known", "5"]) == 2
     assert "known is 5" in capsys.readouterr().err
     assert run(["score", "people.csv", "nothing.csv"]) == 2

@@ -11,6 +11,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.masked_linkage import (
+    by_deviations,
+    by_ranks,
     distance_linkage,
     interval_disclosure,
     probabilistic_linkage,
@@ -27,8 +29,34 @@ def pair(n=60, a=4, seed=0, digits=None, noise=0.4):
     return (x, y) if digits is None else (x.round(digits), y.round(digits))
 
 
-def naive_distance(x, y, known):
-    zx, zy, shares = standardise(x), standardise(y), []
+def naive_ranks(x, y):
+    """Where values stand among the originals: the mean of how many are below and how many up to them."""
+    made = []
+    for values in (x, y):
+        out = np.empty(values.shape)
+        for c in range(x.shape[1]):
+            have = x[:, c]
+            for i, v in enumerate(values[:, c]):
+                near = (have[have <= v].max(initial=-np.inf), have[have >= v].min(initial=np.inf))
+                near = [np.clip(e, have.min(), have.max()) for e in near]
+                low, high = (((have < e).sum() + (have <= e).sum()) / 2 for e in near)
+                share = 0.0 if near[0] == near[1] else (v - near[0]) / (near[1] - near[0])
+                out[i, c] = low + share * (high - low)
+        made.append(out * np.sqrt(12) / len(x))
+    return made
+
+
+def naive_deviations(x, y):
+    return standardise(x), standardise(y)
+
+
+SCALES = pytest.mark.parametrize(
+    ("scale", "naive"), [(by_deviations, naive_deviations), (by_ranks, naive_ranks)]
+)
+
+
+def naive_distance(x, y, known, scaled=naive_deviations):
+    (zx, zy), shares = scaled(x, y), []
     for j in range(1, known + 1):
         hits = 0.0
         for i in range(len(x)):
@@ -46,11 +74,87 @@ def test_standardised_by_the_deviation_of_a_sample():
     assert made.tolist() == [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
 
 
+@SCALES
 @pytest.mark.parametrize("digits", [None, 0])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_distance_linkage(seed, digits):
+def test_distance_linkage(seed, digits, scale, naive):
     x, y = pair(seed=seed, digits=digits)
-    assert np.allclose(distance_linkage(x, y, 4), naive_distance(x, y, 4))
+    made = distance_linkage(x, y, 4, scale=scale)
+    assert np.allclose(made, naive_distance(x, y, 4, naive))
+
+
+def beside_one_outlier(n=1000):
+    """A table, and the same with one value changed."""
+    x = np.random.default_rng(4).lognormal(3, 0.7, (n, 4))
+    y = x.copy()
+    y[7, 0] = 1e9
+    return x, y
+
+
+def test_one_changed_value_hides_nobody():
+    x, y = beside_one_outlier()
+    made = score_arrays(x, y, list("abcd"))
+    # by numpy alone: how many originals are as near as a record's own, in the original's ranks
+    places = [
+        [np.searchsorted(np.sort(x[:, c]), t[:, c], side) for side in ("left", "right")]
+        for c in range(2)
+        for t in (x, y)
+    ]
+    places = [np.minimum(np.mean(both, axis=0), len(x) - 0.5) for both in places]
+    linked = []
+    for known in (1, 2):
+        away = sum((places[2 * c][None, :] - places[2 * c + 1][:, None]) ** 2 for c in range(known))
+        own = np.diag(away)[:, None]
+        linked.append(
+            (
+                (own <= away.min(axis=1, keepdims=True)) / (away == own).sum(axis=1, keepdims=True)
+            ).mean()
+        )
+    by_hand = 100 * np.mean(linked)
+    assert by_hand == pytest.approx(99.9)
+    assert made.dld == pytest.approx(by_hand)
+    assert made.pld > 99
+    assert made.dr > 99
+    # what the papers' own standardisation says
+    assert made.paper.dld < 5
+    assert made.paper.pld < 40
+    assert made.paper.dr < 65
+    assert made.paper == score_arrays(x, y, list("abcd"), ranks=False)
+    # an original's extreme value that is pulled in: the rest is as it was
+    back = score_arrays(y, x, list("abcd"))
+    assert back.dld > 99
+    assert back.paper.dld < back.dld / 2
+
+
+def test_pulled_in_tails_hide_nobody(need_data):
+    x = hr.datasets.load_casc("tarragona").to_pandas()
+    made = score(x, hr.TopBottomCoding(top_share=0.05, bottom_share=0.05).fit_transform(x))
+    assert made.paper.dld < 6
+    assert made.dld > 93
+
+
+def test_the_larger_linkage_of_both_scales_is_judged():
+    x, y = pair(n=300)
+    made = score_arrays(x, y, list("abcd"))
+    plain = made.to_dict()
+    assert made.dld == max(np.mean(made.distance), np.mean(made.distance_ranks))
+    assert made.pld == max(np.mean(made.probabilistic), np.mean(made.probabilistic_ranks))
+    assert made.dr == pytest.approx(0.25 * made.dld + 0.25 * made.pld + 0.5 * made.id)
+    assert plain["paper"]["dld"] == made.paper.dld == np.mean(made.distance)
+    assert plain["paper"]["score"] == made.paper.score <= made.score
+    assert plain["distance_ranks"] == made.distance_ranks != made.distance
+
+
+def test_columns_without_a_spread_still_have_ranks():
+    rng = np.random.default_rng(2)
+    x = np.where(rng.random((400, 2)) < 0.9, 0.0, rng.lognormal(8, 2, (400, 2)))
+    x = np.column_stack([np.ones(400), x])
+    assert np.median(np.abs(x - np.median(x, axis=0)), axis=0).tolist() == [0, 0, 0]
+    for y in (x, x + 1, np.zeros(x.shape)):
+        made = score_arrays(x, y, list("abc"), known=3)
+        figures = made.distance_ranks + made.probabilistic_ranks
+        assert all(0 <= value <= 100 for value in figures)
+    assert np.isclose(distance_linkage(x, x, scale=by_ranks), distance_linkage(x, x)).all()
 
 
 def test_ties_count_by_their_number():
@@ -61,8 +165,8 @@ def test_ties_count_by_their_number():
     assert distance_linkage(constant, constant).tolist() == [20.0]
 
 
-def naive_probabilistic(x, y, known):
-    zx, zy, n, shares = standardise(x), standardise(y), len(x), []
+def naive_probabilistic(x, y, known, scaled=naive_deviations):
+    (zx, zy), n, shares = scaled(x, y), len(x), []
     for j in range(1, known + 1):
         away = np.abs(zx[None, :, :j] - zy[:, None, :j])
         at = np.eye(4)[sum((away <= level).astype(int) for level in (0.2, 0.02, 1e-9))]
@@ -83,11 +187,13 @@ def naive_probabilistic(x, y, known):
     return shares
 
 
+@SCALES
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.2])
-def test_probabilistic_linkage(seed, noise):
+def test_probabilistic_linkage(seed, noise, scale, naive):
     x, y = pair(n=40, a=3, seed=seed, noise=noise)
-    assert np.allclose(probabilistic_linkage(x, y, 3), naive_probabilistic(x, y, 3), atol=1e-6)
+    made = probabilistic_linkage(x, y, 3, scale=scale)
+    assert np.allclose(made, naive_probabilistic(x, y, 3, naive), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["census", "eia", "tarragona"])
@@ -178,6 +284,8 @@ def test_row_order_does_not_matter():
     one, two = (score_arrays(p, q, list("abcd")) for p, q in ((x, y), (x[shuffled], y[shuffled])))
     assert one.distance == pytest.approx(two.distance)
     assert one.probabilistic == pytest.approx(two.probabilistic)
+    assert one.distance_ranks == pytest.approx(two.distance_ranks)
+    assert one.probabilistic_ranks == pytest.approx(two.probabilistic_ranks)
     assert one.interval == pytest.approx(two.interval)
 
 

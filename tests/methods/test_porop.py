@@ -219,3 +219,34 @@ def test_the_release_uses_other_noise_than_the_search():
 
     made = score(frame, given)
     assert made.score not in (best["score"], best["held_out"])
+
+
+def test_the_search_is_not_won_by_one_value_that_was_pulled_in(monkeypatch):
+    from hedgerow.audit.scores import score_arrays
+    from hedgerow.methods import porop_search
+
+    random = np.random.default_rng(0)
+    wide = random.normal(100, 10, (400, 4))
+    wide[3, 0] = 500
+    nearly = wide.copy()
+    nearly[3, 0] = 100  # all others are as they were
+    noisy = wide + random.normal(0, 10, wide.shape)
+    names = list("abcd")
+    one, two = (score_arrays(wide, y, names) for y in (nearly, noisy))
+    assert one.paper.score < two.paper.score
+    assert one.score > two.score
+
+    class Ordered:
+        remainder, n_blocks = 0, 1
+
+        def __init__(self, values, k):
+            self.z, self.k = values, k
+
+        def protect(self, degree, noise, normals):
+            return (nearly if self.k == 1000 else noisy).ravel()
+
+    monkeypatch.setattr(porop_search, "order", Ordered)
+    monkeypatch.setattr(porop_search, "_candidates", lambda n: [1000, 1600])
+    seeds = np.random.SeedSequence(1), np.random.SeedSequence(2)
+    best = porop_search.search_settings(wide, "auto", 1, "synthetic", *seeds)[0]
+    assert best["block_size"] == 1600

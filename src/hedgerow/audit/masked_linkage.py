@@ -6,7 +6,7 @@ methods for microdata"; Torra & Domingo-Ferrer (2003) for the two linkages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,47 @@ from ..table.numbers import standardise
 
 Floats = NDArray[np.float64]
 
+Scale = Callable[[Floats, Floats], tuple[Floats, Floats]]
+"""Puts an original and a masked file on a scale on which their columns are compared."""
+
 LEVELS = (0.2, 0.02, 1e-9)
 """Standardised values this near agree: roughly, nearly, wholly. Chosen on the CASC files; of more
 than 10 columns, whose patterns would be too many, roughly is all that is told apart."""
 
 _BLOCK = 1 << 17
 """Pairs whose patterns are at hand at once."""
+
+
+def by_deviations(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
+    """Standardise both files by their own means and deviations, as the papers do.
+
+    One masked value far from all others moves every other one of its column.
+    """
+    return standardise(original), standardise(masked)
+
+
+def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
+    """Put both files on the original's ranks, in deviations of these; ties on their middle rank.
+
+    A masked value between two originals lies between their ranks, one beyond all of them at the
+    end. Ranks, and not deviations from a median: no value moves another, a heavy tail is no wider than
+    its share of the records, and where most values are equal there still is a scale.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0], [2.0], [2.0], [9.0]])
+    >>> before, after = by_ranks(x, np.array([[1.0], [5.5], [2.0], [1e9]]))
+    >>> (before * 4 / 12**0.5).ravel().tolist(), (after * 4 / 12**0.5).ravel().tolist()
+    ([0.5, 2.0, 2.0, 3.5], [0.5, 2.75, 2.0, 3.5])
+    """
+    n, columns = original.shape
+    before, after = np.empty(original.shape), np.empty(masked.shape)
+    for c in range(columns):
+        values, counts = np.unique(original[:, c], return_counts=True)
+        scaled = (np.cumsum(counts) - counts / 2) * (12**0.5 / n)
+        for out, given in ((before, original), (after, masked)):
+            out[:, c] = np.interp(given[:, c], values, scaled)
+    return before, after
 
 
 def _known(columns: int, known: int | None) -> int:
@@ -42,11 +77,11 @@ def distance_linkage(
     masked: Floats,
     known: int | None = None,
     rows: NDArray[np.int64] | None = None,
+    scale: Scale = by_deviations,
 ) -> Floats:
     """Per cent of masked records whose nearest original is their own, for growing knowledge.
 
-    Both files are standardised by their own means and deviations. A tie among t
-    originals counts 1/t. Exact: a search tree finds whether anything lies nearer
+    A tie among t originals counts 1/t. Exact: a search tree finds whether anything lies nearer
     than the own original, and counts what lies as near.
 
     Parameters
@@ -57,6 +92,8 @@ def distance_linkage(
         Attributes the intruder knows, 1 to a; half of them (rounded up) by default.
     rows : array of int, optional
         The masked records to link; all by default.
+    scale : callable
+        `by_deviations` or `by_ranks`.
 
     Returns
     -------
@@ -64,7 +101,7 @@ def distance_linkage(
         Entry j - 1: only the first j attributes are used.
     """
     known = _known(original.shape[1], known)
-    z, target = standardise(original)[:, :known], standardise(masked)[:, :known]
+    z, target = (each[:, :known] for each in scale(original, masked))
     rows = np.arange(len(z)) if rows is None else rows
     by_value = np.lexsort(z.T[::-1])
     ordered = z[by_value]
@@ -88,17 +125,18 @@ def probabilistic_linkage(
     known: int | None = None,
     rows: NDArray[np.int64] | None = None,
     levels: Sequence[float] = LEVELS,
+    scale: Scale = by_deviations,
 ) -> Floats:
     """Per cent of masked records linked to their own original by Fellegi and Sunter's weights.
 
-    Two values agree wholly, nearly, roughly or not, by how far they differ after standardising
+    Two values agree wholly, nearly, roughly or not, by how far they differ on the scale
     (`LEVELS`). How often pairs that belong together reach each level (m) is estimated by EM
     on the counts of the agreement patterns, so that pairs are counted and never stored; how often
     others do (u) is seen on all pairs, and every record has one original.
 
     Parameters
     ----------
-    original, masked, known, rows
+    original, masked, known, rows, scale
         As for `distance_linkage`; at most 20 known attributes.
     levels : sequence of float
         Three distances within which values agree, or one.
@@ -114,8 +152,8 @@ def probabilistic_linkage(
             f"probabilistic linkage on {known} attributes needs 2**{known} patterns or more",
             hint=f"set known to at most {MOST_COLUMNS}",
         )
-    z = np.ascontiguousarray(standardise(original)[:, :known].T)
-    target = standardise(masked)[:, :known]
+    before, target = (each[:, :known] for each in scale(original, masked))
+    z = np.ascontiguousarray(before.T)
     rows = np.arange(len(target)) if rows is None else rows
     target = np.ascontiguousarray(target[rows])
     once, bits = np.ones(z.shape[1], np.int64), min(bits_of(known), len(levels))

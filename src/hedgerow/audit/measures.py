@@ -234,7 +234,8 @@ LINKAGE = (
     Measure(
         "dld",
         "distance linkage disclosure (DLD)",
-        "per cent of released records whose nearest original is their own, 1 to known columns",
+        "per cent of released records whose nearest original is their own, 1 to known columns; by "
+        "deviations as in the papers or by the original's ranks, whichever links more",
         high=100,
     ),
     Measure(

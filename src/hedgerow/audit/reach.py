@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,7 @@ class Reach:
             self._codes[j] = column.codes[rows]
         self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
         self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
+        self._by_cell: dict[int, tuple[IntArray, IntArray]] = {}
         self._bits = bits_of(len(released))
         self._share = np.concatenate([_shares(column) for column in released])
         # who links by many columns asks of each whether it agrees wholly
@@ -69,6 +71,40 @@ class Reach:
         out, away = np.empty(self._codes.shape[1], np.uint32), self._away(people, person)
         agreeing(self._codes, self._starts, away, self._within, self._bits, out)
         return out
+
+    def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
+        """Return the rows that agree with one of the people in some columns.
+
+        Parameters
+        ----------
+        people, person
+            As for `sums`.
+        shares : mapping of int to float
+            Columns by their place, each with a share of the ranks: a number agrees with as many of
+            the rows next to it, with 0 as a category does: with cells that may stand for it.
+        """
+        rows: IntArray | None = None
+        for j, share in shares.items():
+            cells = self._tables[j].agreeing(people.columns[j][person], share)
+            if rows is None:
+                rows = self._rows_of(j, cells)
+            else:
+                agrees = np.zeros(self._tables[j].column.n_cells, np.bool_)
+                agrees[cells] = True
+                rows = rows[agrees[self._codes[j, rows]]]
+        assert rows is not None
+        return rows
+
+    def _rows_of(self, j: int, cells: IntArray) -> IntArray:
+        """Return the rows of some cells of a column."""
+        if j not in self._by_cell:  # sorted once: most cells that agree with a person have few rows
+            order = np.argsort(self._codes[j], kind="stable")
+            ends = np.cumsum(np.bincount(self._codes[j], minlength=self._tables[j].column.n_cells))
+            self._by_cell[j] = order, np.append(0, ends)
+        order, starts = self._by_cell[j]
+        sizes = starts[cells + 1] - starts[cells]
+        shift = np.repeat(starts[cells] - np.cumsum(sizes) + sizes, sizes)
+        return order[shift + np.arange(len(shift))]
 
     def likely(self, rows: IntArray) -> IntArray:
         """How likely each of some rows is a person's, all of whose cells may stand for the person.
@@ -107,6 +143,16 @@ class _Ends:
         self.lo = np.where(np.isfinite(column.lo), column.lo, np.inf)
         self.hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)
 
+    @cached_property
+    def _ranked(self) -> tuple[IntArray, FloatArray, IntArray, bool]:
+        """Known cells by their middle, the middles, the rows up to each; whether all are exact."""
+        column = self.column
+        middle = column.lo / 2 + column.hi / 2
+        order = np.argsort(middle, kind="stable")[: np.isfinite(middle).sum()]
+        upto = np.append(0, np.cumsum(column.counts[order]))
+        exact = bool((column.lo == column.hi)[order].all()) and not column.anything.any()
+        return order, middle[order], upto, exact
+
     def away(self, x: float) -> FloatArray:
         out: FloatArray
         if np.isfinite(x):
@@ -116,6 +162,19 @@ class _Ends:
             out = (~self.column.missing).astype(np.float64)
         out[self.column.anything] = 0.0
         return out
+
+    def agreeing(self, x: float, share: float) -> IntArray:
+        """Return the cells that may stand for x, or whose middle is within a share of the ranks of x."""
+        order, middle, upto, exact = self._ranked
+        if not (np.isfinite(x) and (share or exact)):
+            return np.flatnonzero(self.away(x) <= 0)
+        begin, end = (int(np.searchsorted(middle, x, side)) for side in ("left", "right"))
+        if share:
+            rank, reach = (upto[begin] + upto[end]) / 2, share * upto[-1] / 2
+            begin = min(begin, int(np.searchsorted(upto[1:], rank - reach, "right")))
+            end = max(end, int(np.searchsorted(upto[:-1], rank + reach, "left")))
+        near = order[begin:end]
+        return near if exact else np.union1d(near, np.flatnonzero(self.away(x) <= 0))
 
 
 class _Sets:
@@ -137,6 +196,10 @@ class _Sets:
             out = (~self.column.missing).astype(np.float64)
         out[self.column.anything] = 0.0
         return out
+
+    def agreeing(self, code: int, share: float) -> IntArray:
+        """Return the cells that may stand for a category, whatever the share."""
+        return np.flatnonzero(self.away(code) <= 0)
 
 
 def _shares(column: ReleasedColumn) -> FloatArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,14 @@ from ..release import Release
 from ..schema import Schema
 from ..table import Table, read
 from ..table.numbers import numeric_matrix
-from .masked_linkage import LEVELS, distance_linkage, interval_disclosure, probabilistic_linkage
+from .masked_linkage import (
+    LEVELS,
+    by_deviations,
+    by_ranks,
+    distance_linkage,
+    interval_disclosure,
+    probabilistic_linkage,
+)
 from .matching import by_columns, order_shown_by
 from .subject import plan_of, subject
 
@@ -81,7 +89,8 @@ class Scores:
         How many of these were linked.
     loss : InformationLoss
     distance, probabilistic : tuple of float
-        Per cent of records linked right with the first 1, 2, ..., `known` columns.
+        Per cent of records linked right with the first 1, 2, ..., `known` columns, each file
+        standardised by its own means and deviations, as in the papers.
     interval : tuple of float
         Per cent of originals inside the rank interval, per column.
     paired_by : {"release", "order", "columns", "nothing"}
@@ -89,6 +98,9 @@ class Scores:
         columns that were left as they were. "nothing": the order was taken for granted.
     unchanged : tuple of str
         Compared columns in which the masked file holds the original numbers.
+    distance_ranks, probabilistic_ranks : tuple of float
+        The same linkages on the original's ranks, which no single value moves; empty where they
+        were not asked for.
     """
 
     columns: tuple[str, ...]
@@ -101,6 +113,13 @@ class Scores:
     interval: tuple[float, ...]
     paired_by: str = "nothing"
     unchanged: tuple[str, ...] = ()
+    distance_ranks: tuple[float, ...] = ()
+    probabilistic_ranks: tuple[float, ...] = ()
+
+    @property
+    def paper(self) -> Scores:
+        """The same by the papers' own standardisation alone."""
+        return replace(self, distance_ranks=(), probabilistic_ranks=())
 
     @property
     def il(self) -> float:
@@ -109,13 +128,14 @@ class Scores:
 
     @property
     def dld(self) -> float:
-        """Distance linkage disclosure, 0 to 100."""
-        return float(np.mean(self.distance))
+        """Distance linkage disclosure, 0 to 100, by the scale that links more."""
+        return max(float(np.mean(each)) for each in (self.distance, self.distance_ranks) if each)
 
     @property
     def pld(self) -> float:
-        """Probabilistic linkage disclosure, 0 to 100."""
-        return float(np.mean(self.probabilistic))
+        """Probabilistic linkage disclosure, 0 to 100, by the scale that links more."""
+        both = self.probabilistic, self.probabilistic_ranks
+        return max(float(np.mean(each)) for each in both if each)
 
     @property
     def id(self) -> float:
@@ -137,7 +157,8 @@ class Scores:
         made = asdict(self)
         made["loss"]["total"] = self.il
         measures = {name: getattr(self, name) for name in ("score", "il", "dr", "dld", "pld", "id")}
-        return {**measures, **made}
+        paper = {name: getattr(self.paper, name) for name in ("score", "dr", "dld", "pld")}
+        return {**measures, "paper": paper, **made}
 
 
 def information_loss(original: Floats, masked: Floats) -> InformationLoss:
@@ -303,26 +324,38 @@ def score_arrays(
     records: int | None = MOST_LINKED,
     random_state: int = 0,
     levels: Sequence[float] = LEVELS,
+    ranks: bool = True,
 ) -> Scores:
-    """`score` of complete finite arrays of shape (n, a); `levels` as for `probabilistic_linkage`."""
+    """`score` of complete finite arrays of shape (n, a); `levels` as for `probabilistic_linkage`.
+
+    Without `ranks` records are linked by the papers' own standardisation alone.
+    """
     rows = None
     n = len(original)
     if records is not None and records < 1:
         raise ParameterError("records must be at least 1")
     if records is not None and n > records:
         rows = np.sort(np.random.default_rng(random_state).choice(n, records, replace=False))
-    distance = distance_linkage(original, masked, known, rows)
-    probabilistic = probabilistic_linkage(original, masked, known, rows, levels)
+    scales = (by_deviations, by_ranks) if ranks else (by_deviations,)
+    distance, probabilistic = (
+        [tuple(linkage(scale).tolist()) for scale in scales]
+        for linkage in (
+            partial(distance_linkage, original, masked, known, rows),
+            partial(probabilistic_linkage, original, masked, known, rows, levels),
+        )
+    )
     interval = interval_disclosure(original, masked)
     return Scores(
         tuple(names),
-        len(distance),
+        len(distance[0]),
         n,
         n if rows is None else len(rows),
         information_loss(original, masked),
-        tuple(distance.tolist()),
-        tuple(probabilistic.tolist()),
+        distance[0],
+        probabilistic[0],
         tuple(interval.tolist()),
+        distance_ranks=distance[-1] if ranks else (),
+        probabilistic_ranks=probabilistic[-1] if ranks else (),
     )
 
 

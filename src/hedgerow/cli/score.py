@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 
 from ..session.options import Option
@@ -57,6 +59,11 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
         say(f"{found.linked:,} of the records were drawn and linked.")
     say(f"Records were paired by {PAIRED[found.paired_by]}.")
     say()
+
+    def scales(deviations: Sequence[float], ranks: Sequence[float]) -> Iterator[Any]:
+        yield "    deviations", fmean(deviations), "by each file's own, as in the papers"
+        yield "    ranks", fmean(ranks), "of the original, which no single value moves"
+
     rows = [
         ("score", found.score, "half information loss, half disclosure risk"),
         ("information loss", found.il, "mean of the five parts below"),
@@ -66,8 +73,10 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
         ("  variances", loss.variances, "relative change"),
         ("  correlations", loss.correlations, "absolute change"),
         ("disclosure risk", found.dr, "1/4 distance + 1/4 probabilistic + 1/2 interval"),
-        ("  distance", found.dld, f"records linked, {known} known"),
-        ("  probabilistic", found.pld, f"records linked, {known} known"),
+        ("  distance", found.dld, f"records linked, {known} known: the larger of"),
+        *scales(found.distance, found.distance_ranks),
+        ("  probabilistic", found.pld, f"records linked, {known} known: the larger of"),
+        *scales(found.probabilistic, found.probabilistic_ranks),
         ("  interval", found.id, "originals within 1 to 10% of the ranks around"),
     ]
     table([(name, f"{value:.2f}", what) for name, value, what in rows], ("measure", "%", "of what"))

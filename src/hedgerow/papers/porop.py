@@ -158,7 +158,7 @@ def _grid(
                     values.size
                 )
                 masked = ordered.protect(degree, noise, normals).reshape(values.shape)
-                made.append(score_arrays(values, masked, names, known, levels=AGREE))
+                made.append(score_arrays(values, masked, names, known, levels=AGREE, ranks=False))
             rows.append(
                 {
                     "k": k,

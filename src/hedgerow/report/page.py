@@ -235,8 +235,13 @@ def answers(
 
 
 def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The attack that most surely gains over its control."""
-    known = [a for a in attacks if a["over_control"] is not None]
+    """The attack that most surely gains over its control; of membership the one chosen on others."""
+    known = [
+        a
+        for a in attacks
+        if a["over_control"] is not None
+        and (a["attack"] != "membership" or a["learner"] == "strongest")
+    ]
     return max(known, key=lambda a: a["over_control_interval"][0], default=None)
 
 

@@ -425,16 +425,16 @@ def _over_control(attack: Mapping[str, Any]) -> str:
 
 def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """How many people an intruder finds in the table who seldom takes others for members."""
-    told = [a for a in attacks if a["attack"] == "membership" and a["found"]]
+    told = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not told:
         return
     yield (
         "Membership: shown one person of the table and one who is not in it, the attack names the "
-        "right one so often; a coin does in 50%."
+        "right one so often; a coin does in 50%. The strongest was chosen on one half of the people "
+        "and measured on the other."
     )
-    alarms = min((next(iter(a["found"])) for a in told), key=float)
-    best = max((a for a in told if alarms in a["found"]), key=lambda a: a["found"][alarms]["share"])
-    found = best["found"][alarms]
+    best = told[-1]  # the one that knows most
+    alarms, found = next(iter(best["found"].items()))
     low, high = (percent(end) for end in found["interval"])
     yield (
         f"An intruder who wrongly takes {percent(float(alarms))} of strangers for members finds "

@@ -37,9 +37,13 @@ PEOPLE, STRANGERS = people_of(600, 1), people_of(1_200, 2)
 def test_a_table_that_is_handed_out_tells_everybody():
     found = told(PEOPLE, PEOPLE, STRANGERS)
     assert set(found) == {
-        (knows, how)
-        for knows in ("quasi-identifiers", "whole record")
-        for how in ("nearest", "likelihood")
+        ("quasi-identifiers", "nearest"),
+        ("quasi-identifiers", "likelihood"),
+        ("quasi-identifiers", "strongest"),
+        ("whole record", "exact value"),
+        ("whole record", "nearest"),
+        ("whole record", "likelihood"),
+        ("whole record", "strongest"),
     }
     for attack in found.values():
         assert attack["success"] == attack["original"] == 1
@@ -90,6 +94,101 @@ def test_noise_is_known_by_what_is_near():
     assert found["whole record", "likelihood"]["success"] == pytest.approx(0.5, abs=0.05)
 
 
+def around(people, share=1.0, seed=0, **columns):
+    """A release whose quasi-identifiers are means of twenty, of a share of the people."""
+    rng = np.random.default_rng(seed)
+    others = rng.random(len(people)) >= share
+    made = people.copy()
+    made.loc[others, PEOPLE.columns] = people_of(len(people), seed + 100)[others]
+    made = made.sort_values("x")
+    made["x"] = made["x"].groupby(np.arange(len(made)) // 20).transform("mean")
+    return made.sort_index().assign(z="*", **columns)
+
+
+def test_rows_with_exactly_a_persons_value_tell_who_is_in_the_table():
+    found = told(PEOPLE, around(PEOPLE), STRANGERS)
+    # a released number that is nobody's own is never at distance 0
+    assert found["whole record", "likelihood"]["success"] < 0.6
+    assert found["whole record", "exact value"]["success"] > 0.99
+    assert found["whole record", "strongest"]["interval"][0] > 0.97
+    assert found["whole record", "exact value"]["original"] == 1
+
+
+def test_choosing_the_strongest_of_many_finds_nobody_where_nothing_leaks():
+    inside, all_of = {}, {}
+    for seed in range(20):
+        people, others = people_of(300, 3 * seed), people_of(600, 3 * seed + 1)
+        release = around(people_of(300, 3 * seed + 2), seed=seed)
+        for attack, figure in told(people, release, others).items():
+            low, high = figure["control_interval"]
+            inside.setdefault(attack, []).append(low <= figure["success"] <= high)
+            all_of.setdefault(attack, []).append(figure["success"])
+    bands = {("whole record", f"{band}% of ranks") for band in (1, 2, 5)}
+    assert bands < set(all_of)
+    assert len(all_of) == 10
+    for attack, values in all_of.items():
+        # the mean of 20 areas under chance, each with a deviation of .024
+        assert abs(np.mean(values) - 0.5) < 4 * 0.024 / 20**0.5, attack
+        assert sum(inside[attack]) >= 16, attack
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_the_figure_of_exact_values_moves_with_the_share_of_people(share):
+    found = told(PEOPLE, around(PEOPLE, share, seed=7), STRANGERS, most=600)
+    for learner in ("exact value", "strongest"):
+        low, high = found["whole record", learner]["over_control_interval"]
+        assert low <= share <= high
+
+
+def test_altered_numbers_are_looked_for_among_those_of_near_rank():
+    rng = np.random.default_rng(8)
+    shaken = PEOPLE.assign(pay=PEOPLE["pay"] + rng.normal(0, 0.002, 600), z="*")
+    shaken["x"] += rng.normal(0, 0.05, 600)
+    found = told(PEOPLE, shaken, STRANGERS)
+    assert found["whole record", "exact value"]["success"] == 0.5  # nobody has an exact value
+    assert found["whole record", "1% of ranks"]["success"] > 0.8
+    assert not any("ranks" in learner for _, learner in told(PEOPLE, PEOPLE, STRANGERS))
+
+
+def test_each_sensitive_column_is_tried_alone_and_all_together():
+    schema = Schema(quasi=["x", "z"], sensitive=["pay", "ill", "day"])
+    rng = np.random.default_rng(9)
+
+    def of(people):
+        n = len(people)
+        day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 400, n), "D")
+        ill = pd.Series(rng.choice(["flu", "none"], n)).mask(rng.random(n) < 0.3)
+        return people.assign(ill=ill, day=day, pay=people["pay"].mask(rng.random(n) < 0.2))
+
+    people, others = of(PEOPLE), of(STRANGERS)
+    found = told(people, around(people), others, schema)
+    alone = {t: found[t, "exact value"]["success"] for t, how in found if how == "exact value"}
+    together = alone.pop("whole record")
+    assert set(alone) == {f"quasi-identifiers and {name}" for name in schema.sensitive}
+    assert together > 0.99
+    assert 0.9 < alone["quasi-identifiers and pay"] <= together
+    assert 0.5 < alone["quasi-identifiers and ill"] < alone["quasi-identifiers and day"] < together
+    # a stranger of a value that nobody released has, and of equal ones
+    tied = people.assign(pay=1.0, ill="flu", day=pd.Timestamp("2020-01-01"))
+    for figure in told(tied, around(tied), others, schema).values():
+        assert 0 <= figure["interval"][0] <= figure["success"] <= figure["interval"][1] <= 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_few_strangers_are_asked_or_nobody(n):
+    found = told(PEOPLE, around(PEOPLE), STRANGERS[:n])
+    assert bool(found) == (n > 1)
+    # a choice needs strangers on both sides
+    assert (("whole record", "strongest") in found) == (n >= 3)
+
+
+def test_without_sensitive_columns_the_quasi_identifiers_alone_are_known():
+    schema = Schema(quasi=["x", "z"])
+    found = told(PEOPLE, PEOPLE, STRANGERS, schema)
+    assert {target for target, _ in found} == {"quasi-identifiers"}
+    assert {learner for _, learner in found} == {"nearest", "likelihood", "strongest"}
+
+
 def test_rows_and_columns_need_no_order():
     rng = np.random.default_rng(7)
     schema = Schema(quasi=["z", "x"], sensitive=["pay"])
@@ -134,10 +233,8 @@ def test_an_audit_of_a_release_says_who_is_found(tmp_path):
     release = hr.protect(people, schema, hr.MART(k=10))
     found = hr.audit(people, release, people=60, learners=["tree"], learning=False)
     assert [a["target"] for a in found.attacks if a["attack"] == "membership"] == [
-        "quasi-identifiers",
-        "quasi-identifiers",
-        "whole record",
-        "whole record",
+        *["quasi-identifiers"] * 3,
+        *["whole record"] * 4,
     ]
     assert "Membership: shown one person" in str(found)
     assert not any(line.startswith("membership") for line in found.to_dict()["not_measured"])

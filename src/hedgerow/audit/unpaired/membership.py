@@ -6,7 +6,7 @@ from typing import Any
 
 from ..pairing import by_name
 from ..released_values import unchanged
-from ..risk.membership import KNOWS, membership_record, told_apart
+from ..risk.membership import membership_records, told_apart
 from .tables import Apart
 
 
@@ -22,26 +22,22 @@ def membership(
     people, random_state, progress
         As there.
     """
-    strangers, out = tables.strangers, []
+    strangers = tables.strangers
     if strangers is None:
         return []
-    rows = tables.members.some(people, random_state)
-    for knows in KNOWS if tables.sensitive_cells else KNOWS[:1]:
-        if progress:
-            progress(f"membership by the {knows}")
-        shown = by_name(tables.released_quasi)
-        if knows == KNOWS[1]:
-            shown += by_name(tables.sensitive_cells)
-        mine = tables.members.known(shown, rows)
-        theirs = strangers.known(shown, strangers.canonical)
-        before = [unchanged(column.original) for column in shown]
-        found, told = (
-            told_apart(cells, n, mine, theirs, people, random_state)
-            for cells, n in ((shown, tables.n_rows), (before, tables.members.n_rows))
-        )
-        out += [
-            membership_record(knows, learner, [found[learner]], [told[learner]])
-            for learner in found
-            if found[learner].asked
-        ]
-    return out
+    if progress:
+        progress("membership by the quasi-identifiers and by the whole record")
+    shown = by_name(tables.released_quasi), by_name(tables.sensitive_cells)
+    known = [*shown[0], *shown[1]]
+    mine = tables.members.known(known, tables.members.some(people, random_state))
+    theirs = strangers.known(known, strangers.canonical)
+    before = [[unchanged(column.original) for column in part] for part in shown]
+    # nothing shows which of the released numbers are somebody's: all may have been altered
+    altered = [c.name for c in tables.sensitive if c.is_number and tables.groups is None]
+    found, original = (
+        told_apart(cells[0], cells[1], mine, theirs, people, random_state, altered, groups)
+        for cells, groups in ((shown, tables.groups), (before, None))
+    )
+    return membership_records(
+        *({attack: [scores] for attack, scores in each.items()} for each in (found, original))
+    )
