@@ -19,7 +19,7 @@ import typer
 from ..datasets import fetching
 from ..errors import ParameterError, did_you_mean
 from ..files import unwritable, write_private
-from ..report.text import words
+from ..notation import words
 from .console import as_json, say, speak, table
 from .working import working
 

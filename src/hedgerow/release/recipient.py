@@ -7,7 +7,7 @@ from typing import Any
 
 from ..guarantees import from_promise
 from ..methods.base import Told
-from ..notation import SIGNS, duration, markdown, signs
+from ..notation import SIGNS, duration, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..table.dialect import FileFormat
 
@@ -129,8 +129,8 @@ def recipient(
             "|---|---|---|---|",
         ]
         lines += [
-            f"| {markdown(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
-            f"{r['worst']:.3f} |"
+            f"| {markdown(name)} | {figure(r['mean_over_groups'])} | {figure(r['mean_over_records'])} | "
+            f"{figure(r['worst'])} |"
             for name, r in told["columns"].items()
         ]
     lines += [
