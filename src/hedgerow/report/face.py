@@ -65,5 +65,5 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         )
     else:
         told.append("No attack was tried.")
-    told += [f"Not bounded by any promise: {text}." for text in audit["unbounded"]]
+    told += [f"Not bounded: {text}." for text in audit["unbounded"]]
     return face(f"Audit: {rows_in_words(table)}", told, *tables, notes=table["notes"])

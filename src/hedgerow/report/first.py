@@ -241,13 +241,13 @@ def _guessed(
         (percent(found["worst"], 0), True),
         (f" of the people{near}. ", False),
         (
-            f"The cap of {percent(cap)} is on single records, not on this guess." if cap else "",
+            f"The cap of {percent(round(cap, 4), None)} is on single records, not on this guess." if cap else "",
             False,
         ),
     ]  # fmt: skip
     drawing = shares_by_group(
         found["shares"],
-        cap and round(cap, 3),
+        cap and round(cap, 4),
         f"Share of the records by how often the best guess about {name} is right in their group; on "
         f"average it is right for {percent(found['right'], 0)}",
         ("0% guessed right", "100%"),

@@ -15,13 +15,12 @@ from .standards import in_text
 def summary(audit: Mapping[str, Any]) -> str:
     """The figures of `Audit.to_dict()` that decide, original beside release."""
     table = audit["table"]
-    lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
+    lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"])]
+    lines += [*(f"- not bounded: {text}" for text in audit.get("unbounded", ())), ""]
     notes = [f"Note: {note}" for note in table["notes"]]
     if table["alone"] and notes:  # which say whether groups of equal cells say anything
         lines, notes = [*lines, *notes, ""], []
     judged = {"linkage": _linkage, "classes": _classes, "attacks": _apart}[table["yardstick"]]
-    if audit.get("unbounded"):
-        lines += ["Not bounded by any promise:", *(f"- {text}" for text in audit["unbounded"]), ""]
     lines += judged(audit)
     lines += [line for text in others(audit["risk"]) for line in ("", text)]
     lines += _special(audit)

@@ -202,7 +202,7 @@ def cautions(
             "what the table tells: every reader can reconstruct its counts and guess the most "
             f"frequent value of a group. In {over.sum():,} of the {large.sum():,} groups of at least "
             f"{DESCRIBED} records that guess is right for {percent(right / people, 0)} of "
-            f"{round(people * setting.n):,} people; the cap is {percent(cap)}"
+            f"{round(people * setting.n):,} people; the cap is {percent(round(cap, 4), None)}"
         )
     if risk.target == "quasi":
         said.append(

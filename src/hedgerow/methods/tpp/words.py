@@ -46,7 +46,7 @@ def recipient_lines(
     if l is not None:
         lines += [
             "",
-            f"In every group less than {percent(1 / l)} of the records share one value of "
+            f"In every group less than {percent(round(1 / l, 4), None)} of the records share one value of "
             f"{' or of '.join(map(markdown, model['reached']['sensitive']))}.",
         ]
     lines += [
