@@ -114,7 +114,8 @@ def test_the_terminal_the_report_and_the_notebook_give_one_verdict(people, metho
     release = hr.protect(people, schema, method)
     found = hr.audit(people, release, **QUICK)
     said = found.unbounded
-    assert said and said == release.summary()["unbounded"]
+    assert said
+    assert said == release.summary()["unbounded"]
     assert set(said) <= set(release.cautions)
     page = render(found.to_dict(), plan=release.plan, checks=release.checks)
     assert not verdict(page)[1]
@@ -136,11 +137,11 @@ def test_a_method_that_changed_nothing_is_not_green(people):
     assert "the method left every cell as it was in: sex" in page
 
 
-@pytest.mark.parametrize("diversity", ["distinct", "entropy", "frequency", "recursive"])
+@pytest.mark.parametrize("diversity", ["distinct", "entropy", "recursive"])
 def test_diversity_is_a_least_and_never_a_most(people, diversity):
     """It said "asked at most 2.00, reached 6.26"; recursive diversity has a c to stay below."""
     schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
-    l, c = 1.2 if diversity in ("entropy", "frequency") else 2, 3.5
+    l, c = 1.2 if diversity == "entropy" else 2, 3.5
     method = hr.Incognito(k=50, l=l, diversity=diversity, c=c)
     told, _ = verdict(page_of(people, method, schema))
     limit = "below 3.5" if diversity == "recursive" else f"at least {l:g}"
