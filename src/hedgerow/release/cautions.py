@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..classes import Classes, Persons, disclosure
+from ..classes import Classes, Counts, Persons, disclosure, group
 from ..classes.classes import SensitiveCounts, distinct_values
+from ..classes.diversity import distinct
 from ..declared import Event
 from ..engines.partitions import route
 from ..engines.spark.table import SparkTable
@@ -78,6 +79,8 @@ def of_release(
         told = strata_told(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
         if told is not None and schema.weight in plan.names("other"):
             yield told
+        elif schema.weight in plan.names("other"):
+            yield from _weights(original.column(schema.weight, kind="numeric"))
     for name, zone in plan.zones.items():
         if zone not in _UTC:
             yield f"{name}: its times are in the zone {zone}; recoded cells give them in UTC"
@@ -105,6 +108,7 @@ def of_release(
                 "disclosure and shares are counted over records, so a person with many records "
                 "counts many times"
             )
+        yield from one_pseudonym(plan, released)
         yield from _told_nothing(plan, classes.n_groups)
         return
     for name, column in judged.sensitive.items():
@@ -134,6 +138,23 @@ def not_bounded(
     return unbounded(plan.promises, told, records=classes.n_records, alone=alone, lost=lost)
 
 
+def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
+    """Count the groups of records that all have one pseudonym, where k counts records."""
+    quasi = [released.column(name, kind="categorical").codes for name in plan.names("quasi")]
+    for name in plan.names("identifier") if plan.unit is None and quasi else ():
+        if name not in released.names:
+            continue
+        groups = group(quasi, released.n_rows)
+        column = released.column(name, kind="categorical")
+        alone = (distinct(Counts.of(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
+        if alone.any():
+            yield (
+                f"{name}: in {np.count_nonzero(alone):,} of {groups.n_groups:,} groups all records have "
+                f"one pseudonym ({groups.sizes[alone].sum():,} records), so where it stands for a person "
+                "such a group is one person, whatever k of records it has"
+            )
+
+
 def _people(persons: Persons, plan: Plan) -> Iterator[str]:
     """How people are told apart, and what their several records undo where no k counts people."""
     joined = persons.caution()
@@ -145,6 +166,17 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
             f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
             f"several records, up to {records.max():,}; each record is altered separately, so the "
             "mean of a person's records may show what the alteration hides"
+        )
+
+
+def _weights(column: Column) -> Iterator[str]:
+    """Records whose weight no other record has."""
+    alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
+    if alone:
+        yield (
+            f"{column.name}: {alone:,} of {len(column.codes):,} records have a weight that no other record "
+            "has; a weight is a quasi-identifier to whoever holds the sampling frame: round or calibrate "
+            "the weights, or name the column among the quasi-identifiers"
         )
 
 

@@ -185,18 +185,22 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def refuse_repeated(table: Table, schema: Schema) -> list[str]:
+def refuse_repeated(
+    table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
+) -> list[str]:
     """The columns that by their name are keys of people and repeat, while nobody said who is one.
 
     Raises
     ------
     SchemaError
-        Identifiers repeat, and none of them tells the rows apart.
+        Identifiers repeat, and none of them tells the rows apart, or those that repeat are released
+        as `pseudonyms`, which show whose records belong together.
     """
     if schema.unit is not UNSAID:
         return []
     keys = [name for name in schema.identifiers if name != schema.household]
-    found = repeated(table, keys)
+    shown = [name for name in pseudonyms if table.distinct_share(name) < _REPEATS]
+    found = repeated(table, keys) or sorted(shown, key=lambda name: not _names_people(name))
     if found:
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
