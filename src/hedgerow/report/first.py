@@ -152,12 +152,6 @@ def _grouped(
             f"Share of the records by how much their group gives away about {name}; half of them are at "
             f"{percent(told['median_over_records'], 0)} or below",
         )
-        alone = after["classes"]["unique_share"]
-        if alone:
-            notes.append(
-                f"{percent(alone, 0)} of the records are alone with their released quasi-identifiers: "
-                "whoever knows those of such a person finds the record."
-            )
         notes.append(
             f"For half of all records the group takes {percent(told['median_over_records'], 0)} or less."
         )
