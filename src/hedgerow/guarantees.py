@@ -6,7 +6,7 @@ verified by it, and the reader who is told of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -14,10 +14,15 @@ import numpy as np
 
 from .classes import BoolArray, Classes, FloatArray, SensitiveCounts, closeness, diversity
 from .errors import ParameterError, PlanError
+from .notation import figure, percent
 from .schema import Schema
 
 SLACK = 1e-9
 """Rounding that a check forgives, relative to 1."""
+LARGE = 0.5
+"""Disclosure of a group, and share of linked people, above which a release must say so."""
+LOST = 0.8
+"""A certainty penalty above which the recoded cells say little."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,16 @@ class Guarantee:
 
     kind: ClassVar[str] = ""
     """The name in a plan."""
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """Whether a group must reach the limit, or must not exceed it."""
+        return False
+
+    @property
+    def side(self) -> str:
+        """The words before the limit: on which side of it every group must stay."""
+        return "at least" if self.lowest_is_worst else "at most"
 
     def promise(self) -> dict[str, Any]:
         """The guarantee as plan data; `from_promise` reads it."""
@@ -141,6 +156,11 @@ class KAnonymity(Guarantee):
         for part in ("unit", "household"):
             if not isinstance(getattr(self, part), (str, type(None))):
                 raise ParameterError(f"the {part} of k is not the name of a column")
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """A group must reach k."""
+        return True
 
     def kept_by(self, classes: Classes) -> BoolArray:
         """Which classes have k people."""
@@ -246,11 +266,6 @@ class ColumnGuarantee(Guarantee):
     def limit(self) -> float:
         """The bound that must be kept."""
         return getattr(self, self.bound)
-
-    @property
-    def lowest_is_worst(self) -> bool:
-        """Whether a group must reach the limit, or must not exceed it."""
-        return False
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The figure of every group for one sensitive column."""
@@ -406,6 +421,11 @@ class LDiversity(ColumnGuarantee):
         """Whether a group must reach the limit, or must not exceed it."""
         return self.diversity != "recursive"
 
+    @property
+    def side(self) -> str:
+        """The words before the limit, which recursive diversity must stay below."""
+        return super().side if self.lowest_is_worst else "below"
+
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The l of every group; for "recursive" the c it needs, infinite below l values."""
         counts = column.counts
@@ -470,6 +490,66 @@ class TCloseness(ColumnGuarantee):
             f"in every released group the values of {self._columns_in_words} are distributed as "
             f"in the whole table, up to an earth mover's distance of {self.t:g}"
         )
+
+
+def unbounded(
+    promises: Iterable[Mapping[str, Any]],
+    sensitive: Mapping[str, Mapping[str, Any]],
+    *,
+    records: int,
+    alone: int = 0,
+    lost: float | None = None,
+    linked: float | None = None,
+    unchanged: Sequence[str] = (),
+) -> list[str]:
+    """Say with counts what a release gives away, or lost, that none of its promises bounds.
+
+    Parameters
+    ----------
+    promises : iterable of mapping
+        Of its plan.
+    sensitive : mapping of str to mapping
+        The `classes.disclosure.exposed` of each column.
+    records, alone : int
+        Records of the release, and those that are alone with their quasi-identifiers.
+    lost : float, optional
+        The normalised certainty penalty.
+    linked : float, optional
+        The share of people who are linked with their altered record.
+    unchanged : sequence of str
+        Columns that were to be altered, and of which every cell is as it was.
+    """
+    caps = [p for p in promises if p["kind"] == Disclosure.kind and p["maximum"] < 1]
+    said = []
+    if unchanged:
+        said.append(f"the method left every cell as it was in: {', '.join(unchanged)}")
+    if alone:
+        said.append(
+            f"k = 1: {alone:,} of {records:,} records are alone with their released quasi-identifiers"
+        )
+    for name, found in sensitive.items():
+        groups, worst = found["groups"], found["worst"]
+        if found["single_valued"]:
+            said.append(
+                f"{name}: in {found['single_valued']:,} of {groups:,} groups everybody has the same "
+                f"value, which the group reveals ({found['single_valued_records']:,} records)"
+            )
+        capped = any(not p.get("columns") or name in p["columns"] for p in caps)
+        more = found["over_half"] > found["single_valued"]
+        if worst > LARGE + SLACK and more and not capped:
+            said.append(
+                f"{name}: {found['over_half']:,} of {groups:,} groups give away more than half of it, "
+                f"the worst {figure(worst)} of 1 ({found['over_half_records']:,} records), and no cap "
+                "was promised"
+            )
+    if lost is not None and lost > LOST:
+        said.append(f"the recoded cells lost {percent(lost, 0)} of their detail (NCP), so they say little")
+    if linked is not None and linked > LARGE:
+        said.append(
+            f"{percent(linked)} of the people are linked with their record by their quasi-identifiers, "
+            "and no limit was promised"
+        )
+    return said
 
 
 def _whole(value: Any) -> bool:

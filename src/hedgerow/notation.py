@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from math import ceil, floor, inf, isfinite, nextafter
+from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import Any
 
 from .errors import SchemaError
@@ -70,6 +70,70 @@ def number(value: float | Exact) -> str:
     return (
         str(int(value)) if float(value).is_integer() and abs(value) < 1e16 else repr(float(value))
     )
+
+
+def percent(value: float | None, digits: int | None = 1) -> str:
+    """Write a share as a percentage, which never reads as none or all unless it is.
+
+    Parameters
+    ----------
+    value : float, optional
+    digits : int, optional
+        After the point; a share near none or all has as many as tell it from these, and with 0 one
+        below 10% has two. None: exactly as it was set.
+
+    Examples
+    --------
+    >>> percent(0.125), percent(0.00033), percent(0.0), percent(0.99961), percent(0.0291, 0)
+    ('12.5%', '0.033%', '0.0%', '99.961%', '2.9%')
+    >>> percent(0.125, None), percent(0.07, None)
+    ('12.5%', '7%')
+    """
+    if value is None:
+        return "-"
+    if digits is None:
+        return number(Decimal(str(value)) * 100) + "%"
+    return _rounded(100 * value, digits, 100) + "%"
+
+
+def figure(value: Any, digits: int = 3) -> str:
+    """Write a number with so many digits, never with an exponent; a share is no 0 or 1 unless it is.
+
+    Examples
+    --------
+    >>> figure(0.49999606), figure(12.345), figure(2999.6), figure(10), figure(8.7e-05)
+    ('0.500', '12.3', '3,000', '10', '0.000087')
+    """
+    if not isinstance(value, float):
+        return "-" if value is None else words(value)
+    return _rounded(value, max(digits - sum(abs(value) > top for top in (1, 10, 100)), 0), 1)
+
+
+def _rounded(value: float, digits: int, whole: int) -> str:
+    """Digits after the point; between 0 and `whole` so many that it reads as neither."""
+    text = f"{value:,.{digits}f}"
+    near = min(value, whole - value)
+    few = text if digits or value > 9.95 else "0"
+    if near <= 1e-12 or float(few.replace(",", "")) not in (0, whole):  # sums of floats may miss 1
+        return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+    places = 6 if whole == 1 else 4
+    if near < 10**-places:
+        end = f"{10**-places:.{places}f}" if near == value else f"{whole - 10**-places:.{places}f}"
+        return f"under {end}" if near == value else f"over {end}"
+    return f"{value:.{max(ceil(-log10(near)), 0) + 1}f}".rstrip("0").rstrip(".")
+
+
+def words(value: Any) -> str:
+    """Write any result as short text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return figure(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(words(v) for v in value)
+    return "" if value is None else str(value)
 
 
 def moment(value: float | Exact, unit: str) -> str:

@@ -43,6 +43,8 @@ EXEMPT = {
     "Datafly": dict.fromkeys(OF_TEXT, TEXT),
     "Incognito": dict.fromkeys(OF_TEXT, TEXT),
     "Hedge": {"check_estimators_pickle": COUNTED},
+    "MART": {"check_estimators_pickle": COUNTED},
+    "Mondrian": {"check_estimators_pickle": COUNTED},
     "RandomizedResponse": {"check_methods_subset_invariance": BOUND},
     "Anatomy": {"check_fit_idempotent": FREQUENT, "check_fit_check_is_fitted": FREQUENT},
 } | dict.fromkeys(

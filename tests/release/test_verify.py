@@ -469,7 +469,8 @@ def test_dates_are_told_in_whole_units(style: str, unit: str) -> None:
     assert "means and shares" in {check.name for check in release.checks}
     recoding = release.plan.recoding
     (told,) = recoding.columns
-    later = [str(np.datetime64(c.label) + np.timedelta64(1, "D")) for c in told.cells]
+    step = np.timedelta64(int(told.step), "D" if unit == "day" else "us")
+    later = [str(np.datetime64(c.label) + step) for c in told.cells]
     cells = [dataclasses.replace(c, label=t) for c, t in zip(told.cells, later, strict=True)]
     forged = dataclasses.replace(recoding, columns=(dataclasses.replace(told, cells=tuple(cells)),))
     plan = dataclasses.replace(release.plan, recoding=forged)

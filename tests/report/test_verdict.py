@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.report.narrow import stacked
 from hedgerow.report.page import render
+from hedgerow.report.pictures import class_sizes
+from hedgerow.session.text import outcome
 from tests.audit.conftest import people_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -38,8 +41,8 @@ GROUPS = hr.Schema(quasi=["age", "job", "sex"], sensitive=["pay"])
 def test_what_was_promised_and_reached_is_the_verdict(people):
     told, kept = verdict(page_of(people, hr.MART(k=20, max_disclosure=0.5), GROUPS))
     assert kept
-    assert told.startswith("Meets what was asked. k-anonymity: asked 20, reached 2")
-    assert "disclosure: asked at most 0.500, reached 0." in told
+    assert told.startswith("Meets what was asked. k-anonymity: asked at least 20, reached 2")
+    assert "disclosure: asked at most 0.5, reached 0." in told
 
 
 def test_a_threshold_that_is_not_reached_is_named(people):
@@ -47,8 +50,8 @@ def test_a_threshold_that_is_not_reached_is_named(people):
     told, kept = verdict(page)
     assert not kept
     assert told.startswith("Does not meet what was asked.")
-    assert "smallest group: asked 100, reached 5, does not meet" in told
-    assert "disclosure of pay: asked 0.001" in told
+    assert "smallest group: asked at least 100, reached 5, does not meet" in told
+    assert "disclosure of pay: asked at most 0.001" in told
 
 
 def test_thresholds_that_a_method_checks_itself_count(people):
@@ -92,3 +95,69 @@ def test_a_masked_release_alone_says_first_that_its_groups_say_nothing(people, t
     assert text.index("groups of equal cells say nothing") < text.index("k (smallest group)")
     page = render(found.to_dict(), plan=release.plan)
     assert "Not measured: the method altered values" in page
+
+
+def test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green(people):
+    page = page_of(people, hr.Mondrian(k=5), GROUPS)
+    told, kept = verdict(page)
+    assert not kept
+    assert told.startswith("Meets what was asked, and gives away or lost what nothing bounds.")
+    assert "groups give away more than half of it, the worst 0.9" in page
+    told, kept = verdict(page_of(people, hr.MART(k=20, max_disclosure=0.6), GROUPS))
+    assert kept, told
+
+
+@pytest.mark.parametrize("method", [hr.Anatomy(l=2), hr.Mondrian(), hr.Incognito()])
+def test_the_terminal_the_report_and_the_notebook_give_one_verdict(people, method):
+    """By default none of these methods caps what a group gives away, and each gives away much."""
+    schema = hr.Schema(quasi=["age", "job", "sex"], sensitive=["pay"])
+    release = hr.protect(people, schema, method)
+    found = hr.audit(people, release, **QUICK)
+    said = found.unbounded
+    assert said
+    assert said == release.summary()["unbounded"]
+    assert set(said) <= set(release.cautions)
+    page = render(found.to_dict(), plan=release.plan, checks=release.checks)
+    assert not verdict(page)[1]
+    lines = outcome(release, found)
+    assert lines[0] == "Meets what was asked, and gives away or lost what nothing bounds."
+    for text in said:
+        assert f"- not bounded: {text}" in lines
+        assert f"- not bounded: {text}" in str(found).splitlines()
+        assert text in html.unescape(page)
+        assert text in html.unescape(found._repr_html_())
+
+
+def test_a_method_that_changed_nothing_is_not_green(people):
+    schema = hr.Schema(quasi=["sex"], sensitive=["ill"])
+    release = hr.protect(people, schema, hr.RandomizedResponse(1.01, random_state=1))
+    found = hr.audit(people, release, **QUICK)
+    page = render(found.to_dict(), plan=release.plan, checks=release.checks)
+    assert not verdict(page)[1]
+    assert "the method left every cell as it was in: sex" in page
+
+
+@pytest.mark.parametrize("diversity", ["distinct", "entropy", "recursive"])
+def test_diversity_is_a_least_and_never_a_most(people, diversity):
+    """It said "asked at most 2.00, reached 6.26"; recursive diversity has a c to stay below."""
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
+    l, c = 1.2 if diversity == "entropy" else 2, 3.5
+    method = hr.Incognito(k=50, l=l, diversity=diversity, c=c)
+    told, _ = verdict(page_of(people, method, schema))
+    limit = "below 3.5" if diversity == "recursive" else f"at least {l:g}"
+    assert f"{diversity} l-diversity: asked {limit}, reached " in told
+
+
+def test_a_limit_is_printed_as_it_was_set(people):
+    told, _ = verdict(page_of(people, hr.MART(k=20, max_disclosure=0.6125), GROUPS))
+    assert "disclosure: asked at most 0.6125, reached 0." in told
+    page = page_of(people, hr.MART(k=20, max_disclosure=0.6125), GROUPS)
+    assert "the cap, 61.25%" in page
+    assert "Promised: at most 61.25%." in page
+
+
+def test_a_few_that_are_alone_among_many_are_not_none():
+    """10 of 3,000 read as 0%."""
+    sizes = [{"from": 1, "to": 1, "classes": 10, "records": 10}]
+    sizes.append({"from": 2, "to": 4000, "classes": 1, "records": 2990})
+    assert "In the original 0.33% of the records" in class_sizes(sizes, sizes, 5).alt

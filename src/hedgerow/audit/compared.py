@@ -12,7 +12,7 @@ from ..arguments import AXES, takes
 from ..classes import FloatArray
 from ..errors import SchemaError, did_you_mean
 from ..faces import cell, face
-from ..notation import moment, plain
+from ..notation import moment, percent, plain
 from ..release import Release
 from .histograms import histogram
 from .pairing import pair_up, released_column
@@ -85,7 +85,7 @@ class Comparison:
         return plot_column(self.column, self.shape, ax)
 
     def __repr__(self) -> str:
-        return f"Comparison({self.column}, {self.kind}, {self.moved:.1%} moved)"
+        return f"Comparison({self.column}, {self.kind}, {percent(self.moved)} moved)"
 
     def __str__(self) -> str:
         from ..report.lines import aligned
@@ -101,7 +101,7 @@ class Comparison:
         )
 
     def _told(self) -> str:
-        return f"{self.moved:.1%} of the records would have to move to make both the same."
+        return f"{percent(self.moved)} of the records would have to move to make both the same."
 
     def _shown(self) -> list[tuple[str, ...]]:
         shares = [self.kind == "categories" or what == "missing" for what, _, _ in self.rows]
@@ -115,7 +115,7 @@ def _text(value: Any, share: bool) -> str:
     if value is None:
         return "-"
     return (
-        f"{value:.1%}"
+        percent(value)
         if share
         else cell(float(f"{value:.4g}") if isinstance(value, float) else value)
     )

@@ -18,7 +18,7 @@ from ..arguments import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
 from ..methods.mart import MART
-from ..notation import plain
+from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
 from ..schema import SCHEMA, Schema
@@ -111,7 +111,7 @@ class Inference:
 def in_words(column: Mapping[str, Any]) -> str:
     """What is inferred of a column, members beside strangers, as one line."""
     own, worst = column["members"], column["worst_tenth"]
-    said = [f"of members {_said(own)} ({own['learner']}), worst tenth {worst['explained']:.3f}"]
+    said = [f"of members {_said(own)} ({own['learner']}), worst tenth {figure(worst['explained'])}"]
     if column["strangers"] is None:
         return f"{said[0]}; of strangers, and member advantage: not measured"
     said.append(f"of strangers {_said(column['strangers'])}")
@@ -121,7 +121,7 @@ def in_words(column: Mapping[str, Any]) -> str:
 
 def _said(share: Mapping[str, Any]) -> str:
     low, high = share["interval"]
-    return f"{share['explained']:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{figure(share['explained'])} [{figure(low)}, {figure(high)}]"
 
 
 @takes(

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import InfeasibleError, ParameterError
 from ..guarantees import SLACK, Check
 from ..methods.ladder import moved
+from ..notation import figure
 from ..progress import Progress, caution, cautions, telling
 from ..release import Release, protect
 from ..schema import Schema
@@ -118,7 +119,7 @@ def protect_within(
     lowest, where = min(tried)
     raise InfeasibleError(
         f"learners infer more than max_inference={max_inference:g} from every release that was "
-        f"tried: at least {lowest:.3f}, with {where} ({len(tried)} tried)",
+        f"tried: at least {figure(lowest)}, with {where} ({len(tried)} tried)",
         hint="coarsen or drop quasi-identifiers, randomise, or allow more",
     )
 

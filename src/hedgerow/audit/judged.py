@@ -92,7 +92,8 @@ def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[
     """
     columns = None
     if any(statistic.startswith("columns:") for statistic in profile.statistics):
-        columns = identifiers_found(released)
+        day = audit["parameters"].get("date")  # ages are those of the day of the audit
+        columns = identifiers_found(released, int(day[:4]) if day else None)
     rows = [_row(criterion, *_found(criterion, audit, columns)) for criterion in profile.criteria]
     states = {row["state"] for row in rows}
     state = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
@@ -160,6 +161,34 @@ def _k(audit: Mapping[str, Any]) -> Found:
     people = classes["people"]
     counted = "records" if people is None else "people"
     return float(people or classes["k"]), counted + _of_households(audit)
+
+
+def _wildcard_k(audit: Mapping[str, Any]) -> Found:
+    """Strict classes of people, where records are not counted, have no more people than wildcard ones."""
+    figure, counted = _k(audit)
+    classes = audit["risk"]["release"]["classes"]
+    if figure is None or classes["people"]:
+        return figure, counted
+    return float(classes["wildcard_k"]), "records, suppressed and missing cells match anything"
+
+
+def _wildcard_risk(audit: Mapping[str, Any]) -> Found:
+    k, words = _wildcard_k(audit)
+    return k and 1 / k, words
+
+
+def _smallest_cell(audit: Mapping[str, Any]) -> Found:
+    if audit["table"]["yardstick"] != "classes":
+        return None, _NO_CLASSES
+    sensitive = audit["risk"]["release"]["sensitive"]
+    cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
+    counted = {name: cell for name, cell in cells.items() if cell is not None}
+    left = ", ".join(name for name in cells if name not in counted)
+    left = f"not counted, for they have more than 20 values: {left}" if left else ""
+    if not counted:
+        return None, left or "no sensitive column is known"
+    least = min(counted, key=lambda name: counted[name])
+    return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}", left)))
 
 
 def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -239,6 +268,9 @@ def _least(attack: Mapping[str, Any]) -> float | None:
 
 _STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
     "k": _k,
+    "wildcard_k": _wildcard_k,
+    "wildcard_risk_maximum": _wildcard_risk,
+    "smallest_cell": _smallest_cell,
     "risk_maximum": _prosecutor("highest"),
     "risk_average": _prosecutor("average"),
     "population_risk_maximum": _population,

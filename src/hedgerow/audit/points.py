@@ -14,7 +14,7 @@ from ..arguments import AXES, NUMBER, PATH, one_of, takes
 from ..errors import InfeasibleError, ParameterError
 from ..faces import face
 from ..files import write_private
-from ..notation import plain
+from ..notation import figure, plain
 from ..release import protect
 from ..schema import Schema
 from ..table import Table
@@ -148,8 +148,8 @@ class Frontier:
     def warnings(self) -> tuple[str, ...]:
         """Caps under which learning collapses."""
         return tuple(
-            f"learning collapses under the cap of {p.setting}: learners explain {p.utility:.3f} "
-            f"of people left out, and {p.uncapped:.3f} without it"
+            f"learning collapses under the cap of {p.setting}: learners explain {figure(p.utility)} "
+            f"of people left out, and {figure(p.uncapped)} without it"
             for p in self.points
             if p.collapsed
         )
@@ -274,9 +274,9 @@ class Frontier:
         ]
         if not met:
             near = (
-                f"lowest disclosure {min(p.disclosure for p in self.points):.3f}, largest k "
+                f"lowest disclosure {figure(min(p.disclosure for p in self.points))}, largest k "
                 f"{max(p.k or 0 for p in self.points)}, highest utility "
-                f"{max(p.utility for p in self.points):.3f}"
+                f"{figure(max(p.utility for p in self.points))}"
                 if self.points
                 else "no point at all"
             )
@@ -397,25 +397,21 @@ def _whole(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 _SHOWN: Mapping[str, Callable[[Point], str]] = {
     "method": lambda p: p.method,
     "asked": lambda p: in_words(p.parameters),
     "k": lambda p: _whole(p.k),
     "groups": lambda p: _whole(p.classes),
-    "worst": lambda p: _share(p.worst),
-    "mean": lambda p: _share(p.mean_over_groups),
-    "records": lambda p: _share(p.mean_over_records),
-    "linked": lambda p: _share(p.linkage),
-    "inferred": lambda p: _share(p.inferred),
-    "advantage": lambda p: _share(p.advantage),
-    "loss": lambda p: _share(p.loss),
+    "worst": lambda p: figure(p.worst),
+    "mean": lambda p: figure(p.mean_over_groups),
+    "records": lambda p: figure(p.mean_over_records),
+    "linked": lambda p: figure(p.linkage),
+    "inferred": lambda p: figure(p.inferred),
+    "advantage": lambda p: figure(p.advantage),
+    "loss": lambda p: figure(p.loss),
     "of optimum": lambda p: "-" if p.of_optimum is None else f">= {p.of_optimum:.2f}",
-    "utility": lambda p: _share(p.utility),
-    "uncapped": lambda p: _share(p.uncapped),
+    "utility": lambda p: figure(p.utility),
+    "uncapped": lambda p: figure(p.uncapped),
 }
 """The columns of the text, and what stands in them."""
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from ..files import write_private
-from ..guarantees import Check
-from ..notation import plain
+from ..guarantees import Check, unbounded
+from ..notation import figure, plain
 from ..plan import Plan
 from .judged import unmet
 from .measures import MEASURES
@@ -98,12 +98,34 @@ class Audit:
             "utility": self.utility,
             "pictures": self.pictures,
             "profile": self.profile,
+            "unbounded": self.unbounded,
             "not_measured": [*self.missing, *self._not_measured()],
             "measures": {name: m.to_dict() for name, m in MEASURES.items()},
             "parameters": self.parameters,
             "versions": self.versions,
         }
         return {"hedgerow_audit": VERSION, **plain(told, digits=DIGITS)}
+
+    @property
+    def unbounded(self) -> list[str]:
+        """What the release gives away, or lost, that no promise of its plan bounds; with counts."""
+        release, loss = self.risk["release"], self.utility.get("loss")
+        if self.table["yardstick"] != "classes":
+            columns = loss["columns"] if loss else {}
+            return unbounded(
+                (),
+                {},
+                records=self.table["rows"],
+                linked=(self.risk.get("linkage") or {}).get("highest"),
+                unchanged=[name for name, column in columns.items() if column["changed"] == 0],
+            )
+        return unbounded(
+            self.promises,
+            {name: column["exposed"] for name, column in release["sensitive"].items()},
+            records=self.table["rows"],
+            alone=release["classes"]["uniques"] if self.table["quasi"] else 0,
+            lost=loss and loss["ncp"],
+        )
 
     def _not_measured(self) -> list[str]:
         """What this audit leaves open."""
@@ -229,7 +251,7 @@ class Audit:
             worst = column["disclosure"]["worst"]
             if max_disclosure is not None and worst > max_disclosure + 1e-9:
                 lines.append(
-                    f"a group gives away {worst:.3f} of {name!r}, more than {max_disclosure}"
+                    f"a group gives away {figure(worst)} of {name!r}, more than {max_disclosure}"
                 )
         return lines
 

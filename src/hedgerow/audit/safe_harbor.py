@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..notation import parse_dates, parse_range
+from ..notation import MISSING, parse_dates, parse_range
 from ..table import Table
 from ..table.profile import ColumnProfile, profile
 from ..table.rowhash import value_class
-from ..table.vocabulary import says_sensitive, tokens
-from .telltale import MOST, numbers_like
+from ..table.vocabulary import FREE, NAMES, says_known, says_sensitive, tokens
+from .telltale import MOST, YEARS, numbers_like, round_numbers, whole_number
 
 OLDEST = 89
 """The last age that stands by itself."""
@@ -26,7 +26,7 @@ FEW_PEOPLE = frozenset(
 """First digits of ZIP codes where 20,000 people or fewer lived, by the census of 2000."""
 _WORDS: Mapping[str, str] = {
     "names": "surname lastname firstname fullname forename maidenname middlename givenname nickname "
-    "patientname username initials fname lname namefirst namelast",
+    "patientname username initials fname lname namefirst namelast ptname patname nom apellido",
     "geography": "zip zipcode postcode postal street address city town county precinct district "
     "village geocode latitude longitude lat lon lng tract block parish",
     "dates": "birthdate birthday dob admission discharge deathdate dateofdeath admitdate",
@@ -34,9 +34,10 @@ _WORDS: Mapping[str, str] = {
     "fax": "fax",
     "email": "email mail",
     "social security": "ssn socialsecurity",
-    "medical record": "mrn medicalrecord recordnumber patientid patientnumber chart",
+    "medical record": "mrn medicalrecord recordnumber recordno patientid patientnumber patientno chart "
+    "mrnumber medrec",
     "health plan": "beneficiary healthplan memberid insuranceid insurancenumber medicareid subscriber",
-    "account": "account accountnumber iban bankaccount cardnumber",
+    "account": "account accountnumber acct acctno acctnumber iban bankaccount cardnumber",
     "licence": "licence license certificate passport",
     "vehicle": "vin plate licenseplate vehicle",
     "device": "device deviceid imei serial serialnumber implant",
@@ -84,6 +85,21 @@ _MEASURES = {
     *("count", "number"),
 }
 """Words of names that say of a number that it is no age and no ZIP code."""
+_BIRTH = {"birth", "born", "dob", "yob", "birthyear", "geburtsjahr", "gebjahr", "naissance", "nacimiento"}
+_RELATIONS = {
+    *("pt", "pat", "child", "mother", "father", "spouse", "relative", "guardian", "contact", "employer"),
+}
+"""Words of names that, beside "name", say whose name it is."""
+_NAME = {"name", "names", "nm"}
+_PERSON = re.compile(r"^[A-Z][\w'’-]*(?:[ -][A-Z][\w'’-]*)*, ?[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*$")
+"""Surname, given names."""
+_SENTENCE = 6
+"""Words of a text from which on it may say anything."""
+_PLAIN = {"yes", "no", "true", "false", "male", "female", "unknown", "other", "none", "missing"}
+_RECORD_NUMBERS = range(6, 13)
+"""Digits of numbers that may number records."""
+_YEAR = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
+_EARLIER = re.compile(r"^\[-|<|≤|before|earlier|older|prior", re.IGNORECASE)
 _MOST_YEARS = 120
 _NOT_YEARS = re.compile(r"month|week|day|hour", re.IGNORECASE)
 _POOLED = re.compile(r"\+|>|≥|over|older|above|more|up", re.IGNORECASE)
@@ -107,8 +123,11 @@ class Identifiers:
     unsure: dict[str, dict[str, str]]
 
 
-def identifiers_found(table: Table) -> Identifiers:
+def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
     """By kind of identifier, the released columns that hold it, and those that may.
+
+    Years of birth mean ages in `year`, by default this one. Text whose content no rule explains may
+    hold names, and numbers that differ in every record may be record numbers.
 
     One cell that is a date, or an age over 89, is enough; of dates inside longer texts, and of eight
     digits in a row, half of a column's distinct cells, unless its name says that it holds dates.
@@ -134,24 +153,32 @@ def identifiers_found(table: Table) -> Identifiers:
             why = judge(words, cells, value_class(table.types.field(name).type))
             if why:
                 found[kind] = why
+        year = dt.date.today().year if year is None else year
+        if words & _BIRTH and any(_born_long_ago(cell, year) for cell in cells):
+            found.setdefault("dates", f"years of birth that mean ages over {OLDEST}")
         unsure: dict[str, str] = {}
         if not found and not says_sensitive(words):  # an amount looks like any number
             for kind, why, sure in numbers_like(cells):
                 if sure or kind != "geography" or not words & _MEASURES:
                     (found if sure else unsure)[kind] = why
-            if why := _may_be_dates(words, cells):
+            if why := _may_be_dates(words, cells, year):
                 unsure["dates"] = why
+            if not words & _MEASURES and (why := _may_number(cells, table.n_rows)):
+                unsure.setdefault("other", why)
+        if why := _may_be_names(words, texts):
+            unsure["names"] = why
         if not found and (why := _names_its_record(described[name])):
             found["telephone" if "telephone" in why else "other"] = why
         for kind, why in found.items():
             told.found[kind][name] = why
-        for kind, why in unsure.items() if not found else ():
-            told.unsure[kind][name] = why
+        for kind, why in unsure.items():
+            if not found or (kind == "names" and set(found) == {"other"}):
+                told.unsure[kind][name] = why
     return told
 
 
 def _by_name(words: set[str]) -> Iterator[tuple[str, str]]:
-    if words in ({"name"}, {"names"}):  # beside other words it may be a place's or a thing's
+    if words <= _NAME or (words & _NAME and words & (NAMES | _RELATIONS)):  # not a place's or a thing's
         yield "names", "by its name"
     for kind, listed in _WORDS.items():
         if words & set(listed.split()):
@@ -222,13 +249,48 @@ def _parts(words: set[str], cells: Cells) -> str:
     return ""
 
 
-def _may_be_dates(words: set[str], cells: Cells) -> str:
+def _may_be_names(words: set[str], texts: list[str]) -> str:
+    """Why text may hold names: its content, or that no rule says what it is."""
+    spelled = [text for text in texts if re.search(r"[^\W\d_]{3}", text.replace(MISSING, ""))]
+    if 2 * sum(bool(_PERSON.match(text.strip())) for text in spelled) > len(texts):
+        return "its cells look like surnames with given names"
+    if words & FREE or 2 * sum(len(text.split()) >= _SENTENCE for text in spelled) > len(texts):
+        return "free text, in which anything may stand" if spelled else ""
+    explained = says_known(words) or says_sensitive(words) or not {t.lower() for t in spelled} - _PLAIN
+    return "" if explained else "text that no rule explains"
+
+
+def _may_number(cells: Cells, n_rows: int) -> str:
+    """Why whole numbers may number the records: many digits, another in every record."""
+    numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) in _RECORD_NUMBERS]
+    if len(numbers) < MOST * max(n_rows, 2) or round_numbers(numbers):
+        return ""
+    return "whole numbers of many digits that differ from record to record, as record numbers do"
+
+
+def _born_long_ago(cell: Any, year: int) -> bool:
+    """Whether a year of birth tells an age over 89 more closely than "90 or older"."""
+    if isinstance(cell, (bool, bytes)):
+        return False
+    text = f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
+    years = [int(found) for found in _YEAR.findall(text)]
+    if not years:
+        return False
+    if _EARLIER.search(text):
+        return max(years) < year - OLDEST - 1
+    return min(years) < year - OLDEST
+
+
+def _may_be_dates(words: set[str], cells: Cells, year: int) -> str:
     """Why a column may hold parts of dates, or ages over 89, although its name does not say so."""
     if not words & _OTHER_TIMES and (part := _parts(words, cells)):
         return f"numbers as {part} of dates have"
     if words & _MEASURES or any(isinstance(cell, (bool, bytes)) for cell in cells):
         return ""
     ends = [parse_range(str(cell)) for cell in cells]
+    years = bool(ends) and all(pair and YEARS[0] <= pair[0] <= pair[1] <= year for pair in ends)
+    if years and any(_born_long_ago(cell, year) for cell in cells):
+        return f"years before {year - OLDEST}, as years of birth are that mean ages over {OLDEST}"
     if not ends or not all(pair and _in_years(*pair) for pair in ends) or not any(map(_over, cells)):
         return ""
     return f"whole numbers up to {_MOST_YEARS} and some over {OLDEST}, as ages are"

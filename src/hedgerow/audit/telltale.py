@@ -32,7 +32,7 @@ _UNUSED = frozenset(
     }
 )
 """First three digits that no ZIP code has."""
-_YEARS = 1800, 2100
+YEARS = 1800, 2100
 
 
 def _zip(n: int) -> bool:
@@ -101,12 +101,12 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     >>> list(numbers_like([10001, 94110]))
     [('geography', '2 of its distinct cells look like ZIP codes, as other numbers may', False)]
     """
-    numbers = [n for n in map(_whole, cells) if n is not None]
+    numbers = [n for n in map(whole_number, cells) if n is not None]
     numbers = [n for n in numbers if len(set(str(n))) > 1]  # 99999 stands for no value
     if not numbers or len(numbers) < MOST * len(cells):
         yield from _ranges_like(cells)
         return
-    if _round(numbers):
+    if round_numbers(numbers):
         return
     for form in _FORMS:
         mine = [n for n in numbers if len(str(n)) in form.digits]
@@ -131,22 +131,22 @@ def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     """Whether ranges of whole numbers may be ranges of ZIP codes that share their first three digits."""
     found = [parse_range(cell) for cell in cells if isinstance(cell, str)]
     ends = [(a, b) for a, b in filter(None, found) if a.is_integer() and 10_000 <= a <= b < 100_000]
-    if len(ends) < max(MOST * len(cells), 1) or _round([int(n) for pair in ends for n in pair]):
+    if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):
         return
     close = sum(a < b and a // 100 == b // 100 for a, b in ends)
     if close and all(_zip(int(a)) for a, _ in ends):
         yield "geography", f"{close} of its ranges lie within the first three digits of ZIP codes", False
 
 
-def _round(numbers: list[int]) -> bool:
+def round_numbers(numbers: list[int]) -> bool:
     return sum(n % _ROUND == 0 for n in numbers) > _ROUNDED * len(numbers)
 
 
 def _years(numbers: list[int]) -> bool:
-    return _YEARS[0] <= min(numbers) and max(numbers) <= _YEARS[1]
+    return YEARS[0] <= min(numbers) and max(numbers) <= YEARS[1]
 
 
-def _whole(cell: Any) -> int | None:
+def whole_number(cell: Any) -> int | None:
     if isinstance(cell, bool):
         return None
     if isinstance(cell, str):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..classes import FloatArray
 from ..kernels.windows import best_windows
+from ..notation import percent
 from ..schema import Schema
 from ..table import Column
 from ..table.profile import attacked_as
@@ -99,9 +100,9 @@ class Target:
             made = tuple(Tolerance(key, f"within {key}", width=width) for key, width in named)
             return cls(kind, made, made[1])
         spread = _spread(column)
-        shares = tuple(Tolerance(f"{s:.2f}", f"within {s:.0%}", share=s) for s in SHARES)
+        shares = tuple(Tolerance(f"{s:.2f}", f"within {percent(s, None)}", share=s) for s in SHARES)
         widths = tuple(
-            Tolerance(f"{s:.2f} of the spread", f"within {s:.0%} of the spread", width=s * spread)
+            Tolerance(f"{s:.2f} of the spread", f"within {percent(s, None)} of the spread", width=s * spread)
             for s in SPREADS
         )
         return cls(kind, shares + widths, shares[1])

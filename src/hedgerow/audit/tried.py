@@ -11,6 +11,7 @@ from ..classes import Classes, explained
 from ..classes.disclosure import Disclosed, of_column
 from ..guarantees import SLACK, Disclosure
 from ..methods.masking import fingerprint
+from ..notation import figure
 from ..progress import Progress
 from ..schema import Schema
 from ..table import Table
@@ -85,7 +86,7 @@ class Trial:
         """Why a setting with these figures is none to choose; None where it is one."""
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
-            return f"learners infer {reached:.3f}, more than {self.max_inference:g}"
+            return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
         for axis, value in (
             (self.disclosure, figures[self.disclosure]),
             (self.utility, figures["utility"]),

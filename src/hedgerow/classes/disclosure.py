@@ -16,7 +16,7 @@ import numpy as np
 
 from ..kernels.exact import deviations, total
 from ..kernels.measures import brier_disclosures, number_disclosures
-from .classes import SensitiveCounts
+from .classes import SensitiveCounts, distinct_values
 from .counts import Counts, FloatArray
 from .groups import IntArray
 
@@ -27,6 +27,29 @@ def of_column(column: SensitiveCounts) -> FloatArray:
     The largest of its proper scores.
     """
     return column.scores.worst
+
+
+def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
+    """Count the classes, and their records, that give away a column whole or by more than half.
+
+    Parameters
+    ----------
+    column : SensitiveCounts
+    sizes : int64 array, shape (n_groups,)
+
+    Returns
+    -------
+    dict
+        ``groups``, ``worst``, ``over_half`` and ``single_valued`` (everybody of a class has the same
+        value, which not everybody of the table has), the last two with ``_records``.
+    """
+    told, distinct = column.per_class(of_column, distinct_values)
+    known = np.count_nonzero(column.totals) > 1
+    return {"groups": len(sizes), "worst": float(told.max(initial=0.0))} | {
+        name + what: int(each[which].sum())
+        for name, which in (("over_half", told > 0.5 + 1e-9), ("single_valued", known & (distinct == 1)))
+        for what, each in (("", np.ones_like(sizes)), ("_records", sizes))
+    }
 
 
 def rsd(column: SensitiveCounts) -> FloatArray:

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OutputError
+from ..notation import figure
 from ..session.options import Option
 from .console import as_json, note, say
 from .options import command, merged
@@ -90,11 +91,11 @@ def _told(session: Session) -> list[str]:
     return [
         f"Promised: at least {K} people share every combination of {', '.join(QUASI[:-1])} and "
         f"{QUASI[-1]} that the release shows, and no such group gives away more than "
-        f"{MOST:.2f} of anybody's {' or '.join(SENSITIVE)} (0 nothing, 1 everything).",
+        f"{MOST:g} of anybody's {' or '.join(SENSITIVE)} (0 nothing, 1 everything).",
         f"Reached, counted on the written file: {numbers['rows']:,} people in "
         f"{groups['groups']:,} groups of {groups['smallest']:,} or more, where the group that "
-        f"gives away most gives away {told['worst']:.2f}, and the mean over people is "
-        f"{told['mean_over_records']:.2f}.",
+        f"gives away most gives away {figure(told['worst'], 2)}, and the mean over people is "
+        f"{figure(told['mean_over_records'], 2)}.",
         "Not promised: what a program learns from all groups together, or what somebody finds "
         f"out who knows more than these {len(QUASI)} columns; an audit tries that.",
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..methods.ladder import TRIED
+from ..notation import figure
 from ..session import methods
 from ..session.options import Option, under
 from .console import as_json, say, warn
@@ -157,8 +158,8 @@ def frontier(source: str | None = None, config: ConfigFile = None, **given: Any)
         settings = " ".join(methods.words(found.method(best)))
         say()
         say(
-            f"best: --method {settings} (disclosure {best.disclosure:.3f}, utility "
-            f"{best.utility:.3f})"
+            f"best: --method {settings} (disclosure {figure(best.disclosure)}, utility "
+            f"{figure(best.utility)})"
         )
     if best is not None and options.get("out"):
         say(f"written    {options['out']}")

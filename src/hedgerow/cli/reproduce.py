@@ -17,7 +17,7 @@ from typing import Any
 from ..datasets import fetching
 from ..errors import ParameterError, did_you_mean
 from ..files import unwritable, write_private
-from ..report.text import words
+from ..notation import words
 from ..session.options import Option
 from .console import as_json, say, table
 from .options import command, merged

@@ -52,8 +52,8 @@ def recode(
     column : Column
         The original column.
     style : str
-        "range", "mean" or "median" for numbers and dates; "concatenate",
-        "weighted", "hierarchy" or "suppress" for categories.
+        "range" for numbers and dates (their means are `rounded`); "concatenate", "weighted",
+        "hierarchy" or "suppress" for categories.
     rows : uint32 array of shape (n,)
         Row numbers, group by group.
     starts : int array of shape (groups,)
@@ -63,7 +63,7 @@ def recode(
     """
     codes = column.codes[rows]
     if column.is_number:
-        return _numbers(column, style, codes, starts)
+        return _ranges(column, codes, starts)
     if style == "suppress":
         return [Cell(TOP, anything=True)], np.zeros(len(starts), np.int64)
     if style == "weighted":
@@ -74,10 +74,10 @@ def recode(
     return _sets(column, codes, starts, _concatenated(column))
 
 
-def _numbers(
-    column: Column, style: str, codes: npt.NDArray[np.unsignedinteger], starts: Ints
+def _ranges(
+    column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
 ) -> tuple[list[Cell], Ints]:
-    """Ranges of true extent, or means and medians with the extent kept beside them."""
+    """Ranges of true extent."""
     values: Sequence[Any] = column.exact or column.values.tolist()
     n = np.diff(np.append(starts, len(codes)))
     first = np.minimum.reduceat(codes, starts).astype(np.int64)
@@ -90,26 +90,16 @@ def _numbers(
     else:
         last = np.maximum.reduceat(codes, starts).astype(np.int64)
         absent = np.zeros(len(starts), np.int64)
-    if style == "range":
-        cells = []
-        alike = group([first, last + 1, absent > 0])
-        at = alike.first
-        for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
-            if b < 0:
-                cells.append(Cell(None, missing=True))
-                continue
-            label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
-            cells.append(Cell(label, values[a], values[b], missing=bool(gap)))
-        return cells, alike.labels.astype(np.int64)
-    centre = _centres(column.values, style, codes, starts, n - absent)
     cells = []
-    for a, b, gap, middle in zip(first, last, absent > 0, centre, strict=True):
+    alike = group([first, last + 1, absent > 0])
+    at = alike.first
+    for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
         if b < 0:
             cells.append(Cell(None, missing=True))
-        else:
-            told = moment(middle, column.unit) if column.unit else float(middle)
-            cells.append(Cell(told, values[a], values[b], missing=bool(gap)))
-    return _merged(cells)
+            continue
+        label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
+        cells.append(Cell(label, values[a], values[b], missing=bool(gap)))
+    return cells, alike.labels.astype(np.int64)
 
 
 def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:

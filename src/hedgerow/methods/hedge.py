@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..arguments import FLAG, Kind
-from ..classes import Classes, Persons, group
+from ..classes import Classes, Persons
 from ..errors import ParameterError, UnsupportedError
 from ..guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
-from ..plan import Partition, Plan, Recoded
+from ..plan import Partition, Plan
 from ..schema import Schema
 from ..table import Column, Table
 from ..trees.likeness import Likeness
 from ..trees.responses import check_sensitive
 from ..trees.split import LEAF
 from ..trees.tree import Tree
-from .cells import public_step, rounded
 from .joining import joined
 from .partition import PartitionMethod
-from .parts import Parts, classes_of, full_tree
+from .parts import classes_of, full_tree
 from .quasi import Quasi
 from .screening import telling
 
@@ -170,14 +169,9 @@ class Hedge(PartitionMethod):
             grouped,
             promises if persons is not None else promises[1:],
         )
-        while True:
-            plan = self._plan(table, schema, quasi, grown, promises, number, persons, screened)
-            assert isinstance(plan.recoding, Partition)
-            told = _told_apart(plan.recoding, number)
-            if told.max() == number.max():
-                break
-            number = told  # groups whose cells read alike are one, and told anew
-        self.group_of_cell_ = number
+        plan = self._plan(table, schema, quasi, grown, promises, number, persons, screened)
+        assert isinstance(plan.recoding, Partition)
+        self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)
         return plan
 
     def _screened(
@@ -197,32 +191,3 @@ class Hedge(PartitionMethod):
             categories = isinstance(criterion, LDiversity) and not criterion.columns
             made.append(replace(criterion, columns=names) if categories else criterion)
         return made
-
-    def _recoded(
-        self, column: Column, j: int, quasi: Quasi, groups: Parts, schema: Schema
-    ) -> tuple[Recoded, npt.NDArray[np.int64]]:
-        if not column.is_number or quasi.cuts[j].public or self.numeric == "range":
-            return super()._recoded(column, j, quasi, groups, schema)
-        step = public_step(column.value_counts)
-        enough = groups.known(column) >= self.k
-        held, rows, starts = groups.held(column, True)
-        cells, index = rounded(held, self.numeric, rows, starts, step, enough)
-        made = Recoded(
-            column.name, "quasi", column.kind, column.unit, self.numeric, tuple(cells), step
-        )
-        return made, index
-
-
-def _told_apart(recoding: Partition, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The groups of all cells that a reader can tell apart, numbered by their first cell."""
-    read = []
-    for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
-        place: dict[Any, int] = {}
-        labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
-        read.append(labels[np.asarray(cells)])
-    found = group(read)
-    first = np.full(found.n_groups, len(number))
-    np.minimum.at(first, found.labels, np.arange(len(number)))
-    order = np.empty(found.n_groups, np.int64)
-    order[np.argsort(first)] = np.arange(found.n_groups)
-    return order[found.labels]

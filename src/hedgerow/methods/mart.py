@@ -46,7 +46,8 @@ class MART(PartitionMethod):
         Fewest records of a leaf while growing; k by default. Smaller leaves
         are pruned by error-digression until every group has k records.
     numeric : {"range", "mean", "median"}, default "range"
-        What numbers and dates are released as.
+        What numbers and dates are released as. Means and medians are rounded to a public step and
+        told where at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
         What categories are released as.
     criteria : sequence of LDiversity, optional

@@ -51,6 +51,8 @@ class Mondrian(PartitionMethod):
         in `MART`. "median" and "loss" do not look at sensitive columns while
         cutting: groups that give away more are joined to their siblings.
     numeric : {"range", "mean", "median"}, default "range"
+        What numbers and dates are released as. Means and medians are rounded to a public step and
+        told where at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
     criteria : sequence of LDiversity, optional
         Further promises ("regression" and "information_gain" only).

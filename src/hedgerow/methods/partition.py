@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arguments import LIST, Kind, check_one_of, is_number
-from ..classes import Persons
+from ..classes import Persons, group
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import (
     SLACK,
@@ -34,7 +34,7 @@ from ..trees.statistics import COUNTED, StatisticsLayout
 from ..trees.terms import Rules
 from ..trees.tree import Tree
 from .base import Method, check_columns
-from .cells import between_points, recode
+from .cells import between_points, public_step, recode, rounded
 from .checks import check_people, check_whole
 from .parts import Parts, conditions, full_tree, keeping
 from .quasi import Quasi
@@ -73,6 +73,8 @@ class PartitionMethod(Method):
         """Bytes that k records take where no cap prunes."""
         return _GROUP
 
+    rounds: ClassVar[bool] = True
+    """Whether means and medians stand at multiples of a public step."""
     ranges_beside_grids: ClassVar[bool] = False
     """Whether columns with a grid are told as ranges where other numbers are not."""
 
@@ -224,15 +226,21 @@ class PartitionMethod(Method):
         schema: Schema,
     ) -> tuple[Recoded, npt.NDArray[np.int64]]:
         """A column with its cells, and which of them each group gets."""
-        style = self.numeric if column.is_number else self.categorical
-        if quasi.cuts[j].public:
+        style, step = self.numeric if column.is_number else self.categorical, 0.0
+        if column.is_number and style != "range" and not quasi.cuts[j].public:
+            step = public_step(column.value_counts) if self.rounds else 0.0
+            held, rows, starts = groups.held(column, True)
+            enough = groups.known(column) >= self.k
+            cells, index = rounded(held, style, rows, starts, step, enough)
+        elif quasi.cuts[j].public:
             style = "range"
             cells, index = between_points(*groups.held(column, False), *groups.between(j))
         else:
             above = schema.hierarchies.get(column.name)
             held, rows, starts = groups.held(column, style in WHOLE)
             cells, index = recode(held, style, rows, starts, above)
-        return Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells)), index
+        made = Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells), step)
+        return made, index
 
     def _plan(
         self,
@@ -247,7 +255,8 @@ class PartitionMethod(Method):
     ) -> Plan:
         """The plan of a finished partition, whose leaves may have been joined to groups.
 
-        Of the columns in `hidden`, by which nothing is split, nothing is told.
+        Of the columns in `hidden`, by which nothing is split, nothing is told. Groups whose means read
+        alike are one to a reader, so they are joined and told anew.
         """
         threshold, subset, subsets = conditions(grown, quasi)
         groups = Parts.of(grown, threshold, group_of_leaf, persons)
@@ -274,8 +283,30 @@ class PartitionMethod(Method):
             tuple(leaf_cells),
             Vector("i", () if group_of_leaf is None else group_of_leaf.astype(np.int32)),
         )
+        if self.numeric != "range" or group_of_leaf is not None:
+            own = np.arange(np.count_nonzero(grown.column == LEAF)) if group_of_leaf is None else group_of_leaf
+            alike = _told_apart(recoding, own)
+            if alike.max() < own.max():
+                return self._plan(
+                    table, schema, quasi, grown, promises, alike, persons, hidden
+                )
         asked = [Together(schema.household)] if schema.together and schema.household else []
         return self._planned(table, schema, recoding, [*promises, *asked])
+
+
+def _told_apart(recoding: Partition, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The groups of all cells that a reader can tell apart, numbered by their first cell."""
+    read = []
+    for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
+        place: dict[Any, int] = {}
+        labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
+        read.append(labels[np.asarray(cells)])
+    found = group(read)
+    first = np.full(found.n_groups, len(number))
+    np.minimum.at(first, found.labels, np.arange(len(number)))
+    order = np.empty(found.n_groups, np.int64)
+    order[np.argsort(first)] = np.arange(found.n_groups)
+    return order[found.labels]
 
 
 def check_diversity(criterion: LDiversity, responses: Responses) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..arguments import check_one_of
 from ..engines.rows import normal, sequence
 from ..key import Key
+from ..notation import percent
 from ..progress import caution
 from ..schema import Schema
 from ..table import Table
@@ -177,7 +178,7 @@ class LiROP(PoROP):
 def _warn(facts: dict[str, Any]) -> None:
     if facts["share_unchanged"] > UNCHANGED:
         caution(
-            f"{facts['share_unchanged']:.1%} of the cells are released unchanged: the values are "
+            f"{percent(facts['share_unchanged'])} of the cells are released unchanged: the values are "
             "constant, heavily tied or rounded; choose larger blocks"
         )
     if 0 < facts["remainder"] < SHORT * facts["block_size"]:

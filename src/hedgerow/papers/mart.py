@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 from ..datasets import MART_CATEGORIES, load_mart_example
 from ..engines import transform
 from ..methods.mart import MART
-from ..methods.mondrian import Mondrian
 from ..schema import Schema
 from ..table import read
 from .folds import LEARNERS, RemainingUncertainty, folds, paired, predict, remaining_uncertainty
@@ -26,6 +25,7 @@ from .mart_folds import (
     STRICT,
     Fold,
     FoldResults,
+    PapersMondrian,
     by_mondrian,
     mart,
     released_by,
@@ -279,7 +279,9 @@ def in_sample() -> list[dict[str, Any]]:
         _, group = by_mondrian(data, everyone, k)
         found.append((f"{RM} k={k}", remaining_uncertainty(group, y)))
     for k in (10, 20, 40):
-        _, group = released_by(Mondrian(k, objective="regression", numeric="mean"), data, everyone)
+        _, group = released_by(
+            PapersMondrian(k, objective="regression", numeric="mean"), data, everyone
+        )
         found.append((f"{RM_BINARY} k={k}", remaining_uncertainty(group, y)))
     path = MART(k=10, max_disclosure=None).fit_table(everyone.table, data.schema).path()
     step = int(np.argmax(path.to_table()["explained_mean_over_groups"].to_numpy() <= 0.15))

@@ -160,8 +160,16 @@ class LeastRSD(ColumnGuarantee):
         return f"every group leaves at least {self.minimum:g} of the public squared error"
 
 
+class PapersMondrian(Mondrian):
+    """Mondrian with exact means, as the papers have them."""
+
+    rounds = False
+
+
 class CappedMART(MART):
-    """MART whose `max_disclosure` is 1 - RSD of the papers: squared errors alone, without floor."""
+    """MART with exact means, whose `max_disclosure` is 1 - RSD of the papers: squared errors alone, without floor."""
+
+    rounds = False
 
     def _cap(self) -> ColumnGuarantee | None:
         d = self.max_disclosure
@@ -183,7 +191,7 @@ def by_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
 
 def by_binary_mondrian(data: Experiment, fold: Fold, k: int) -> Release:
     """Regression Mondrian as the journal describes it: binary splits, hierarchies for recoding."""
-    method = Mondrian(k, objective="regression", numeric="mean", categorical="hierarchy")
+    method = PapersMondrian(k, objective="regression", numeric="mean", categorical="hierarchy")
     schema = data.schema.replace(hierarchies=data.hierarchies)
     return released_by(method, replace(data, schema=schema), fold)
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ..classes import Counts, group
 from ..classes.diversity import frequency
-from ..methods.mondrian import Mondrian
 from ..methods.tpp import TreePatternPreserving, TreeSettings
 from ..methods.tpp.builder import BuiltTree, Node
 from ..methods.tpp.columns import PredictedColumn, Predictor
@@ -28,6 +27,7 @@ from ..methods.tpp.targets import RpartTree
 from ..progress import Progress, telling
 from ..table import read
 from .folds import folds as splits
+from .mart_folds import PapersMondrian
 from .tpp_learners import Bayes, Encoder, linear_model, svm, tree
 from .tpp_pictures import pictures
 
@@ -322,7 +322,7 @@ def _tpp(X: Any, y: Any, size: int, criterion: str) -> tuple[TreePatternPreservi
 
 def _mondrian(X: Any, y: Any, k: int, criterion: str) -> Any:
     objective = "information_gain" if criterion == "entropy" else "regression"
-    return Mondrian(k=k, objective=objective, numeric="mean").fit(X, y)
+    return PapersMondrian(k=k, objective=objective, numeric="mean").fit(X, y)
 
 
 def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:

@@ -74,7 +74,7 @@ class Criterion:
     @property
     def k(self) -> int:
         """The k that makes it a promise; 1 where none does."""
-        if self.statistic == "k" and self.at_least is not None:
+        if self.statistic in ("k", "wildcard_k") and self.at_least is not None:
             return math.ceil(self.at_least - _SLACK)
         risks = ("risk_maximum", "risk_average")  # a risk of 1/k at most, so also on average
         if self.statistic in risks and self.at_most:

@@ -13,13 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..classes import Classes, Persons, disclosure
+from ..classes import Classes, Counts, Persons, disclosure, group
 from ..classes.classes import SensitiveCounts, distinct_values
+from ..classes.diversity import distinct
 from ..declared import Event
 from ..engines.partitions import route
 from ..engines.spark.table import SparkTable
 from ..engines.spark.writing import rows_of_leaves
-from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise
+from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise, unbounded
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
@@ -30,13 +31,10 @@ from ..table.dates import ISO_DATE, LOOKS_LIKE_DATE, all_match
 from ..table.encode import is_text
 from ..table.weights import strata_told
 
-LOST = 0.8
-"""A certainty penalty above which the recoded cells say little."""
 FEW = 20
 """Distinct values up to which text is taken for categories, however few records there are."""
 NEAR = 1e-3
 """Part of a column's standard deviation within which a released number is the original."""
-_ALL = 1 - 1e-9
 _UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
 _NUMBER = (
     r"^[€$£]?\s*[+-]?((\d{1,3}([.,'\s\x{a0}\x{202f}]\d{3})+|\d+)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?"
@@ -81,6 +79,8 @@ def of_release(
         told = strata_told(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
         if told is not None and schema.weight in plan.names("other"):
             yield told
+        elif schema.weight in plan.names("other"):
+            yield from _weights(original.column(schema.weight, kind="numeric"))
     for name, zone in plan.zones.items():
         if zone not in _UTC:
             yield f"{name}: its times are in the zone {zone}; recoded cells give them in UTC"
@@ -103,36 +103,55 @@ def of_release(
     for column in judged.sensitive.values():
         yield from _idle_events(column)
     if recoding.yardstick == "classes":
-        alone = int(np.count_nonzero(classes.sizes == 1))
-        if alone and plan.names("quasi"):
-            yield (
-                f"k = 1: {alone:,} of {classes.n_records:,} records are alone with their released "
-                "quasi-identifiers"
-            )
         if classes.persons is not None and judged.sensitive:
             yield (
                 "disclosure and shares are counted over records, so a person with many records "
                 "counts many times"
             )
-        for name, column in judged.sensitive.items():
-            yield from _whole(name, judged.sizes, column)
+        yield from one_pseudonym(plan, released)
         yield from _told_nothing(plan, classes.n_groups)
-        lost = certainty_lost(plan, original, released)
-        if lost is not None and lost > LOST:
-            yield f"the recoded cells lost {lost:.0%} of their detail (NCP), so they say little"
         return
     for name, column in judged.sensitive.items():
         if name not in recoding.relations():
             yield from _alike(name, classes.sizes, column)
-    kept = [column.name for column in recoding.recoded() if column.kept]
-    if kept:
-        yield f"the method left every cell as it was in: {', '.join(kept)}"
-    if isinstance(recoding, Mask) and len(kept) < len(recoding.columns):
+    kept = sum(column.kept for column in recoding.recoded())
+    if isinstance(recoding, Mask) and kept < len(recoding.columns):
         same = _unmoved(recoding, original, released, rows)
         if same * 2 > released.n_rows:
             yield (
                 f"{same:,} of {released.n_rows:,} records keep all their quasi-identifiers "
                 "(numbers to a thousandth of their spread)"
+            )
+
+
+def not_bounded(
+    plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
+) -> list[str]:
+    """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
+    recoding = plan.recoding
+    if recoding.yardstick != "classes":
+        kept = [column.name for column in recoding.recoded() if column.kept]
+        return unbounded((), {}, records=classes.n_records, unchanged=kept)
+    alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
+    told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
+    lost = certainty_lost(plan, original, released)
+    return unbounded(plan.promises, told, records=classes.n_records, alone=alone, lost=lost)
+
+
+def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
+    """Count the groups of records that all have one pseudonym, where k counts records."""
+    quasi = [released.column(name, kind="categorical").codes for name in plan.names("quasi")]
+    for name in plan.names("identifier") if plan.unit is None and quasi else ():
+        if name not in released.names:
+            continue
+        groups = group(quasi, released.n_rows)
+        column = released.column(name, kind="categorical")
+        alone = (distinct(Counts.of(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
+        if alone.any():
+            yield (
+                f"{name}: in {np.count_nonzero(alone):,} of {groups.n_groups:,} groups all records have "
+                f"one pseudonym ({groups.sizes[alone].sum():,} records), so where it stands for a person "
+                "such a group is one person, whatever k of records it has"
             )
 
 
@@ -147,6 +166,17 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
             f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
             f"several records, up to {records.max():,}; each record is altered separately, so the "
             "mean of a person's records may show what the alteration hides"
+        )
+
+
+def _weights(column: Column) -> Iterator[str]:
+    """Records whose weight no other record has."""
+    alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
+    if alone:
+        yield (
+            f"{column.name}: {alone:,} of {len(column.codes):,} records have a weight that no other record "
+            "has; a weight is a quasi-identifier to whoever holds the sampling frame: round or calibrate "
+            "the weights, or name the column among the quasi-identifiers"
         )
 
 
@@ -315,25 +345,6 @@ def _by_chance(plan: Plan) -> Iterator[str]:
                 if enough <= plan.n_rows
                 else "use a larger cap, for these records are too few for a k that keeps it"
             )
-        )
-
-
-def _whole(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
-    """Groups that tell a sensitive column whole."""
-    told, distinct = column.per_class(disclosure.of_column, distinct_values)
-    if np.count_nonzero(column.totals) < 2:
-        return  # everybody has the value: that is public
-    one = distinct == 1
-    if one.any():
-        yield (
-            f"{name}: in {one.sum():,} of {len(sizes):,} groups everybody has the same value, "
-            f"which the group reveals ({sizes[one].sum():,} records)"
-        )
-    whole = told >= _ALL
-    if (whole & ~one).any() or (whole.any() and not one.any()):
-        yield (
-            f"{name}: {whole.sum():,} of {len(sizes):,} groups give it away completely "
-            f"(disclosure 1; {sizes[whole].sum():,} records)"
         )
 
 

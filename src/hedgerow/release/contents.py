@@ -13,6 +13,7 @@ from ..progress import Tell
 from ..table import Table, read
 from ..table.escape import escaped
 from ..table.write import write_table
+from .cautions import one_pseudonym
 from .evidence import EVIDENCE, evidence
 from .mapping import MAPPING, RowMap
 from .recipient import apostrophes, recipient
@@ -106,6 +107,7 @@ class Contents:
             release.method.told(name),
             release.pseudonyms,
             any(release.released.has_empty(column.name) for column in recoded),
+            one_pseudonym(release.plan, release.released) if release.pseudonyms else (),
             release.original.layout,
         )
         if not self.escape or self.file.suffix != ".csv":

@@ -8,7 +8,7 @@ from functools import singledispatch
 from itertools import accumulate
 
 from ..guarantees import from_promise
-from ..notation import cut, duration
+from ..notation import cut, duration, figure, percent
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 
 _SHOWN, _DEEPEST = 60, 12
@@ -99,7 +99,7 @@ def _mask(recoding: Mask) -> str:
     ]
     for c in recoding.columns:
         parts = [
-            f"{share:.1%} {word}"
+            f"{percent(share)} {word}"
             for word, share in (
                 ("missing", c.missing),
                 ("unchanged", c.unchanged),
@@ -123,9 +123,9 @@ def _randomize(recoding: Randomize) -> str:
     lines += [
         "A value is kept with probability p; otherwise any other category takes its place, each with "
         "the same probability.",
-        f"Largest risk Pr(S|QI) by the paper's bound: {recoding.risk:.3f}",
-        f"Largest operational success (right guesses through any record): {recoding.success:.3f}",
-        f"Records above the requested cap: {100 * recoding.unprotected:.1f}%",
+        f"Largest risk Pr(S|QI) by the paper's bound: {figure(recoding.risk)}",
+        f"Largest operational success (right guesses through any record): {figure(recoding.success)}",
+        f"Records above the requested cap: {percent(recoding.unprotected)}",
     ]
     return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..faces import face, given
+from ..notation import figure, words
 
 ROWS, COLUMNS = 5, 12
 """So much of the released table is shown; of the original nothing is."""
@@ -32,9 +33,9 @@ def release_face(release: Any) -> str:
         of += "" if numbers["households"] is None else f" of {numbers['households']:,} households"
         lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
         if told is not None:
-            cap = f"at most {max(promised):.3g}" if promised else "nothing"
+            cap = f"at most {words(max(promised))}" if promised else "nothing"
             lines.append(
-                f"The worst group tells {told['worst']:.3g} of a sensitive column (0 nothing, "
+                f"The worst group tells {figure(told['worst'])} of a sensitive column (0 nothing, "
                 f"1 all); promised: {cap}."
             )
     lines.append(f"{len(release.checks)} checks hold on the released table.")

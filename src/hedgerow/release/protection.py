@@ -175,7 +175,8 @@ def protect(
     _check_capable(table.engine, schema, secret)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
-    repeated = refuse_repeated(table, schema)
+    kept = [n for n in schema.identifiers if n != schema.household] if secret else []
+    repeated = refuse_repeated(table, schema, kept)
     if schema.weight is not None:
         check_weights(table, schema.weight)
     try:

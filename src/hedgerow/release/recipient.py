@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..guarantees import from_promise
 from ..methods.base import Told
-from ..notation import SIGNS, duration, markdown, signs
+from ..notation import SIGNS, duration, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..table.dialect import FileFormat
 
@@ -26,6 +26,7 @@ def recipient(
     method: Told,
     pseudonyms: Sequence[str] = (),
     empty: bool = False,
+    alike: Iterable[str] = (),
     layout: FileFormat = FileFormat(),
 ) -> str:
     """The text of RECIPIENT.md.
@@ -43,6 +44,8 @@ def recipient(
         Identifiers that were replaced.
     empty : bool
         Whether a recoded cell is empty.
+    alike : iterable of str
+        What the pseudonyms say of groups of one person, where k counts records.
     layout : FileFormat
         Of the table's file.
     """
@@ -117,6 +120,7 @@ def recipient(
             f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to "
             f"{sizes['largest']:,} records "
             f"(median {sizes['median']:g}).",
+            *(f"\n{markdown(text)}." for text in alike),
         ]
     if grouped and told is not None:
         lines += [
@@ -132,8 +136,8 @@ def recipient(
             "|---|---|---|---|",
         ]
         lines += [
-            f"| {markdown(name)} | {r['mean_over_groups']:.3f} | {r['mean_over_records']:.3f} | "
-            f"{r['worst']:.3f} |"
+            f"| {markdown(name)} | {figure(r['mean_over_groups'])} | {figure(r['mean_over_records'])} | "
+            f"{figure(r['worst'])} |"
             for name, r in told["columns"].items()
         ]
     lines += [

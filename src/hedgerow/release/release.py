@@ -24,7 +24,7 @@ from ..schema import Schema
 from ..table import Table, read
 from ..table.memory import give_back
 from ..table.write import in_parts, write_parts, write_table
-from .cautions import extremes, extremes_in_words, of_release
+from .cautions import extremes, extremes_in_words, not_bounded, of_release
 from .contents import Contents
 from .explain import recoding_in_words
 from .face import release_face
@@ -223,8 +223,8 @@ class Release:
             group, where the schema has a unit), ``households`` (likewise), ``disclosure`` (0 nothing, 1
             all: mean over groups, over records, worst; ``columns`` has each sensitive
             column), ``extremes`` (by column the released ranges that state a value which fewer
-            than k records have, and the records that show them), ``cautions`` and ``checks``;
-            plain data, ready for JSON.
+            than k records have, and the records that show them), ``cautions``, those of them that no
+            promise bounds (``unbounded``) and ``checks``; plain data, ready for JSON.
         """
         if self._summary is None:
             made = self._found.classes or classes(self.plan, self.released)
@@ -236,6 +236,7 @@ class Release:
             cautions = of_release(
                 self.plan, self.schema, made, judged, self.original, self.released, self._rows
             )
+            loud = not_bounded(self.plan, made, judged, self.original, self.released)
             overall = Disclosed.over_columns(told.values())
             shown = extremes(self.plan, self.original, self.released)
             k = max((p["k"] for p in self.plan.promises if "k" in p), default=0)
@@ -253,7 +254,8 @@ class Release:
                     "columns": {name: each.to_json() for name, each in told.items()},
                 },
                 "extremes": shown,
-                "cautions": list(dict.fromkeys([*self._warned, *cautions, *rare])),
+                "cautions": list(dict.fromkeys([*self._warned, *cautions, *loud, *rare])),
+                "unbounded": loud,
                 "checks": [check.to_json() for check in self.checks],
             }
         return self._summary

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .drawings import parameters_in_short, two
+from ..notation import figure
+from .drawings import parameters_in_short
 
 WIDTH, HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BASE = 52, 620, 16, 262
@@ -56,10 +57,10 @@ def choices(
     )
     parts = [
         f'<path d="M{_LEFT} {_TOP}V{_BASE}H{_RIGHT}" class="axis" fill="none"/>',
-        _text(_LEFT - 6, _TOP + 8, two(top), "end"),
-        _text(_LEFT - 6, _BASE - 8, two(bottom), "end"),
-        _text(_LEFT + 16, _BASE + 18, two(low), "start"),
-        _text(_RIGHT - 16, _BASE + 18, two(high), "end"),
+        _text(_LEFT - 6, _TOP + 8, figure(top, 2), "end"),
+        _text(_LEFT - 6, _BASE - 8, figure(bottom, 2), "end"),
+        _text(_LEFT + 16, _BASE + 18, figure(low, 2), "start"),
+        _text(_RIGHT - 16, _BASE + 18, figure(high, 2), "end"),
         _text((_LEFT + _RIGHT) / 2, _BASE + 38, "more use to the right", "middle"),
         _text(_LEFT + 6, _TOP + 2, "tells more", "start"),
     ]
@@ -96,7 +97,7 @@ def choices(
     elif guess is not None:
         told += (
             "The chosen one is not among them yet: "
-            f"about use {two(guess['utility'])}, tells {two(guess['disclosure'])}."
+            f"about use {figure(guess['utility'], 2)}, tells {figure(guess['disclosure'], 2)}."
         )
     else:
         told += "The chosen one is not among them yet."
@@ -123,7 +124,7 @@ def _said(point: Mapping[str, Any], chosen: bool) -> str:
 def _named(point: Mapping[str, Any]) -> str:
     """A point in words, with its figures."""
     said = f"{point['method']} {parameters_in_short(point['parameters'])}".strip()
-    return f"{said}: use {two(point['utility'])}, tells {two(point['disclosure'])}"
+    return f"{said}: use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
 
 
 def _mark(i: int, x: float, y: float, kind: str, point: Mapping[str, Any]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from ..notation import figure, percent
+
 WIDTH = 440
 UNNAMED = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
@@ -45,7 +47,7 @@ def shares_by_group(
         x = left + cap * wide
         side, off = ("start", 5) if cap < 0.8 else ("end", -5)
         parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
-        parts.append(_text(x + off, 12, f"the cap, {100 * cap:.0f}%", side))
+        parts.append(_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
     return _svg(base + 24, parts, alt)
 
 
@@ -82,17 +84,12 @@ def bars(
                 f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
             )
             drawn = long <= line < long + 36  # the figure stands beside the line, not in it
-            parts.append(_text((line if drawn else long) + 5, y + 3, two(value), "start"))
+            parts.append(_text((line if drawn else long) + 5, y + 3, figure(value, 2), "start"))
         if line >= 0:
             parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19
     parts.append(_text(0, y + 4, note, "start"))
     return _svg(y + 10, parts, alt)
-
-
-def two(value: float) -> str:
-    """A number from 0 to 1 or so with two digits."""
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
 
 
 def _svg(height: float, parts: Sequence[str], alt: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..faces import Rows, face
-from .figures import percent
+from ..notation import percent
 from .text import APART, THREE, risk_rows, rows_in_words, score_rows, three_numbers
 
 _ATTACKS = ("attack", "by", "about", "original", "release", "control", "public totals")
@@ -65,4 +65,5 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         )
     else:
         told.append("No attack was tried.")
+    told += [f"Not bounded: {text}." for text in audit["unbounded"]]
     return face(f"Audit: {rows_in_words(table)}", told, *tables, notes=table["notes"])

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..notation import figure, percent
 from ..plan import Plan
-from .drawings import bars, shares_by_group, two
-from .figures import at, percent
+from .drawings import bars, shares_by_group
+from .figures import at
 from .standards import verdict
 from .text import others
 
@@ -73,7 +74,7 @@ def cards(
         intruder = _altered(risk, table, plan, audit["attacks"], most)
     elif table["alone"] and plan is not None and plan.recoding.yardstick == "linkage":
         said = [(_MASKED_ALONE, False)]
-        intruder = said, "", [*others(risk, share)], list[tuple[str, str]]()
+        intruder = said, "", [*others(risk, 0)], list[tuple[str, str]]()
     elif table["yardstick"] == "classes":
         intruder = _grouped(risk, table, plan, audit["attacks"], most)
     else:
@@ -89,13 +90,6 @@ def cards(
 
 
 Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
-
-
-def share(value: float | None) -> str:
-    """A share in two digits."""
-    if value is None:
-        return "-"
-    return f"{100 * value:.2g}%" if 0 < value < 0.0995 else f"{100 * value:.0f}%"
 
 
 def cap_on(plan: Plan | None, name: str) -> float | None:
@@ -115,7 +109,7 @@ def cap_of(promises: Sequence[Mapping[str, Any]], name: str) -> float | None:
 def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
     """The attack that most surely gains over people who took no part, which no cap speaks of."""
     if most is not None and most["over_control_interval"][0] > 0:
-        reached, control = share(most["success"]), share(most["control"])
+        reached, control = percent(most["success"], 0), percent(most["control"], 0)
         how = (
             f"in {reached} of the pairs of a person in the table and one who is not; a coin does in "
             f"{control}."
@@ -148,40 +142,34 @@ def _grouped(
         told, cap = sensitive[name]["disclosure"], cap_on(plan, name)
         say = [
             ("In the worst group, knowing the group takes ", False),
-            (share(told["worst"]), True),
+            (percent(told["worst"], 0), True),
             (f" off an intruder's uncertainty about {name}. ", False),
-            (f"Promised: at most {share(cap)}." if cap else "No cap on this was promised.", False),
+            (f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised.", False),
         ]
         drawing = shares_by_group(
             told["shares"],
             cap,
             f"Share of the records by how much their group gives away about {name}; half of them are at "
-            f"{share(told['median_over_records'])} or below",
+            f"{percent(told['median_over_records'], 0)} or below",
         )
-        alone = after["classes"]["unique_share"]
-        if alone:
-            notes.append(
-                f"{share(alone)} of the records are alone with their released quasi-identifiers: "
-                "whoever knows those of such a person finds the record."
-            )
         notes.append(
-            f"For half of all records the group takes {share(told['median_over_records'])} or less."
+            f"For half of all records the group takes {percent(told['median_over_records'], 0)} or less."
         )
         facts += _learned(risk, name)
     else:
         say = [
             ("Somebody who knows a person's quasi-identifiers picks the right record with a chance "
              "of at most ", False),
-            (share(after["reidentification"]["prosecutor"]["highest"]), True),
+            (percent(after["reidentification"]["prosecutor"]["highest"], 0), True),
             (". No sensitive column was named.", False),
         ]  # fmt: skip
         drawing = ""
     if len(facts) < 3:
         average = after["reidentification"]["prosecutor"]["average"]
-        facts.append((share(average), "average chance to pick a person's record"))
+        facts.append((percent(average, 0), "average chance to pick a person's record"))
     if len(facts) < 3 and table["suppressed"] is not None:
         facts.append((f"{table['suppressed']:,}", "records that could not be protected: left out"))
-    return say, drawing, [*notes, *_surest(tried, most), *others(risk, share)], facts
+    return say, drawing, [*notes, *_surest(tried, most), *others(risk, 0)], facts
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
@@ -191,16 +179,16 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         return
     members, strangers = found["members"]["explained"], found["strangers"]
     if strangers is None:
-        yield two(members), f"of {name} is what a learner infers about people in the table"
+        yield figure(members, 2), f"of {name} is what a learner infers about people in the table"
         return
     yield (
-        f"{two(members)} | {two(strangers['explained'])}",
+        f"{figure(members, 2)} | {figure(strangers['explained'], 2)}",
         f"of {name} is what a learner infers about members | about strangers (1: all)",
     )
     low, high = found["advantage"]["interval"]
     yield (
         f"{found['advantage']['explained']:+.2f}",
-        f"member advantage ({low:.2f} to {high:.2f}): what the table betrays of its own people",
+        f"member advantage ({figure(low, 2)} to {figure(high, 2)}): what the table betrays of its own people",
     )
 
 
@@ -228,10 +216,10 @@ def _altered(
         hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
         notes.append(
             "About the tenth of the people whom learners know best, they take "
-            f"{share(inferred[hardest]['worst_tenth']['explained'])} off the uncertainty about "
+            f"{percent(inferred[hardest]['worst_tenth']['explained'], 0)} off the uncertainty about "
             f"{hardest}."
         )
-    return say, drawing, [*notes, *_surest(tried, most), *others(risk, share)], facts[:3]
+    return say, drawing, [*notes, *_surest(tried, most), *others(risk, 0)], facts[:3]
 
 
 def _guessed(
@@ -244,15 +232,18 @@ def _guessed(
     say = [
         (f"Readers can reconstruct the counts of groups. In the worst group, guessing {best} is "
          "right for ", False),
-        (share(found["worst"]), True),
+        (percent(found["worst"], 0), True),
         (f" of the people{near}. ", False),
-        (f"The cap of {share(cap)} is on single records, not on this guess." if cap else "", False),
+        (
+            f"The cap of {percent(round(cap, 4), None)} is on single records, not on this guess." if cap else "",
+            False,
+        ),
     ]  # fmt: skip
     drawing = shares_by_group(
         found["shares"],
-        cap,
+        cap and round(cap, 4),
         f"Share of the records by how often the best guess about {name} is right in their group; on "
-        f"average it is right for {share(found['right'])}",
+        f"average it is right for {percent(found['right'], 0)}",
         ("0% guessed right", "100%"),
     )
     many = guess["groups"] > 1
@@ -260,7 +251,7 @@ def _guessed(
         say,
         drawing,
         f"On average over the {guess['groups']:,} group{'s' if many else ''} of at least "
-        f"{guess['least']} records this guess is right for {share(found['right'])} of the people.",
+        f"{guess['least']} records this guess is right for {percent(found['right'], 0)} of the people.",
     )
 
 
@@ -273,8 +264,8 @@ def _linked(
     known = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
     say = [
         (f"Somebody who knows {known} of a person finds the person's record in ", False),
-        (share(linkage["highest"]), True),
-        (f" of the cases. A blind guess: {share(by_chance)}.", False),
+        (percent(linkage["highest"], 0), True),
+        (f" of the cases. A blind guess: {percent(by_chance, 0)}.", False),
     ]
     rows = [
         (
@@ -294,7 +285,7 @@ def _linked(
     )
     scores = linkage["scores"] or {}
     facts = [
-        (f"{scores[key]:.0f}%", words)
+        (percent(scores[key] / 100, 0), words)
         for key, words in (
             ("dr", "disclosure risk of the numbers, a score (DR)"),
             ("dld", "linked by distance, averaged from 1 known column to all (DLD)"),
@@ -315,19 +306,19 @@ def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any
             if tried
             else "No attack was tried."
         )
-        return [("Not known. ", True), (why, False)], "", [*others(risk, share)], []
+        return [("Not known. ", True), (why, False)], "", [*others(risk, 0)], []
     low, high = most["over_control_interval"]
     say = [
         (f"The surest attack ({most['attack']}, {most['learner']}) succeeds with ", False),
-        (share(most["over_control"]), True),
+        (percent(most["over_control"], 0), True),
         (" more of the members than of people who took no part.", False),
     ]
     facts = [
-        (share(most["success"]), f"of the members; {most['success_means']}"),
-        (share(most["control"]), "of people who took no part"),
-        (f"{share(low)} to {share(high)}", "95% interval of the difference"),
+        (percent(most["success"], 0), f"of the members; {most['success_means']}"),
+        (percent(most["control"], 0), "of people who took no part"),
+        (f"{percent(low, 0)} to {percent(high, 0)}", "95% interval of the difference"),
     ]
-    return say, "", [*others(risk, share)], facts
+    return say, "", [*others(risk, 0)], facts
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -345,7 +336,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         tone = "good" if kept >= HALF else "open"
         say = [
             ("Models trained on it keep ", False),
-            (share(kept), True),
+            (percent(kept, 0), True),
             (" of what they would learn from the original.", False),
         ]
     elif rows:
@@ -353,7 +344,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     else:
         say = [
             ("A count of people by two columns is off by ", False),
-            (share(use["queries"]["range"]["median"]), True),
+            (percent(use["queries"]["range"]["median"], 0), True),
             (" or less in half of all cases. What models learn was not measured.", False),
         ]
     return Card(title, tone, say, _drawing(use, rows), (), [*_kept(use, plan)])
@@ -377,7 +368,7 @@ def _drawing(
             "grey: original, green: release, line: no learning; R² or accuracy",
             "What models reach on people left out: "
             + "; ".join(
-                f"{name} {two(b)} from the original, {two(a)} now" for name, b, a, _ in drawn
+                f"{name} {figure(b, 2)} from the original, {figure(a, 2)} now" for name, b, a, _ in drawn
             ),
             most=max(max(row[1:]) for row in drawn) or 1.0,
         )
@@ -397,17 +388,17 @@ def _kept(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]
     counts = use["queries"]["range"]
     if counts["median"] is not None:
         yield (
-            share(counts["median"]),
-            f"median error of counts; nine in ten below {share(counts['p90'])}",
+            percent(counts["median"], 0),
+            f"median error of counts; nine in ten below {percent(counts['p90'], 0)}",
         )
     moved = use["distributions"]["dependence"]["largest_difference"]
     if moved is not None:
-        yield two(moved), "largest change of a dependence between two columns"
+        yield figure(moved, 2), "largest change of a dependence between two columns"
     columns = use["loss"]["columns"] if use["loss"] else {}
     columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
     if columns:
         name = max(columns, key=lambda n: columns[n]["ncp"])
         lost = columns[name]["ncp"]
         most = plan.recoding.most if plan is not None else "changed most"
-        words = f"{most}: {share(lost)} of its detail is gone"
+        words = f"{most}: {percent(lost, 0)} of its detail is gone"
         yield (name, words) if lost else ("none", "of the columns lost any detail")

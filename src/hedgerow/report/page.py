@@ -10,10 +10,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import check_one_of
+from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from . import pictures, standards
-from .figures import at, percent
+from .figures import at
 from .first import Card, cap_on, cards
 from .narrow import stacked
 from .promises import Line, lines
@@ -23,20 +24,17 @@ from .text import (
     NO_SCORES,
     THREE,
     TOGETHER,
-    figure,
     found_members,
     guesses,
     nearest_in_words,
-    part,
     risk_rows,
     rows_in_words,
     score_rows,
     special_rows,
     three_numbers,
     together_rows,
-    words,
 )
-from .verdict import verdicts
+from .verdict import not_bounded, overall, verdicts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -90,13 +88,14 @@ def render(
         The same text for the same audit, plan and library versions.
     """
     check_one_of("audience", audience, AUDIENCES)
+    loud = not_bounded(audit, plan)
     page = _environment().get_template("template.html").render(
         **_context(audit, audience, plan, checks),
         **_people(shown if audience == "steward" else None),
         name=name,
         drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
-        cautions=cautions if audience == "steward" else [],
-        verdicts=verdicts(audit, plan, checks, k, max_disclosure),
+        cautions=[text for text in cautions if audience == "steward" and text not in loud],
+        verdict=overall(verdicts(audit, plan, checks, k, max_disclosure), loud),
     )
     return stacked(page)
 
@@ -113,7 +112,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"percent": percent, "part": part, "figure": figure, "words": words}
+    made.filters |= {"percent": percent, "figure": figure, "words": words}
     return made
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..notation import cut
+from ..notation import cut, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,7 +178,7 @@ def class_sizes(
     if before:
         alone = sum(r["records"] for r in before if r["from"] == 1)
         share = alone / (sum(r["records"] for r in before) or 1)
-        told += f"In the original {share:.0%} of the records are alone in their group. "
+        told += f"In the original {percent(share, 0)} of the records are alone in their group. "
     return Picture(canvas.svg, f"{told}In the release every group has at least {k}.")
 
 
@@ -219,7 +219,7 @@ def draw_disclosure(
     axes.set_ylabel("disclosure")
     _percent_axis(axes.yaxis)
     if cap is not None:
-        axes.axhline(cap, color=_ink(axes, CONTROL), linewidth=1.2, label=f"the cap, {cap:.0%}")
+        axes.axhline(cap, color=_ink(axes, CONTROL), linewidth=1.2, label=f"the cap, {percent(cap, None)}")
         _legend(axes)
     return n, worst
 
@@ -231,7 +231,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
     return Picture(
         canvas.svg,
         f"Disclosure of {name} by group size over {n} groups; the highest is "
-        f"{'in the row below ' if 'size_edges' in points else ''}{worst:.0%}.",
+        f"{'in the row below ' if 'size_edges' in points else ''}{percent(worst, 0)}.",
     )
 
 
@@ -301,8 +301,8 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     return Picture(
         canvas.svg,
         f"Success of {len(attacks)} attacks; the highest on the release is "
-        f"{worst['success']:.0%} ({worst['learner']} on {worst['target']}), "
-        f"{worst['original']:.0%} on the original.",
+        f"{percent(worst['success'], 0)} ({worst['learner']} on {worst['target']}), "
+        f"{percent(worst['original'], 0)} on the original.",
     )
 
 
@@ -312,7 +312,7 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
         draw_column(axes, shape)
     return Picture(
         canvas.svg,
-        f"Distribution of {name} before and after; {moved(shape):.0%} of the records "
+        f"Distribution of {name} before and after; {percent(moved(shape), 0)} of the records "
         "would have to move to make both the same.",
     )
 
@@ -391,7 +391,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
     return Picture(
         canvas.svg,
         f"Share of the disclosure by quasi-identifier; most comes from "
-        f"{top['column']} ({top['release']['tree']:.0%} in the release).",
+        f"{top['column']} ({percent(top['release']['tree'], 0)} in the release).",
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..guarantees import Check, from_promise
+from ..notation import figure, percent, words
 from ..plan import Plan
-from .text import words
 
 FILE = {
     "rows": "Every record of the table is in it once.",
@@ -89,7 +89,7 @@ def _of_method(check: Mapping[str, Any]) -> str:
     if name.startswith(OVER):
         said = BOUNDS["operational" if "operational" in name else "paper"]
         more = f"; {detail}" if detail else ""
-        return f"{said} (reached: {100 * check['reached']:.3g}% of the cap{more})."
+        return f"{said} (reached: {percent(round(check['reached'], 3), 0)} of the cap{more})."
     reached, required = _digits(check["reached"]), _digits(check["required"])
     if name not in METHOD:
         more = f" ({detail})" if detail else ""
@@ -132,7 +132,7 @@ def _open(
                 worst = column["disclosure"]["worst"]
                 yield (
                     f"Not promised: a cap on what a group gives away about {name}. Measured: "
-                    f"{worst:.2f} in the worst group (0 nothing, 1 all).",
+                    f"{figure(worst, 2)} in the worst group (0 nothing, 1 all).",
                     "open",
                 )
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
@@ -143,15 +143,15 @@ def _open(
     if checks and risk.get("linkage"):
         yield (
             "Not promised: a limit on how many people are found by their quasi-identifiers. "
-            f"Measured: {100 * risk['linkage']['highest']:.1f}%.",
+            f"Measured: {percent(risk['linkage']['highest'])}.",
             "open",
         )
     other = risk.get("other")
     if other:
         yield (
             f"Not promised: what columns released as they are give away ({', '.join(other['columns'])}). "
-            f"Measured: {100 * other['unique']:.1f}% of the records are alone by them, "
-            f"{100 * other['together']:.1f}% by them and the quasi-identifiers.",
+            f"Measured: {percent(other['unique'])} of the records are alone by them, "
+            f"{percent(other['together'])} by them and the quasi-identifiers.",
             "open",
         )
     for line in audit["not_measured"]:
@@ -163,7 +163,7 @@ def _guessed(risk: Mapping[str, Any]) -> str:
     found = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
         f" Measured: in the worst group such a guess about {name} is right for "
-        f"{100 * column['worst']:.0f}% of the people, and for {100 * column['right']:.0f}% on average."
+        f"{percent(column['worst'], 0)} of the people, and for {percent(column['right'], 0)} on average."
         for name, column in (found["columns"] if found else {}).items()
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .figures import WIDE, at, count, percent
+from ..notation import percent
+from .figures import WIDE, at, count
 
 HOUSEHOLD = "reidentification", "household"
 UNIQUE = ("uniqueness",)
@@ -62,7 +63,7 @@ def rows(
     if found:
         was = at(before, "uniqueness", "models") or {}
         for name, value in found["models"].items():
-            told = f"of {found['population']:,.0f} people, a sample of {found['fraction']:.2%}"
+            told = f"of {found['population']:,.0f} people, a sample of {percent(found['fraction'])}"
             chosen = ", chosen" if name == found["chosen"] else ""
             failed = "" if value is not None else "; its equations have no solution here"
             yield (

@@ -5,49 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..notation import figure, percent
 from . import survey
-from .figures import WIDE, at, count, percent
+from .figures import WIDE, at, count
 from .lines import aligned, fitted
 from .standards import in_text
-
-
-def part(value: float | None) -> str:
-    """A disclosure as text: 0 nothing, 1 all."""
-    return "-" if value is None else f"{value:.3f}"
-
-
-def figure(value: Any) -> str:
-    """A number as text of three digits, never with an exponent.
-
-    Examples
-    --------
-    >>> figure(0.49999606), figure(12.345), figure(2999.6), figure(10), figure(-8.7e-05)
-    ('0.500', '12.3', '3,000', '10', '0.000')
-    """
-    if not isinstance(value, float):
-        return "-" if value is None else words(value)
-    digits = next((d for d, most in ((3, 1.0), (2, 10.0), (1, 100.0)) if abs(value) < most), 0)
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
-
-
-def words(value: Any) -> str:
-    """Any result as short text."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return figure(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(words(v) for v in value)
-    return "" if value is None else str(value)
 
 
 def summary(audit: Mapping[str, Any]) -> str:
     """The figures of `Audit.to_dict()` that decide, original beside release."""
     table = audit["table"]
-    lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"]), ""]
+    lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"])]
+    lines += [*(f"- not bounded: {text}" for text in audit.get("unbounded", ())), ""]
     notes = [f"Note: {note}" for note in table["notes"]]
     if table["alone"] and notes:  # which say whether groups of equal cells say anything
         lines, notes = [*lines, *notes, ""], []
@@ -100,15 +69,15 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
         yield from _told(at(before, "sensitive", name), column)
 
 
-def others(risk: Mapping[str, Any], show: Callable[[float], str] = percent) -> Iterator[str]:
+def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     """How much columns without a role give away."""
     other = risk.get("other")
     if other and other["together"]:
         names, alone = ", ".join(other["columns"]), other["unique"]
-        told = f"{show(alone)} of the records are" if alone else "No record is"
+        told = f"{percent(alone, digits)} of the records are" if alone else "No record is"
         yield (
             f"{told} alone by the file's other columns ({names}); together with the "
-            f"quasi-identifiers {show(other['together'])} are."
+            f"quasi-identifiers {percent(other['together'], digits)} are."
         )
 
 
@@ -177,7 +146,7 @@ def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Itera
         ("disclosure, worst group", "worst"),
     ):
         one, two = at(before, "disclosure", key), release["disclosure"][key]
-        yield f"  {title:{WIDE - 2}}{part(one):>12}{part(two):>12}"
+        yield f"  {title:{WIDE - 2}}{figure(one):>12}{figure(two):>12}"
     for title, key in (
         ("different values in a group, fewest", "distinct_l"),
         ("largest share of one value", "alpha"),
@@ -218,7 +187,7 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if scores is None:
         return []
     return [
-        (title, f"{scores[key]:.1f}%")
+        (title, percent(scores[key] / 100))
         for title, key in (
             ("all records linked by distance, numbers (DLD)", "dld"),
             ("all records linked by probability, numbers (PLD)", "pld"),
@@ -319,7 +288,7 @@ def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str
     rows = []
     for name, column in risk["release"]["sensitive"].items():
         told = column["disclosure"]
-        groups = f"{told['worst']:.3f}, {told['mean_over_groups']:.3f}" if classes else "-"
+        groups = f"{figure(told['worst'])}, {figure(told['mean_over_groups'])}" if classes else "-"
         rows.append((name, groups, *_inferred((risk["inference"] or {"columns": {}}), name)))
     return rows
 
@@ -331,11 +300,11 @@ def _inferred(found: Mapping[str, Any], name: str) -> tuple[str, str]:
         return "not measured", "not measured"
     own, worst = column["members"]["explained"], column["worst_tenth"]["explained"]
     if column["strangers"] is None:
-        return f"{own:.3f}, {worst:.3f}, not measured", "not measured"
+        return f"{figure(own)}, {figure(worst)}, not measured", "not measured"
     low, high = column["advantage"]["interval"]
     return (
-        f"{own:.3f}, {worst:.3f}, {column['strangers']['explained']:.3f}",
-        f"{column['advantage']['explained']:.3f} [{low:.3f}, {high:.3f}]",
+        f"{figure(own)}, {figure(worst)}, {figure(column['strangers']['explained'])}",
+        f"{figure(column['advantage']['explained'])} [{figure(low)}, {figure(high)}]",
     )
 
 
@@ -377,7 +346,7 @@ def together_rows(
                     percent(found["fewer_than_k"]),
                     figure(found["values"]),
                     percent(found["certain"]),
-                    f"{told['worst']:.3f}, {told['mean']:.3f}" if told else "-",
+                    f"{figure(told['worst'])}, {figure(told['mean'])}" if told else "-",
                 )
             )
         out.append((name, rows))

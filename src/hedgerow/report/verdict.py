@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..guarantees import Check, from_promise
+from ..guarantees import Check, from_promise, unbounded
+from ..notation import figure, number, percent
 from ..plan import Plan
 from .promises import OVER
-from .text import figure
 
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """Checks of a method's own that bound a figure."""
@@ -33,6 +33,46 @@ class Verdict:
     asked: str
     reached: str
     meets: bool
+
+
+def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
+    """List what an audit found that no promise bounds, and the columns that a plan left as they were."""
+    altered = plan is not None and plan.recoding.yardstick == "linkage"
+    kept = [c.name for c in plan.recoding.recoded() if c.kept] if plan and altered else []
+    said = [*unbounded((), {}, records=0, unchanged=kept), *audit.get("unbounded", ())]
+    return list(dict.fromkeys(said))
+
+
+def overall(found: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
+    """Weigh thresholds and what no promise bounds: the one verdict of terminal, report and studio.
+
+    Returns
+    -------
+    dict
+        ``says``: one sentence; ``kept``: whether all thresholds are met and nothing is left to say;
+        ``thresholds``: each with what was asked and reached; ``unbounded``: as they were given.
+    """
+    if not all(each.meets for each in found):
+        says = "Does not meet what was asked."
+    elif not found:
+        says = "No threshold was chosen. Nothing says whether what was measured is enough."
+    elif loud:
+        says = "Meets what was asked, and gives away or lost what nothing bounds."
+    else:
+        says = "Meets what was asked."
+    thresholds = [
+        f"{each.name}: asked {each.asked}, reached {each.reached}"
+        + ("" if each.meets else ", does not meet")
+        for each in found
+    ]
+    if found and thresholds[0][1] != "-":
+        thresholds[0] = thresholds[0][:1].upper() + thresholds[0][1:]
+    return {
+        "says": says,
+        "kept": bool(found) and not loud and all(each.meets for each in found),
+        "thresholds": thresholds,
+        "unbounded": list(loud),
+    }
 
 
 def verdicts(
@@ -61,10 +101,10 @@ def verdicts(
     by_name = {check["name"]: check for check in found}
     made = []
     for promise in plan.promises if plan is not None else ():
-        check = by_name.get(getattr(from_promise(promise), "name", "k-anonymity"))
+        guarantee = from_promise(promise)
+        check = by_name.get(getattr(guarantee, "name", "k-anonymity"))
         if check is not None:
-            most = "" if isinstance(check["required"], int) else "at most "
-            asked, reached = most + figure(check["required"]), figure(check["reached"])
+            asked, reached = f"{guarantee.side} {_exactly(check['required'])}", figure(check["reached"])
             made.append(Verdict(check["name"], asked, reached, bool(check["holds"])))
     standard = _standard(audit.get("profile"))
     return [*made, *_of_method(found), *_measured(audit, k, max_disclosure), *standard]
@@ -88,9 +128,9 @@ def _of_method(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
             asked = "at most 100% of the cap"
-            yield Verdict("largest risk of a record", asked, f"{100 * reached:.0f}%", holds)
+            yield Verdict("largest risk of a record", asked, percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
-            asked = f"at most {figure(check['required'])}"
+            asked = f"at most {_exactly(check['required'])}"
             yield Verdict(check["name"], asked, figure(reached), holds)
 
 
@@ -102,9 +142,15 @@ def _measured(
     release = audit["risk"]["release"]
     if k is not None:
         smallest = release["classes"]["people"] or release["classes"]["k"]
-        yield Verdict("smallest group", f"{k:,}", f"{smallest:,}", smallest >= k)
+        yield Verdict("smallest group", f"at least {k:,}", f"{smallest:,}", smallest >= k)
     if max_disclosure is not None:
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             meets = worst <= max_disclosure + _SLACK
-            yield Verdict(f"disclosure of {name}", figure(max_disclosure), figure(worst), meets)
+            asked = f"at most {number(max_disclosure)}"
+            yield Verdict(f"disclosure of {name}", asked, figure(worst), meets)
+
+
+def _exactly(limit: Any) -> str:
+    """A limit as it was set."""
+    return number(limit) if isinstance(limit, float) else figure(limit)

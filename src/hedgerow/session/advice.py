@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..notation import figure, percent
+
 CARRIES = 0.25
 """A column with a smaller share of what a tree infers is not worth a word."""
 GAINS = 0.02
@@ -101,7 +103,7 @@ def _of_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
         return
     sensitive = listed(today["sensitive"])
     why = (
-        f"{name} carries {found['tree']:.0%} of what a regression tree infers about {sensitive} from "
+        f"{name} carries {percent(found['tree'], 0)} of what a regression tree infers about {sensitive} from "
         "the table as it is. "
     )
     if found["without"] < GAINS:
@@ -110,7 +112,7 @@ def _of_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
             "these as well."
         )
     else:
-        why += f"Without it the tree explains {found['without']:.2f} less (of 1)."
+        why += f"Without it the tree explains {figure(found['without'], 2)} less (of 1)."
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
 
 
@@ -121,9 +123,9 @@ def _of_shares(carried: Mapping[str, Any]) -> Iterator[Advice]:
     name = top["column"]
     explained = max(top["explained"], 0.0)
     yield Advice(
-        f"Leave {name} out: it carries {top['share']:.0%} of the disclosure",
-        f"The groups of this release explain {carried['explained']:.0%} of {told}, and "
-        f"{explained:.0%} where it is made without {name}.",
+        f"Leave {name} out: it carries {percent(top['share'], 0)} of the disclosure",
+        f"The groups of this release explain {percent(carried['explained'], 0)} of {told}, and "
+        f"{percent(explained, 0)} where it is made without {name}.",
         leave_out=name,
     )
     coarse = [each for each in columns if (each["coarse_share"] or 0.0) >= TAKES]
@@ -131,9 +133,9 @@ def _of_shares(carried: Mapping[str, Any]) -> Iterator[Advice]:
         best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
         first, last, step = best["grid"]
         yield Advice(
-            f"Coarsen {best['column']}: steps of {step:g} take {best['coarse_share']:.0%} off",
+            f"Coarsen {best['column']}: steps of {step:g} take {percent(best['coarse_share'], 0)} off",
             f"Cut at public points from {first:g} to {last:g} alone, {best['column']} leaves groups "
-            f"that explain {max(best['coarse_explained'], 0.0):.0%} of {told}.",
+            f"that explain {percent(max(best['coarse_explained'], 0.0), 0)} of {told}.",
             grid=(best["column"], best["grid"]),
         )
 
@@ -144,18 +146,18 @@ def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterat
     if chosen.get("collapsed"):
         yield Advice(
             "Loosen the cap",
-            f"Under it learners explain {u:.2f} of people left out, and "
-            f"{chosen['uncapped']:.2f} without it.",
+            f"Under it learners explain {figure(u, 2)} of people left out, and "
+            f"{figure(chosen['uncapped'], 2)} without it.",
         )
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
     if less:
         best = min(less, key=lambda p: (p["disclosure"], -p["utility"]))
         kept = best["utility"] - u
-        how = "keeps as much" if abs(kept) < 0.005 else f"keeps {abs(kept):.2f} "
+        how = "keeps as much" if abs(kept) < 0.005 else f"keeps {figure(abs(kept), 2)} "
         how += "" if abs(kept) < 0.005 else ("more" if kept > 0 else "less")
         yield Advice(
             f"Take {setting(best['parameters'])}",
-            f"The worst figure falls from {d:.2f} to {best['disclosure']:.2f}, and the release {how}.",
+            f"The worst figure falls from {figure(d, 2)} to {figure(best['disclosure'], 2)}, and the release {how}.",
             take=best["parameters"],
         )
         return
@@ -164,8 +166,8 @@ def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterat
         best = max(more, key=lambda p: (p["utility"], -p["disclosure"]))
         yield Advice(
             f"Take {setting(best['parameters'])}",
-            f"The release keeps {best['utility']:.2f} instead of {u:.2f}, and tells no more "
-            f"({best['disclosure']:.2f}).",
+            f"The release keeps {figure(best['utility'], 2)} instead of {figure(u, 2)}, and tells no more "
+            f"({figure(best['disclosure'], 2)}).",
             take=best["parameters"],
         )
 

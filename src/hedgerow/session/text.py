@@ -6,7 +6,9 @@ from typing import Any
 
 from ..audit.inference import in_words
 from ..audit.result import Audit
+from ..notation import figure, percent
 from ..release import Release
+from ..report.verdict import not_bounded, overall, verdicts
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
@@ -19,24 +21,29 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         For releases whose values were altered: what linkage found.
     """
     recoding, numbers = release.plan.recoding, release.summary()
+    audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
+    loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
+    verdict = overall(verdicts(audit, release.plan, release.checks), loud)
+    head = [verdict["says"], *(f"- not bounded: {text}" for text in loud)]
     groups, told = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if recoding.yardstick == "linkage" or recoding.beside:
         # classes of equal cells say nothing here: the recoding tells what was done
-        lines = [f"{records}; {checks} on the written file.", release.recoding_in_words()]
+        lines = [*head, f"{records}; {checks} on the written file.", release.recoding_in_words()]
         return lines + _linked(measured) + _inferred(release, measured)
     lines = [
+        *head,
         f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}"
         + _who(numbers)
-        + f"; {checks} on the written file."
+        + f"; {checks} on the written file.",
     ]
     if told is not None:
         columns = len(release.schema.sensitive)
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
             "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "
-            f"{told['mean_over_groups']:.3f} on average over groups, "
-            f"{told['mean_over_records']:.3f} over records{meant}, {told['worst']:.3f} in the worst "
+            f"{figure(told['mean_over_groups'])} on average over groups, "
+            f"{figure(told['mean_over_records'])} over records{meant}, {figure(told['worst'])} in the worst "
             "group."
         )
     return lines + _inferred(release, measured)
@@ -71,6 +78,6 @@ def _linked(measured: Audit | None) -> list[str]:
     best = max(linkage["attacks"], key=lambda attack: attack["success"])
     return [
         f"Linked with their record by somebody who knows all quasi-identifiers: "
-        f"{best['success']:.1%} of the people ({best['original']:.1%} before, "
-        f"{best['public_best']:.1%} by chance)."
+        f"{percent(best['success'])} of the people ({percent(best['original'])} before, "
+        f"{percent(best['public_best'])} by chance)."
     ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ..errors import HedgerowError
 from ..files import SUFFIXES
+from ..notation import figure, percent
 from ..profiles import Profile
 from ..report.choices import choices
 from ..report.drawings import bars
@@ -64,7 +65,7 @@ def environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters["percent"] = lambda share: "-" if share is None else f"{100 * share:.0f}%"
+    made.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
     made.filters["listed"] = listed
     made.filters["sentences"] = in_sentences
     made.filters["setting"] = setting
@@ -124,7 +125,7 @@ def _state(desk: Desk, step: str) -> str:
     if step == "table":
         return f"{seen['rows']:,} records" if seen else "choose one"
     if step == "risk":
-        return f"{today['classes']['unique_share']:.0%} unique" if today else "not measured"
+        return f"{percent(today['classes']['unique_share'], 0)} unique" if today else "not measured"
     if step == "protect":
         return desk.choices.method
     if step == "compare":
@@ -160,8 +161,8 @@ def _risk(desk: Desk) -> dict[str, Any]:
             rows,
             "grey: strangers, green: people of the table, line: public totals",
             "Named by a regression tree: "
-            + "; ".join(f"{n} {s:.0%} of the table's people, {c:.0%} of strangers, {p:.0%} by public "
-                        "totals" for n, c, s, p in rows),
+            + "; ".join(f"{n} {percent(s, 0)} of the table's people, {percent(c, 0)} of strangers, "
+                        f"{percent(p, 0)} by public totals" for n, c, s, p in rows),
             most=1.0,
         )  # fmt: skip
     if today:
@@ -173,7 +174,7 @@ def _risk(desk: Desk) -> dict[str, Any]:
             rows,
             "share of the records by how many share their quasi-identifiers",
             "Share of the records by group size: "
-            + "; ".join(f"{name} {share:.0%}" for name, _, share, _ in rows if share is not None),
+            + "; ".join(f"{name} {percent(share, 0)}" for name, _, share, _ in rows if share is not None),
             most=1.0,
         )
     return {"today": today, "drawing": drawing, "sizes": sizes, "most": most, "advice": advise(today)}

@@ -8,6 +8,7 @@ from ..report import pictures
 from ..report.figures import at
 from ..report.page import answers
 from ..report.text import risk_rows, three_numbers
+from ..report.verdict import not_bounded, overall, verdicts
 from ..session.steps import Session
 
 
@@ -15,6 +16,7 @@ def compared(session: Session) -> dict[str, Any]:
     """The release beside the original, as data for a page; SVG for its pictures."""
     release, measured = session.release, session.result("measure")
     audit = measured.to_dict()
+    loud = not_bounded(audit, release.plan)
     promised, cards = answers(audit, release.plan, release.checks)
     risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
     before, after = risk["original"], risk["release"]
@@ -33,6 +35,7 @@ def compared(session: Session) -> dict[str, Any]:
     shown = measured.shown
     return {
         "rows": release.released.n_rows,
+        "verdict": overall(verdicts(audit, release.plan, release.checks), loud),
         "cards": [vars(card) for card in cards],
         "promised": promised,
         "three": list(three_numbers(risk, grouped)),
@@ -48,5 +51,5 @@ def compared(session: Session) -> dict[str, Any]:
         "attacked": bool(audit["attacks"]),
         "standard": audit["profile"],
         "notes": audit["table"]["notes"],
-        "warned": list(release.cautions),
+        "warned": [text for text in release.cautions if text not in loud],
     }

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import SchemaError
+from ..notation import percent
 from ..schema import UNSAID, Role, Schema
 from .column import Column
 from .dates import parse_dates
@@ -185,18 +186,22 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def refuse_repeated(table: Table, schema: Schema) -> list[str]:
+def refuse_repeated(
+    table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
+) -> list[str]:
     """The columns that by their name are keys of people and repeat, while nobody said who is one.
 
     Raises
     ------
     SchemaError
-        Identifiers repeat, and none of them tells the rows apart.
+        Identifiers repeat, and none of them tells the rows apart, or those that repeat are released
+        as `pseudonyms`, which show whose records belong together.
     """
     if schema.unit is not UNSAID:
         return []
     keys = [name for name in schema.identifiers if name != schema.household]
-    found = repeated(table, keys)
+    shown = [name for name in pseudonyms if table.distinct_share(name) < _REPEATS]
+    found = repeated(table, keys) or sorted(shown, key=lambda name: not _names_people(name))
     if found:
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
@@ -330,7 +335,7 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
     if column.kind == "date":
         return "quasi", "dates are often known to others"
     if unlike:
-        return "identifier", f"text that differs in {share:.0%} of the records"
+        return "identifier", f"text that differs in {percent(share, 0)} of the records"
     if column.n_values <= _FEW:
         return "quasi", "few values: they form groups of people"
     return "quasi", "many values: they can single people out"
@@ -352,7 +357,7 @@ def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role
     if words & HOMES and column.n_values > MOST_CODES:
         yield "identifier", "by its name, a key of households"
     if words & KEYS and share > _UNIQUE and column.kind != "date":
-        yield "identifier", f"by its name, a key; {share:.0%} of it differs"
+        yield "identifier", f"by its name, a key; {percent(share, 0)} of it differs"
     if column.n_values > _FEW and any(
         t == "id" or (len(t) > 3 and t.endswith("id")) for t in words
     ):

@@ -13,7 +13,7 @@ from ..sides import Sides
 from . import numeric
 from .households import told as told_of_households
 from .population import Population
-from .sensitive import sensitive_summary
+from .sensitive import sensitive_summary, smallest_cell
 
 
 def released_risk(
@@ -74,8 +74,13 @@ def _risk(
         if everybody is None
         else uniqueness.population_uniques(found, float(everybody)).to_json(),
         "sensitive": {
-            name: sensitive_summary(column, sides.targets[name], hierarchies.get(name))
-            for name, column in made.sensitive.items()
+            column.name: sensitive_summary(
+                made.sensitive[column.name],
+                sides.targets[column.name],
+                hierarchies.get(column.name),
+                smallest_cell(told, column, persons),
+            )
+            for column in sensitive
         },
         "covariance": _covariance(told, [c.numbers for c in sensitive if c.is_number]),
     }

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...classes import (
     FloatArray,
+    Groups,
     IntArray,
+    Persons,
     SensitiveCounts,
     closeness,
     disclosure,
     diversity,
+    group,
     likeness,
 )
 from ...hierarchy import Hierarchy
 from ...kernels.exact import total
+from ...table import Column
 from ..histograms import BINS, scatter
 from ..tolerances import Target
 from .numeric import matching
 
+CATEGORIES = 20
+"""Values up to which those of a number are counted as categories."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def sensitive_summary(
-    column: SensitiveCounts, target: Target, hierarchy: Hierarchy | None = None
+    column: SensitiveCounts,
+    target: Target,
+    hierarchy: Hierarchy | None = None,
+    smallest_cell: int | None = None,
 ) -> dict[str, Any]:
     """Every measure of one sensitive column.
 
@@ -38,6 +48,8 @@ def sensitive_summary(
         How it is attacked.
     hierarchy : Hierarchy, optional
         For t-closeness with hierarchical distances.
+    smallest_cell : int, optional
+        What `smallest_cell` counted.
     """
     told, sizes = column.scores.worst, column.counts.sizes
     matched = None
@@ -52,8 +64,25 @@ def sensitive_summary(
         "matching": matched,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
         "disclosure": disclosure_summary(told, sizes, column.scores.by_score),
+        "exposed": disclosure.exposed(column, sizes),
+        "smallest_cell": smallest_cell,
         "scatter": scatter(sizes, told),
     }
+
+
+def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> int | None:
+    """Count the records, or people, of the smallest group by value that has any.
+
+    A missing value is one. Counts of several groups, of several values, and a total less any of
+    them, are sums of such cells, so none of those is smaller. None for a number or a date of more
+    than 20 values, which are no categories.
+    """
+    if column.is_number and column.n_values > CATEGORIES:
+        return None
+    cells = group([groups.labels, column.codes])
+    known = persons is not None and persons.unit is not None
+    held = replace(persons, homes=None).held(cells).different if known else cells.sizes
+    return int(held.min())
 
 
 def fitting_closeness(kind: str, target: Target, found: Mapping[str, Any]) -> dict[str, Any]:

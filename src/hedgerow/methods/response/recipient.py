@@ -69,10 +69,17 @@ def told(plan: Plan) -> Told:
         f"l = {plan.parameters['l']}, for every record"
         + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
     )
+    kept = ", ".join(markdown(c.name) for c in recoding.columns if c.p >= 1)
+    if all(c.p >= 1 for c in recoding.columns):
+        about = f"Nothing was randomized: every value of {kept} is the record's own (p = 1)."
+    else:
+        about = (
+            "Some columns were randomized to protect them: single records are not true, counts can be "
+            "estimated." + (f" Not randomized: {kept} (p = 1)." if kept else "")
+        )
     return Told(
-        about="Some columns were randomized to protect them: single records are not true, counts "
-        "can be estimated.",
-        cells={c.name: "unchanged" if c.kept else "randomized" for c in recoding.columns},
+        about=about,
+        cells={c.name: "unchanged" if c.p >= 1 else "randomized" for c in recoding.columns},
         lines=lines,
         promised=[f"{cap}."],
         not_measured=NOT_PROMISED,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError
+from ...notation import figure, percent
 from .categories import Coded, find_value, label
 from .contingency import SensitiveView, Setting
 from .risk import Risk
@@ -134,7 +135,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         return ", ".join(f"{c.name}={label(v)}" for c, v in zip(quasi, values, strict=True))
 
     told = [
-        f"{described(row)} ({counts[row]:,} records, floor {groups[row]:.3f})" for row in large[:5]
+        f"{described(row)} ({counts[row]:,} records, floor {figure(groups[row])})" for row in large[:5]
     ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
     message = (
@@ -149,7 +150,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         message += f"; {small:,} groups have fewer than {DESCRIBED} records and are not described"
     possible = 1 / reachable if reachable > 0 else np.inf
     hint = (
-        f"the largest feasible l is just under {possible:.3f}"
+        f"the largest feasible l is just under {figure(possible)}"
         if possible > 1 + 1e-9
         else "no l above 1 is feasible"
     )
@@ -200,8 +201,8 @@ def cautions(
             f"the {risk.bound} bound caps what one released record tells about its person, and not "
             "what the table tells: every reader can reconstruct its counts and guess the most "
             f"frequent value of a group. In {over.sum():,} of the {large.sum():,} groups of at least "
-            f"{DESCRIBED} records that guess is right for {right / people:.0%} of "
-            f"{round(people * setting.n):,} people; the cap is {cap:.0%}"
+            f"{DESCRIBED} records that guess is right for {percent(right / people, 0)} of "
+            f"{round(people * setting.n):,} people; the cap is {percent(round(cap, 4), None)}"
         )
     if risk.target == "quasi":
         said.append(

@@ -10,6 +10,7 @@ from scipy.special import bdtr, bdtrc
 
 from ...engines.randomize import original_codes
 from ...guarantees import Check
+from ...notation import percent
 from ...plan import Randomize, Randomized
 from ...table import Table
 from .contingency import windows
@@ -46,7 +47,7 @@ def verify(
             1.0,
             over,
             over <= 1 or above is not None,
-            f"{100 * above:.2f}% of the records stay above it, as asked for"
+            f"{percent(above)} of the records stay above it, as asked for"
             if above is not None
             else "",
         )

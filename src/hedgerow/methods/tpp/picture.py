@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from ...notation import percent
+
 BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
 MOST_TREES = 12
 """Trees that are drawn; the rest is counted in a line of text."""
@@ -113,7 +115,7 @@ def _value(node: Mapping[str, Any], labels: Sequence[str] | None) -> str:
         return f"{value[0]:.5g}"
     best = max(range(len(value)), key=lambda i: (value[i], -i))
     share = value[best] / sum(value) if sum(value) else 0.0
-    return f"{labels[best]}: {share:.1%}"
+    return f"{labels[best]}: {percent(share)}"
 
 
 def _short(text: str, most: int = 26) -> str:

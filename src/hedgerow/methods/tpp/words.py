@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from ...notation import markdown
+from ...notation import markdown, percent
 from ...table.dialect import Dialect
 from .sanitize import Step, keeps
 
@@ -46,7 +46,7 @@ def recipient_lines(
     if l is not None:
         lines += [
             "",
-            f"In every group less than {1 / l:.1%} of the records share one value of "
+            f"In every group less than {percent(round(1 / l, 4), None)} of the records share one value of "
             f"{' or of '.join(map(markdown, model['reached']['sensitive']))}.",
         ]
     lines += [
