@@ -242,7 +242,7 @@ class Lesson:
         if learner not in TRAINED:
             rows = np.full(len(people), UNKNOWN) if rows is None else rows
             return self._of_groups(learner, people, rows, random_state)
-        counts, out = self._lesson, np.zeros((len(people), len(self.values)))
+        out = np.zeros((len(people), len(self.values)))
         if not self.number and len(self._kinds) == 1:
             out[:, self._kinds[0]] = 1.0
             return out
@@ -328,7 +328,8 @@ class Lesson:
         forecasts : float array, shape (n_rows, 1 or n_values)
             At the true quasi-identifiers.
         """
-        assert self.cells is not None and self.everybody is not None
+        assert self.cells is not None
+        assert self.everybody is not None
         width = 1 if self.number else len(self.values)
         width += self._design.shape[1]
         for places, rows in rows_by_group(self.cells, groups, self.everybody.order, width):
