@@ -42,7 +42,8 @@ class InferenceBound:
     @property
     def parameters(self) -> dict[str, Any]:
         """What a plan keeps of it."""
-        return {"max_inference": self.most, "max_inference_learners": list(LEARNERS)}
+        tried = self._measured[1].learners if self._measured else LEARNERS
+        return {"max_inference": self.most, "max_inference_learners": list(tried)}
 
     def measure(self, release: Release, progress: Progress | None = None) -> Inference:
         """What the learners infer; measured once for one released table."""

@@ -194,10 +194,10 @@ class GroupCounts:
             if abs(entries[2] - before).max() < SETTLED:
                 break
         rest = np.setdiff1d(np.arange(len(cells.sizes)), learnt)
+        cell, value, chance = entries
         if len(rest):
             parts = zip(entries, self._balanced(cells, rest), strict=True)
-            entries = tuple(np.concatenate(part) for part in parts)
-        cell, value, chance = entries
+            cell, value, chance = (np.concatenate(part) for part in parts)
         shape = len(cells.sizes), cells.known.n_values
         self.chances = csr_array((chance, (cell, value)), shape=shape)
 

@@ -522,7 +522,7 @@ def _weighted(
     """The entries of some classes, and their records; those that fit a person as they are likely."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
-    weight = counts.counts[cells] * likely[which].astype(np.float64)
+    weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)
     return cells[weight > 0], weight[weight > 0]
 
 

@@ -114,18 +114,17 @@ def _score(own: Column) -> tuple[str, FloatArray]:
 
 
 def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
-    """The worst corrected group of a column beside chance, as one sentence, where it was measured."""
+    """Say what the worst corrected group of a column gives away beside chance, where it was measured."""
     found = column.get("corrected")
     if found is None:
         return
-    limit = "the cap" if found["cap"] is not None else "what any group gives away uncorrected"
-    chance = found["shuffled"]
+    above, chance = found["above"], found["shuffled"]
+    limit = "the cap of" if found["cap"] is not None else "the worst group without them,"
     yield (
-        f"{name}: somebody who corrects a group by what a learner ({found['learner']}) makes of each "
-        f"member takes up to {found['worst']:.3f} off the uncertainty about a group "
-        f"({found['records']:,} records; {found['uncorrected']:.3f} uncorrected, "
-        f"{chance['worst']:.3f} at most by chance); {found['above']['groups']:,} of "
-        f"{found['groups']:,} groups with {found['above']['people']:,} of {found['people']:,} people "
-        f"lie above {limit} ({found['limit']:.3f}), {chance['groups']:.1f} and "
-        f"{chance['people']:,.0f} by chance."
+        f"{name}: with a learner's forecasts of each member ({found['learner']}) the worst group, of "
+        f"{found['records']:,} records, gives away {found['worst']:.3f} ({found['uncorrected']:.3f} "
+        f"without them; {chance['worst']:.3f} in the worst where they are shuffled inside groups). "
+        f"{above['groups']:,} of {found['groups']:,} groups ({above['people']:,} of "
+        f"{found['people']:,} people) lie above {limit} {found['limit']:.3f}; shuffled, "
+        f"{chance['groups']:.1f} ({chance['people']:,.0f})."
     )

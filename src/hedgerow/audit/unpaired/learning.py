@@ -59,12 +59,12 @@ def _on(tables: Apart, j: int, most: int, random_state: int) -> OnColumn | None:
         known = people.canonical[known_in(truth, own, aim)[people.canonical]]
         rows.append(spread(known, most, random_state))
         row = UNKNOWN if people is tables.members else OUTSIDE
-        known, truth = people.known(quasi, rows[-1]), truth[rows[-1]]
-        asked.append((known, truth, np.full(len(truth), row)))
+        who = np.full(len(rows[-1]), row)
+        asked.append((people.known(quasi, rows[-1]), truth[rows[-1]], who))
     near = np.concatenate([nearest_of(quasi, tables.classes, known) for known, *_ in asked])
     target = shown_as(own, tables.released_sensitive[j], aim)
     lesson = attack_lesson(tables, j, np.arange(tables.n_rows), target, near)
     if not lesson.counts.n_groups:
         return None
-    before = unprotected(before, j, rows[0])
-    return OnColumn(own, aim, asked, lesson, before, tables.classes.n_groups)
+    whole = unprotected(before, j, rows[0])
+    return OnColumn(own, aim, asked, lesson, whole, tables.classes.n_groups)
