@@ -26,9 +26,7 @@ def binned(column, categories=None):
     known = sorted(v for v in column if v is not None)
     # the first value that at least b sixteenths of the records do not exceed
     cuts = sorted({known[math.ceil(b * len(known) / BINS) - 1] for b in range(1, BINS)})
-    places = [
-        len(cuts) + 1 if v is None else sum(cut < v for cut in cuts) for v in column
-    ]
+    places = [len(cuts) + 1 if v is None else sum(cut < v for cut in cuts) for v in column]
     return places, len(cuts) + 2
 
 
@@ -46,9 +44,7 @@ def group_counts(columns, groups, published, values):
     """
     n = len(groups)
     size = {g: sum(held.values()) for g, held in published.items()}
-    marginal = [
-        [(bins.count(b) + 1) / (n + many) for b in range(many)] for bins, many in columns
-    ]
+    marginal = [[(bins.count(b) + 1) / (n + many) for b in range(many)] for bins, many in columns]
 
     def share(i, v):
         return published[groups[i]].get(v, 0) / size[groups[i]]

@@ -48,7 +48,9 @@ SCHEMA = hr.Schema(quasi=["age", "sex"], sensitive=["ill"])
 
 
 def anatomy_of(people, schema=SCHEMA, l=2):
-    release = hr.protect(people[[*schema.quasi, *schema.sensitive]], schema, hr.Anatomy(l, random_state=1))
+    release = hr.protect(
+        people[[*schema.quasi, *schema.sensitive]], schema, hr.Anatomy(l, random_state=1)
+    )
     return release, pair_up(release.original, of_release(release))
 
 
@@ -315,17 +317,25 @@ def test_learners_that_a_release_has_nothing_for_are_named():
 
 
 def test_ordinal_columns_are_corrected_by_the_ranked_score():
-    people = ill_people(400).assign(level=lambda f: np.select([f.age > 60, f.age > 40], ["c", "b"], "a"))
+    people = ill_people(400).assign(
+        level=lambda f: np.select([f.age > 60, f.age > 40], ["c", "b"], "a")
+    )
     schema = hr.Schema(
-        quasi=["age", "sex"], sensitive=["level"], kinds={"level": "ordinal"}, categories={"level": ["a", "b", "c"]}
+        quasi=["age", "sex"],
+        sensitive=["level"],
+        kinds={"level": "ordinal"},
+        categories={"level": ["a", "b", "c"]},
     )
     found = hr.inference(
         people[["age", "sex", "level"]], schema, hr.Mondrian(k=40), folds=0
     ).columns["level"]["corrected"]
     assert found["score"] == "ranked"
-    scores = hr.audit(people[["age", "sex", "level"]], hr.protect(
-        people[["age", "sex", "level"]], schema, hr.Mondrian(k=40)
-    ), attacks=False, learning=False).risk["release"]["sensitive"]["level"]["disclosure"]
+    scores = hr.audit(
+        people[["age", "sex", "level"]],
+        hr.protect(people[["age", "sex", "level"]], schema, hr.Mondrian(k=40)),
+        attacks=False,
+        learning=False,
+    ).risk["release"]["sensitive"]["level"]["disclosure"]
     assert found["limit"] <= scores["worst"] + 1e-9
 
 
@@ -346,7 +356,9 @@ def test_shuffled_rows_and_columns_give_the_same_groups():
 
 def test_a_table_as_it_is_leaves_nothing_to_correct():
     people = ill_people(200)[["age", "sex", "ill"]]
-    pair = align(people.drop_duplicates(["age", "sex"]), people.drop_duplicates(["age", "sex"]), SCHEMA)
+    pair = align(
+        people.drop_duplicates(["age", "sex"]), people.drop_duplicates(["age", "sex"]), SCHEMA
+    )
     lesson = lesson_of(pair, 0, np.arange(pair.n_rows))
     found = worst_corrected(lesson, pair.sensitive[0], np.arange(pair.n_rows), None, 0)
     assert (found["worst"], found["records"], found["above"]["people"]) == (1.0, 1, 0)

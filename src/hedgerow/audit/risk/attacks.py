@@ -107,7 +107,11 @@ def _on(
 
 
 def attack_lesson(
-    sides: Sides, j: int, rows: IntArray, target: tuple[npt.NDArray[Any], FloatArray], near: IntArray
+    sides: Sides,
+    j: int,
+    rows: IntArray,
+    target: tuple[npt.NDArray[Any], FloatArray],
+    near: IntArray,
 ) -> Lesson:
     """What some rows of a release teach of one column, as it is attacked."""
     name = sides.sensitive[j].name

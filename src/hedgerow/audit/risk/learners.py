@@ -304,7 +304,9 @@ class Lesson:
                 groups = groups[places.indices]
             groups = np.unique(groups)
             means, sizes = self.means_of(groups, random_state)
-            of_cell = means[np.minimum(np.searchsorted(groups, self.cells.group_of), len(groups) - 1)]
+            of_cell = means[
+                np.minimum(np.searchsorted(groups, self.cells.group_of), len(groups) - 1)
+            ]
             average = places @ of_cell + outside[:, None] * (sizes @ means / sizes.sum())
             change = self._change(people, random_state) - average
             out = corrected(out, change, self.number)
@@ -452,7 +454,8 @@ class Lesson:
 
         in_parts(ask, len(people), len(people) * len(self._rows))
         made = tuple(self._by_person(each) for each in (tenth, first))
-        self._reached[id(people)] = people, *made  # with the people, so that the number stays theirs
+        # kept with the people, so that their number stays theirs
+        self._reached[id(people)] = people, *made
         return made
 
     def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
@@ -516,9 +519,7 @@ def _taught(asked: npt.NDArray[np.bool_]) -> IntArray | None:
     return np.flatnonzero(chosen)
 
 
-def _weighted(
-    counts: Counts, groups: IntArray, reach: Reach | None
-) -> tuple[IntArray, FloatArray]:
+def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
     """The entries of some classes, and their records; those that fit a person as they are likely."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
