@@ -285,31 +285,28 @@ class Lesson:
         """Forecast by what groups say, alone or corrected; by public totals for who is in none."""
         assert self.cells is not None
         places = self.cells.places(rows, lambda ask: self._near(people)[1][ask])
-        outside = 1 - places.sum(axis=1)
-        totals = self.counts.totals
-        public = np.tile(totals / totals.sum(), (len(people), 1))
-        if learner == "group counts" and self.cells.separate:
-            counts, some = self._group_counts, np.flatnonzero(outside > 0)
-            kinds = counts.of_strangers(self.released, people.part(some))
-            of_kind = np.bincount(counts.kinds, totals)
-            public[some] = kinds[:, counts.kinds] * totals / np.maximum(of_kind, 1e-9)[counts.kinds]
-            of_cell = counts.chances
-        else:
-            of_cell = self.cells.shares()
-        forecast = np.asarray((places @ of_cell).toarray() + outside[:, None] * public)
-        out = forecast @ self._numbers[:, None] if self.number else forecast
+        outside = np.flatnonzero(np.diff(places.indptr) == 0)
+        counts = self._group_counts if learner == "group counts" and self.cells.separate else None
+        of_cell = self.cells.shares() if counts is None else counts.chances
+        totals, width = self.counts.totals, 1 if self.number else len(self.values)
+        of_value = self._numbers[:, None] if self.number else np.eye(width)
+        if self.number:  # as many values as records: never a row for each of both
+            of_cell = csr_array(of_cell @ of_value)
+        out = np.asarray((places @ of_cell).toarray())
+        out[outside] = totals @ of_value / totals.sum()
+        if counts is not None:
+            chances = counts.of_strangers(self.released, people.part(outside))
+            kinds = csr_array((totals, (counts.kinds, np.arange(len(totals)))))
+            of_kind = (kinds @ of_value) / np.maximum(kinds.sum(axis=1), 1e-9)[:, None]
+            out[outside] = chances @ of_kind
         if learner == "group corrected":
             groups = self.cells.group_of
-            if not outside.any():
-                groups = groups[places.indices]
-            groups = np.unique(groups)
+            groups = np.unique(groups if len(outside) else groups[places.indices])
             means, sizes = self.means_of(groups, random_state)
-            of_cell = means[
-                np.minimum(np.searchsorted(groups, self.cells.group_of), len(groups) - 1)
-            ]
-            average = places @ of_cell + outside[:, None] * (sizes @ means / sizes.sum())
-            change = self._change(people, random_state) - average
-            out = corrected(out, change, self.number)
+            at = np.minimum(np.searchsorted(groups, self.cells.group_of), len(groups) - 1)
+            average = places @ means[at]
+            average[outside] = sizes @ means / sizes.sum()
+            out = corrected(out, self._change(people, random_state) - average, self.number)
         return out[:, 0] if self.number else out
 
     def _change(self, people: Known, random_state: int) -> FloatArray:
