@@ -102,6 +102,7 @@ LATTICE = (
 RESPONSE = "adversary/test_randomized_response.py::test_rare_moves_are_no_fault"
 ATTACKS = "audit/risk/test_attacks.py::"
 MEMBERS = "audit/risk/test_membership.py::"
+GROUPS = "audit/risk/test_group_learners.py::"
 TPP, MASKS = "methods/tpp/test_tpp_method.py::", "methods/test_masking.py"
 CAP = f"{SCORES}test_what_is_just_at_the_cap_keeps_it {SCORES}test_a_cap_is_the_decimal_number_that_was_written"
 LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n"
@@ -410,8 +411,22 @@ MUTANTS = (
       "audit/test_released.py::test_outside_can_be_allowed audit/test_released.py::test_bad_keys"),
     M("rows that are left out are not counted", "audit/pairing.py", "before.n_rows - len(rows),",
       "0,", "audit/test_audit.py::test_suppressed_rows_and_cells"),
-    M("the control has seen its people", "audit/risk/attacks.py", "usable & (fold != f)",
-      "usable", f"{ATTACKS}test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not"),
+    M("the control has seen its people", "audit/risk/attacks.py", "np.flatnonzero(fold != f)",
+      "np.arange(pair.n_rows)", f"{ATTACKS}test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not"),
+    M("learners see one dealt value of a record", "audit/risk/learners.py",
+      "counts = cells.expected() if separate else", "counts = cells.expected() if False else",
+      GROUPS + "test_learners_get_every_record_with_all_values_of_its_group"),
+    M("what a person's group says is not tried", "audit/risk/learners.py", '{"group": grouped,',
+      '{"group": False,', GROUPS + "test_number_two_never_lies_below_what_groups_say"),
+    M("counts of groups are not balanced", "audit/risk/group_learners.py", "in range(BALANCED)",
+      "in range(0)", GROUPS + "test_group_counts_equal_the_plain_reference"),
+    M("strangers stand in buckets", "audit/risk/group_learners.py",
+      "((rows == OUTSIDE) & (not self.separate))", "(rows == OUTSIDE)",
+      GROUPS + "test_a_stranger_to_buckets_gets_public_totals_and_the_rule"),
+    M("corrected groups are not corrected", "audit/risk/worst_corrected.py", "change * (i > 0)",
+      "change * (i > 1)", GROUPS + "test_the_worst_corrected_group_by_hand"),
+    M("chance is not shuffled", "audit/risk/worst_corrected.py", "if i > 1:", "if i < 0:",
+      GROUPS + "test_a_correction_that_knows_something_stands_out_from_chance_and_noise_does_not"),
     M("luck is taken for less than it is", "audit/risk/predicates.py",
       "(1 - weight) ** (n - 1))", "(1 - weight) ** (2 * n))",
       "audit/risk/test_predicates.py::test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group"),

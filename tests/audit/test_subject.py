@@ -114,8 +114,8 @@ def test_anatomy_is_told_by_its_buckets_and_read_from_its_folder(tmp_path):
     assert told["worst"] == pytest.approx(1 - left.min())
     assert told["mean_over_records"] == pytest.approx(1 - (left * size).sum() / size.sum())
     assert found.risk["release"]["classes"] == found.risk["original"]["classes"]
-    assert any("dealt at random" in note for note in found.table["notes"])
-    # dealt values are those of the second table, so a learner is right about one in three
+    assert any("all values of job in its group" in note for note in found.table["notes"])
+    # every record has all values of its group, so a learner is right about one in three
     tree = next(a for a in found.attacks if a["attack"] == "regression")
     assert 0.1 < tree["success"] < 0.7
     release.write(tmp_path / "out", mapping=True)

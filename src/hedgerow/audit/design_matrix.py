@@ -44,6 +44,21 @@ class Known:
         return Known(tuple(c[rows] for c in self.columns))
 
 
+@dataclass(frozen=True, eq=False)
+class Everybody:
+    """What an intruder knows about everybody in a table, row by row of its release.
+
+    Parameters
+    ----------
+    known : Known
+    order : int array, shape (n_rows,)
+        The rows in an order that their content gives.
+    """
+
+    known: Known
+    order: IntArray
+
+
 def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
     """The numbers of some rows, NaN where missing; of categories their codes."""
     codes = column.codes[rows]

@@ -17,8 +17,10 @@ import numpy as np
 from ..arguments import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
+from ..guarantees import Disclosure
 from ..methods.mart import MART
 from ..notation import figure, plain
+from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
 from ..schema import SCHEMA, Schema
@@ -26,7 +28,16 @@ from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .outside import Outside, Refit, check_control, left_out, refitting
 from .pairing import Pair, by_name, evenly, pair_up
-from .risk.learners import LEARNERS, MOST_CLASSES, Lesson, check_learners, nearest_of
+from .risk.group_learners import OUTSIDE
+from .risk.learners import (
+    LEARNERS,
+    MOST_CLASSES,
+    Lesson,
+    applicable,
+    check_learners,
+    nearest_of,
+)
+from .risk.worst_corrected import corrected_in_words, worst_corrected
 from .shares import in_shares
 from .sides import Sides
 from .subject import of_release
@@ -49,7 +60,8 @@ class Inference:
     ----------
     columns : mapping of str to mapping
         Per sensitive column ``members``, ``strangers``, ``advantage``, ``worst_tenth`` (the
-        learner that explains most, with ``interval``), and ``learners`` with each of them.
+        learner that explains most, with ``interval``), ``learners`` with each of them, and
+        ``corrected``: how much the worst group gives away once a learner corrects it.
         Shares of the public squared error (numbers: R squared) or Brier score (categories)
         that the learner takes away: 1 all, 0 or less nothing. Where nobody took no part
         ``strangers`` and ``advantage`` are None.
@@ -100,9 +112,9 @@ class Inference:
     def __str__(self) -> str:
         lines = []
         for name, column in self.columns.items():
-            lines.append(f"{name}: {in_words(column)}")
+            lines += [f"{name}: {in_words(column)}", *corrected_in_words(name, column)]
         lines.append(
-            f"Learners: {', '.join(self.learners)}; {self.asked:,} of {self.rows:,} people asked "
+            f"Attackers: {', '.join(self.learners)}; {self.asked:,} of {self.rows:,} people asked "
             f"about, {self.trained:,} of {self.classes:,} released rows trained on."
         )
         return "\n".join([*lines, *self.notes])
@@ -148,7 +160,12 @@ def inference(
 
     Every learner is fitted on the released cells as a recipient decodes them (ranges at their
     middle, joined categories as shares; neighbours are nearest to cells, 0 inside) and asked about
-    true quasi-identifiers. Strangers are people of a control, or
+    true quasi-identifiers. Where values are published by group (Anatomy), every record has all
+    values of its group, by their shares. Three more attackers know the released groups: the mean
+    or the shares of a person's group; naive Bayes on the counts of all groups (Kifer 2009), where
+    values are published by group; and a person's group, corrected by what a learner forecasts of
+    the person beyond the group's other members, whose quasi-identifiers it knows. So members are
+    never explained less than by their groups. Strangers are people of a control, or
     had by refitting the method on all folds but one and asking about the fold left out; nobody is
     left out of the release itself. Figures are shares of what guessing from public totals misses
     that the learner takes away: R squared, or 1 - Brier / public Brier for categories. The *worst
@@ -173,8 +190,10 @@ def inference(
         People who are not in the original: the strangers, instead of people left out.
     folds : int
         Parts that strangers are dealt into, at least 2; 0 leaves strangers out.
-    learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
-        Who is trained; "nearest" are the 10 nearest neighbours, ties sharing.
+    learners : sequence of {"tree", "gradient boosting", "nearest", "linear", "group", \
+"group counts", "group corrected"}
+        Who attacks; "nearest" are the 10 nearest neighbours, ties sharing. Those that a release
+        has nothing for are left out: groups mean nothing where values were altered.
     random_state : int
         Deals folds and bootstrap samples.
     progress : callable, optional
@@ -222,7 +241,14 @@ def inference(
         learners=learners,
         random_state=random_state,
         progress=progress,
+        cap=cap_of(release.plan),
     )
+
+
+def cap_of(plan: Plan | None) -> float | None:
+    """The cap on disclosure that a plan promises of every sensitive column."""
+    promises = plan.promises if plan is not None else ()
+    return next((p["maximum"] for p in promises if p["kind"] == Disclosure.kind), None)
 
 
 def infer(
@@ -235,12 +261,13 @@ def infer(
     random_state: int = 0,
     progress: Progress | None = None,
     without: Sequence[Outside] = (),
+    cap: float | None = None,
 ) -> Inference:
     """`inference` of a paired release; strangers are `control`, or are left out by `refit`.
 
-    `without` are its `left_out`, where somebody made them before.
+    `without` are its `left_out`, where somebody made them before; `cap` is promised of groups.
     """
-    check_learners(learners)
+    learners = attackers(pair, learners)
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
     tell = telling(progress)
@@ -269,12 +296,24 @@ def infer(
         pair,
         asked,
         np.concatenate(near),
-        tuple(learners),
+        learners,
         random_state,
         tell,
         left=left,
         folds=folds if left is not None else 0,
         notes=notes,
+        cap=cap,
+    )
+
+
+def attackers(sides: Sides, learners: Sequence[str]) -> tuple[str, ...]:
+    """Select the learners that a release has something for; ParameterError where there are none."""
+    check_learners(learners)
+    return applicable(
+        learners,
+        grouped=sides.yardstick == "classes",
+        separate=sides.by_group is not None,
+        paired=sides.everybody is not None,
     )
 
 
@@ -290,17 +329,20 @@ class Asked:
         By sensitive column their values: numbers, or codes of the members' categories.
     rows : int array
         Where they stand in the original; empty for people who are not in it.
+    released : int array, shape (n_people,)
+        The released row of each; `UNKNOWN`, or `OUTSIDE` for people who are not in it.
     """
 
     known: Known
     values: Sequence[Any]
     rows: IntArray
+    released: IntArray
 
     @classmethod
     def of(cls, pair: Pair, rows: IntArray) -> Asked:
         """Members, by their pairs."""
         values = [true_values(column, rows) for column in pair.sensitive]
-        return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows])
+        return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows], rows)
 
     @classmethod
     def others(cls, pair: Pair, people: Table) -> Asked:
@@ -313,6 +355,7 @@ class Asked:
             known_table(pair.released_quasi, people).part(rows),
             [v[rows] for v in values],
             np.zeros(0, np.int64),
+            np.full(len(rows), OUTSIDE),
         )
 
 
@@ -327,6 +370,7 @@ def asked_of(
     left: Mapping[str, Mapping[str, FloatArray]] | None = None,
     folds: int = 0,
     notes: Sequence[str] = (),
+    cap: float | None = None,
 ) -> Inference:
     """Ask about members, and about strangers where there are some.
 
@@ -338,14 +382,18 @@ def asked_of(
         Released rows that learners are trained on before others.
     left : mapping, optional
         By column and learner the losses on the members by releases that they were left out of.
+    cap : float, optional
+        The most that a group's values may give away.
     """
     known = Known.joined(*(people.known for people in asked))
+    rows = np.concatenate([people.released for people in asked])
     ends = np.cumsum([len(people.known) for people in asked])
     columns, silent = {}, []
     for j, own in enumerate(sides.sensitive):
         truth = np.concatenate([people.values[j] for people in asked])
         base = public_loss(own, truth)
-        errors = losses_of(sides, j, near, known, truth, learners, random_state, tell)
+        lesson = lesson_of(sides, j, near)
+        errors = losses_of(lesson, own, known, rows, truth, learners, random_state, tell)
         there = [
             part[np.isfinite(base[part])] for part in np.split(np.arange(len(truth)), ends[:-1])
         ]
@@ -366,6 +414,11 @@ def asked_of(
             random_state,
             None if left is not None or theirs is None else bases[1],
         )
+        columns[own.name]["corrected"] = None
+        if "group corrected" in learners and lesson is not None:
+            columns[own.name]["corrected"] = worst_corrected(
+                lesson, own, asked[0].released, cap, random_state
+            )
     if silent:
         notes = [*notes, f"Nobody who took no part has a value of {', '.join(silent)}."]
     n_classes = sides.classes.n_groups
@@ -405,35 +458,47 @@ def _strangers(
         known = known_table(part.released_quasi, people)
         for j, column in enumerate(part.sensitive):
             truth = values_in(column, people)
-            none = np.zeros(0, np.int64)
-            found = losses_of(part, j, none, known, truth, learners, random_state, tell)
+            lesson, rows = lesson_of(part, j, np.zeros(0, np.int64)), np.full(len(wanted), OUTSIDE)
+            found = losses_of(lesson, column, known, rows, truth, learners, random_state, tell)
             for learner, losses in found.items():
                 out[column.name][learner][out_of_it] = losses
     return out
 
 
+def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
+    """What a release teaches of one sensitive column; None where it shows no value."""
+    own = sides.sensitive[j]
+    lesson = Lesson.of(
+        sides.released_quasi,
+        sides.classes,
+        np.arange(sides.n_rows),
+        shown_values(own, sides.released_sensitive[j]),
+        own.is_number,
+        members,
+        sides.told,
+        own.name == sides.by_group,
+        sides.everybody,
+    )
+    return lesson if lesson.counts.n_groups else None
+
+
 def losses_of(
-    pair: Sides,
-    j: int,
-    members: IntArray,
+    lesson: Lesson | None,
+    own: Column,
     asked: Known,
+    rows: IntArray,
     truth: Any,
     learners: Sequence[str],
     random_state: int,
     tell: Tell,
 ) -> dict[str, FloatArray]:
-    """Squared error or Brier score of each learner on each person."""
-    own = pair.sensitive[j]
-    codes, values = shown_values(own, pair.released_sensitive[j])
-    usable = np.isfinite(values)[codes] if own.is_number else codes < own.n_values
-    if not usable.any():
+    """Squared error or Brier score of each learner on each person; `rows` as in `Lesson.forecast`."""
+    if lesson is None:
         return {learner: np.asarray(_alone(own, truth)) for learner in learners}
-    rows, target = np.flatnonzero(usable), (codes, values)
-    lesson = Lesson.of(pair.released_quasi, pair.classes, rows, target, own.is_number, members)
     out = {}
     for learner in learners:
         tell(f"inference of {own.name}: {learner}")
-        guess = lesson.forecast(learner, asked, random_state)
+        guess = lesson.forecast(learner, asked, random_state, rows)
         if own.is_number:
             out[learner] = (truth - guess) ** 2
         else:

@@ -13,7 +13,7 @@ from ..progress import Progress, caution, cautions, telling
 from ..release import Release, protect
 from ..schema import Schema
 from ..table import Table, read
-from .inference import Inference, infer
+from .inference import Inference, cap_of, infer
 from .pairing import pair_up
 from .risk.learners import LEARNERS
 from .subject import of_release
@@ -43,13 +43,14 @@ class InferenceBound:
     @property
     def parameters(self) -> dict[str, Any]:
         """What a plan keeps of it."""
-        return {"max_inference": self.most, "max_inference_learners": list(LEARNERS)}
+        tried = self._measured[1].learners if self._measured else LEARNERS
+        return {"max_inference": self.most, "max_inference_learners": list(tried)}
 
     def measure(self, release: Release, progress: Progress | None = None) -> Inference:
         """What the learners infer; measured once for one released table."""
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
-            found = infer(pair, progress=progress)
+            found = infer(pair, progress=progress, cap=cap_of(release.plan))
             self._measured = (release.released, found)
         return self._measured[1]
 

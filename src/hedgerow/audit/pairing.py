@@ -15,6 +15,7 @@ from ..release.mapping import RowMap
 from ..schema import Schema
 from ..table import Column, Table, read
 from .cautions import elsewhere, exchanged, left_open, told_of_table
+from .design_matrix import Everybody, known_rows
 from .joined import join
 from .matching import find_rows
 from .reading import Read, read_released
@@ -54,6 +55,8 @@ class Pair:
     groups : Groups, optional
         The groups that a second table tells the sensitive values of; by default
         the equivalence classes tell them.
+    by_group : str, optional
+        The sensitive column whose values that table gives, by group and apart from the rows.
     """
 
     schema: Schema
@@ -69,6 +72,7 @@ class Pair:
     notes: tuple[str, ...]
     yardstick: str = "classes"
     groups: Groups | None = None
+    by_group: str | None = None
 
     @classmethod
     def of_itself(
@@ -120,6 +124,12 @@ class Pair:
     def told(self) -> Groups:
         """The groups through which the release shows sensitive values: of a second table, or its classes."""
         return self.groups if self.groups is not None else self.classes
+
+    @cached_property
+    def everybody(self) -> Everybody:
+        """The true quasi-identifiers behind every released row."""
+        rows = np.arange(self.n_rows)
+        return Everybody(known_rows(self.released_quasi, rows), self.canonical)
 
     @cached_property
     def targets(self) -> dict[str, Target]:
@@ -221,8 +231,8 @@ def pair_up(
             numbered = taken(after.column(own.name, kind="categorical"), released_rows)
             shown, groups = join(own, numbered, subject.second, [c.codes for c in quasi])
             notes.append(
-                f"the values of {own.name} were dealt at random within their groups, as a "
-                "reader joins the two tables"
+                f"learners get every record with all values of {own.name} in its group, by their "
+                "shares; where a figure needs one value a record, each was dealt one of its group's"
             )
         else:
             shown = _released_sensitive(own, subject, released_rows)
@@ -251,6 +261,7 @@ def pair_up(
         tuple(notes),
         subject.yardstick,
         groups,
+        None if groups is None else subject.numbered,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from ..classes import Groups, IntArray, Persons
 from ..schema import Schema
 from ..table import Column, Table
+from .design_matrix import Everybody
 from .released_values import ReleasedColumn
 from .tolerances import Target
 
@@ -62,6 +63,14 @@ class Sides(Protocol):
     @property
     def told(self) -> Groups:
         """What the release tells sensitive values of."""
+
+    @property
+    def by_group(self) -> str | None:
+        """The sensitive column whose values a second table gives, by group."""
+
+    @property
+    def everybody(self) -> Everybody | None:
+        """The true quasi-identifiers behind every released row, where they are paired."""
 
     @property
     def persons(self) -> Persons | None:

@@ -198,7 +198,7 @@ class Counts:
     @cached_property
     def sizes(self) -> IntArray:
         """Records of each class."""
-        return self.per_group(self.counts).astype(np.int64)
+        return self.per_group(self.counts).astype(self.counts.dtype)
 
     @cached_property
     def totals(self) -> IntArray:

@@ -74,11 +74,11 @@ class Anatomy(Method):
     Notes
     -----
     The quasi-identifiers are released as they are: whoever knows a person's finds the
-    person's group. Only the sensitive value is hidden, among l: a guess within the
-    group is right with a chance of at most 1/l. A rule that holds for everybody can be
-    learned from both tables together and lifts that chance where the quasi-identifiers
-    tell much of the value (D. Kifer, "Attacks on privacy and deFinetti's theorem",
-    SIGMOD 2009).
+    person's group. Only the sensitive value is hidden, among l: who knows nothing but the
+    group is right with a chance of at most 1/l. That bounds no guess from all groups: a
+    rule that holds for everybody can be learned from both tables together and lifts that
+    chance where the quasi-identifiers tell much of the value (D. Kifer, "Attacks on privacy
+    and deFinetti's theorem", SIGMOD 2009). `hedgerow.inference` tries it ("group counts").
 
     Examples
     --------
@@ -211,14 +211,17 @@ class Anatomy(Method):
                 "",
                 "`join` gives every record of a group each value of that group, weighted by its share.",
             ],
-            promised=[f"No value has a share above 1/{self.l} in any group."],
+            promised=[
+                f"No value has a share above 1/{self.l} in any group. This bounds no guess from all "
+                "groups together."
+            ],
             not_measured=[
                 "Whether people are in this table: the quasi-identifiers are unchanged, and people can "
                 "be found by them.",
                 "What an intruder infers who can exclude values for a person, or knows others of the "
                 "group.",
-                "A general rule: somebody who learns from all groups together how the value depends "
-                "on the other columns guesses better than the shares of one group allow.",
+                "A general rule: somebody who learns from the counts of all groups together how the value "
+                f"depends on the other columns can be right more often than 1/{self.l}.",
             ],
         )
 

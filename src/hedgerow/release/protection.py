@@ -59,11 +59,11 @@ def protect(
         person, within this release and with others under the same key. A household gets none: who
         lives together is not told.
     max_inference : float, in (0, 1), optional
-        Accept a release only where the best of four named learners (`hedgerow.inference`),
-        trained on it and asked about its people, takes at most this share off the public
+        Accept a release only where the best of the named attackers (`hedgerow.inference`),
+        who have it and are asked about its people, takes at most this share off the public
         error of every sensitive column, over all people and over the worst tenth. The
         method is tightened step by step (`Method.stricter`: k up, cap down) until it does.
-        A measured bound under these learners, not a promise about others.
+        A measured bound under these attackers, not a promise about others.
     profile : str, path or Profile, optional
         A standard to keep (`Profile.names`, or a TOML file of your own). A k below what keeps it is
         raised where the method has its own k, and refused where you chose another; what k does not keep

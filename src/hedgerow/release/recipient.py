@@ -101,8 +101,9 @@ def recipient(
     if most is not None:
         lines += [
             "",
-            f"Measured, not promised: {', '.join(plan.parameters['max_inference_learners'])} were "
-            "trained on this table and asked about the people in it (5,000 of them where there are more). "
+            f"Measured, not promised: attackers who have what is released "
+            f"({', '.join(plan.parameters['max_inference_learners'])}) were "
+            "asked about the people in it (5,000 of them where there are more). "
             f"The best of them took at most {most:g} off the error of guessing from public totals, over "
             "those asked and over the tenth that it explains best. Other learners may infer more.",
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..audit.risk.worst_corrected import corrected_in_words
 from ..notation import figure, percent
 from . import survey
 from .figures import WIDE, at, count
@@ -266,7 +267,14 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
         yield from fitted(rows, ("column", *SHORT))
     if rows and not risk["inference"] and not audit["table"]["alone"]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
+    yield from corrected_lines(risk)
     yield from risk["inference"]["notes"] if risk["inference"] else ()
+
+
+def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
+    """Per sensitive column the worst group that a learner corrects, where it was measured."""
+    columns = (risk["inference"] or {"columns": {}})["columns"]
+    return [line for name, each in columns.items() for line in corrected_in_words(name, each)]
 
 
 THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..audit.inference import in_words
 from ..audit.result import Audit
+from ..audit.risk.worst_corrected import corrected_in_words
 from ..notation import figure, percent
 from ..release import Release
 from ..report.verdict import not_bounded, overall, verdicts
@@ -67,7 +68,9 @@ def _inferred(release: Release, measured: Audit | None) -> list[str]:
         ]
     head = "Learners on the release infer (share explained, 0 nothing, 1 all)"
     return [
-        f"{head}: {name}: {in_words(column)}." for name, column in found["columns"].items()
+        line
+        for name, column in found["columns"].items()
+        for line in (f"{head}: {name}: {in_words(column)}.", *corrected_in_words(name, column))
     ] + found["notes"]
 
 

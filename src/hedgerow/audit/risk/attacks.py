@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import BoolArray, Counts, FloatArray, IntArray, group
+from ...classes import BoolArray, Counts, FloatArray, IntArray
 from ...table import Column, Table
 from ..design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from ..intervals import attack_record, bootstrap, rate_of
 from ..outside import FOLDS
 from ..pairing import Pair, by_name, spread
 from ..released_values import ReleasedColumn
+from ..sides import Sides
 from ..tolerances import Target
-from .learners import LEARNERS, Guesses, Lesson, nearest_of
+from .group_learners import OUTSIDE
+from .learners import LEARNERS, TRAINED, Guesses, Lesson, nearest_of
 
 
 def regression_attacks(
@@ -80,38 +82,42 @@ def _on(
     # by name: no result depends on the order in which columns are declared
     quasi, aim = by_name(pair.released_quasi), pair.targets[own.name]
     truth, target = truth_of(own, aim), shown_as(own, shown, aim)
-    codes, values = target
-    usable = taught(target, aim)
     order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
-    if not len(order) or not usable.any():
+    if not len(order):
         return None
     picked = spread(order, people, random_state)
-    asked, near = [(known_rows(quasi, picked), truth[picked])], [picked]
+    asked, near = [(known_rows(quasi, picked), truth[picked], picked)], [picked]
     if control is not None:
         asked.append(_others(quasi, own, aim, control, people, random_state))
         near.append(nearest_of(quasi, pair.classes, asked[1][0]))
 
-    def lesson(kept: IntArray) -> Lesson:
-        return Lesson.of(quasi, pair.classes, kept, target, aim.is_number, np.concatenate(near))
+    def lesson(rows: IntArray) -> Lesson:
+        return attack_lesson(pair, j, rows, target, np.concatenate(near))
 
     withheld = None
     if control is None:
         fold = np.full(pair.n_rows, -1)
         fold[order] = np.arange(len(order)) % FOLDS
-        parts = [lesson(np.flatnonzero(usable & (fold != f))) for f in range(FOLDS)]
-        withheld = parts, fold[picked]
-    rows = np.flatnonzero(usable)
-    return OnColumn(
-        own,
-        aim,
-        asked,
-        lesson(rows),
-        unprotected(pair.unchanged, j, pair.rows[picked]),
-        Counts.of(group([], len(rows)), codes[rows], len(values)),
-        values,
-        pair.classes.n_groups,
-        withheld,
-    )
+        withheld = [lesson(np.flatnonzero(fold != f)) for f in range(FOLDS)], fold[picked]
+    release = lesson(np.arange(pair.n_rows))
+    if not release.counts.n_groups:
+        return None
+    before = unprotected(pair.unchanged, j, pair.rows[picked])
+    return OnColumn(own, aim, asked, release, before, pair.classes.n_groups, withheld)
+
+
+def attack_lesson(
+    sides: Sides,
+    j: int,
+    rows: IntArray,
+    target: tuple[npt.NDArray[Any], FloatArray],
+    near: IntArray,
+) -> Lesson:
+    """What some rows of a release teach of one column, as it is attacked."""
+    name = sides.sensitive[j].name
+    quasi, number = by_name(sides.released_quasi), sides.targets[name].is_number
+    separate = name == sides.by_group
+    return Lesson.of(quasi, sides.classes, rows, target, number, near, sides.told, separate)
 
 
 def _others(
@@ -121,7 +127,7 @@ def _others(
     control: Table,
     people: int,
     random_state: int,
-) -> tuple[Known, npt.NDArray[Any]]:
+) -> tuple[Known, npt.NDArray[Any], IntArray]:
     """People of a control with their values; a value that nobody in the original has is no guess."""
     known = known_table(quasi, control)
     if aim.is_number:
@@ -130,16 +136,14 @@ def _others(
         truth = control.like(own).codes_in(own, unknown=own.n_values + 1)
     order = np.lexsort((truth, *known.columns))
     rows = spread(order[known_in(truth, own, aim)[order]], people, random_state)
-    return known.part(rows), truth[rows]
+    return known.part(rows), truth[rows], np.full(len(rows), OUTSIDE)
 
 
 def unprotected(whole: Pair, j: int, asked: IntArray) -> Lesson:
     """What the whole original teaches of one column, with the rows that a release left out."""
     own = whole.sensitive[j]
     aim = whole.targets[own.name]
-    quasi, target = by_name(whole.released_quasi), shown_as(own, own, aim)
-    rows = np.flatnonzero(taught(target, aim))
-    return Lesson.of(quasi, whole.classes, rows, target, aim.is_number, asked)
+    return attack_lesson(whole, j, np.arange(whole.n_rows), shown_as(own, own, aim), asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +154,11 @@ class OnColumn:
     ----------
     own : Column
     aim : Target
-    asked : sequence of (Known, array)
-        The members who are asked about, with their true values; behind them people who took no part.
+    asked : sequence of (Known, array, int array)
+        The members who are asked about, with their true values and their released rows as in
+        `Lesson.forecast`; behind them people who took no part.
     release, before : Lesson
         What the release teaches, and the original.
-    public : Counts
-        The released values, as one group.
-    values : float array
-        The number behind each released code.
     classes : int
         Different released rows.
     withheld : (sequence of Lesson, int array), optional
@@ -167,11 +168,9 @@ class OnColumn:
 
     own: Column
     aim: Target
-    asked: Sequence[tuple[Known, npt.NDArray[Any]]]
+    asked: Sequence[tuple[Known, npt.NDArray[Any], IntArray]]
     release: Lesson
     before: Lesson
-    public: Counts
-    values: FloatArray
     classes: int
     withheld: tuple[Sequence[Lesson], IntArray] | None = None
 
@@ -179,20 +178,22 @@ class OnColumn:
         self, learners: Sequence[str], random_state: int, progress: Any = None
     ) -> list[dict[str, Any]]:
         """What each learner reaches, as plain data; nothing where nobody has a value."""
-        aim, (known, truth) = self.aim, self.asked[0]
-        if not len(truth):
+        aim, (known, truth, _), lesson = self.aim, self.asked[0], self.release
+        if not len(truth) or lesson.cells is None:
             return []
-        base, out = baselines(self.public, self.values, truth, aim), []
-        for learner in learners:
+        base, out = baselines(lesson.cells.totals, lesson.values, truth, aim), []
+        # the nearest record names what a group says of its members
+        tried = (*TRAINED, "group counts") if lesson.cells.separate else TRAINED
+        for learner in [name for name in learners if name in tried]:
             if progress:
                 progress(f"regression attack on {self.own.name}: {learner}")
             made = [
-                self.release.attack(learner, who, aim.tolerances, random_state)
-                for who, _ in self.asked
+                lesson.attack(learner, who, aim.tolerances, random_state, rows)
+                for who, _, rows in self.asked
             ]
             members, *others = (
                 score(guesses, values, aim)
-                for guesses, (_, values) in zip(made, self.asked, strict=True)
+                for guesses, (_, values, _) in zip(made, self.asked, strict=True)
             )
             told = self.before.attack(learner, known, aim.tolerances, random_state)
             held = self._held(learner, random_state)
@@ -207,7 +208,7 @@ class OnColumn:
         """The attack on people whose rows it did not see; None where nobody is at hand."""
         if self.withheld is None:
             return None
-        (known, truth), (lessons, part), aim = self.asked[0], self.withheld, self.aim
+        (known, truth, _), (lessons, part), aim = self.asked[0], self.withheld, self.aim
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
         values = np.full(len(truth), none)
         named = {t.key: values.copy() for t in aim.tolerances}
@@ -215,7 +216,8 @@ class OnColumn:
             mine = part == f
             if not mine.any() or not lesson.counts.n_groups:
                 continue
-            made = lesson.attack(learner, known.part(mine), aim.tolerances, random_state)
+            outside = np.full(int(mine.sum()), OUTSIDE)
+            made = lesson.attack(learner, known.part(mine), aim.tolerances, random_state, outside)
             values[mine] = made.values
             for key, guess in made.named.items():
                 named[key][mine] = guess
@@ -230,12 +232,6 @@ def truth_of(own: Column, aim: Target) -> npt.NDArray[Any]:
 def known_in(truth: npt.NDArray[Any], own: Column, aim: Target) -> BoolArray:
     """Whose value is known: nobody is asked for one that is missing."""
     return np.isfinite(truth) if aim.is_number else truth != own.n_values
-
-
-def taught(target: tuple[npt.NDArray[Any], FloatArray], aim: Target) -> BoolArray:
-    """The rows that show a value to learn from."""
-    codes, values = target
-    return np.isfinite(values)[codes] if aim.is_number else codes < len(values) - 1
 
 
 def shown_as(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:

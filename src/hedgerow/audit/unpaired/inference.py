@@ -9,7 +9,8 @@ import numpy as np
 from ...classes import IntArray
 from ...progress import Tell
 from ..design_matrix import true_values
-from ..inference import MOST_ASKED, WITHOUT, Asked, Inference, asked_of
+from ..inference import MOST_ASKED, WITHOUT, Asked, Inference, asked_of, attackers
+from ..risk.group_learners import OUTSIDE, UNKNOWN
 from ..risk.learners import nearest_of
 from .tables import Apart, People
 
@@ -19,19 +20,20 @@ def infer_apart(
 ) -> Inference:
     """`hedgerow.inference` of a release whose rows are not paired; strangers are the control."""
 
-    def some(people: People) -> Asked:
+    def some(people: People, row: int) -> Asked:
         rows: IntArray = people.some(MOST_ASKED)
         values = [true_values(column, rows) for column in people.sensitive]
-        return Asked(people.known(tables.released_quasi, rows), values, rows)
+        known = people.known(tables.released_quasi, rows)
+        return Asked(known, values, rows, np.full(len(rows), row))
 
-    asked = [some(people) for people in tables.people]
+    asked = list(map(some, tables.people, (UNKNOWN, OUTSIDE)))
     return asked_of(
         tables,
         asked,
         np.concatenate(
             [nearest_of(tables.released_quasi, tables.classes, each.known) for each in asked]
         ),
-        tuple(learners),
+        attackers(tables, learners),
         random_state,
         tell,
         notes=() if tables.strangers is not None else (WITHOUT,),

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...classes import Counts, group
 from ..pairing import by_name, spread
-from ..risk.attacks import OnColumn, known_in, shown_as, taught, truth_of, unprotected
-from ..risk.learners import LEARNERS, Lesson, nearest_of
+from ..risk.attacks import OnColumn, attack_lesson, known_in, shown_as, truth_of, unprotected
+from ..risk.group_learners import OUTSIDE, UNKNOWN
+from ..risk.learners import LEARNERS, nearest_of
 from .tables import Apart
 
 
@@ -53,24 +53,18 @@ def _on(tables: Apart, j: int, most: int, random_state: int) -> OnColumn | None:
     before = tables.unchanged
     quasi, own = by_name(tables.released_quasi), tables.members.sensitive[j]
     aim = before.targets[own.name]
-    codes, values = told = shown_as(own, tables.released_sensitive[j], aim)
-    usable = np.flatnonzero(taught(told, aim))
-    if not len(usable):
-        return None
     asked, rows = [], []
     for people in tables.people:
         truth = truth_of(people.sensitive[j], aim)
         known = people.canonical[known_in(truth, own, aim)[people.canonical]]
         rows.append(spread(known, most, random_state))
-        asked.append((people.known(quasi, rows[-1]), truth[rows[-1]]))
-    near = np.concatenate([nearest_of(quasi, tables.classes, known) for known, _ in asked])
-    return OnColumn(
-        own,
-        aim,
-        asked,
-        Lesson.of(quasi, tables.classes, usable, told, aim.is_number, near),
-        unprotected(before, j, rows[0]),
-        Counts.of(group([], len(usable)), codes[usable], len(values)),
-        values,
-        tables.classes.n_groups,
-    )
+        row = UNKNOWN if people is tables.members else OUTSIDE
+        who = np.full(len(rows[-1]), row)
+        asked.append((people.known(quasi, rows[-1]), truth[rows[-1]], who))
+    near = np.concatenate([nearest_of(quasi, tables.classes, known) for known, *_ in asked])
+    target = shown_as(own, tables.released_sensitive[j], aim)
+    lesson = attack_lesson(tables, j, np.arange(tables.n_rows), target, near)
+    if not lesson.counts.n_groups:
+        return None
+    whole = unprotected(before, j, rows[0])
+    return OnColumn(own, aim, asked, lesson, whole, tables.classes.n_groups)

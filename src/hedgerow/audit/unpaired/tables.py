@@ -77,6 +77,8 @@ class Apart:
         the attacks alone.
     groups : Groups, optional
         The groups that a second table tells the sensitive values of.
+    by_group : str, optional
+        The sensitive column whose values that table gives, by group and apart from the rows.
     measured : Apart, optional
         The same under the members' own dictionaries, where strangers share these: no figure of
         the original or the release but the attacks' may depend on whom strangers are.
@@ -92,6 +94,7 @@ class Apart:
     notes: tuple[str, ...]
     yardstick: str = "attacks"
     groups: Groups | None = None
+    by_group: str | None = None
     measured: Apart | None = None
 
     @property
@@ -127,6 +130,11 @@ class Apart:
     @property
     def suppressed(self) -> None:
         """Nobody can know whom the release left out."""
+        return None
+
+    @property
+    def everybody(self) -> None:
+        """Nobody can know whom a released row is about."""
         return None
 
     @property
@@ -254,6 +262,7 @@ def _read(before: Table, subject: Subject, others: Table | None, notes: tuple[st
         notes,
         "classes" if groups or any(cells[n].general for n in schema.quasi) else "attacks",
         groups,
+        None if groups is None else subject.numbered,
     )
 
 
