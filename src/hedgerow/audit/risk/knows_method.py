@@ -1,0 +1,307 @@
+"""The attack of who knows the method: which values agree with the finer groups that it refused.
+
+A cap bounds what a released group says. Methods that keep one refuse finer groups because some part
+would break it, and somebody who knows the method, its parameters and everybody's quasi-identifiers
+can work out which finer groups were refused, and what that says of their members ("minimality",
+Wong et al. 2007). No release of such methods promises anything about this; here it is measured.
+
+The intruder sees the sensitive values of every released group and, at first, believes every
+assignment of them to its members equally likely. Assignments that do not agree with the method are
+then left out:
+
+- `MART`, and `Mondrian` with the objectives "regression" and "information_gain": a leaf was not
+  split, so every split that the method tries there (k members on both sides, and another mean or
+  share of some response on the left than on the right) has a side that breaks the cap or another
+  promise. Left out are splits of more than ten categories, whose orders depend on the values, all
+  but 256 splits of a group, which splits of the ancestors were the best, and leaves that rounding
+  merged. Trees that are pruned (`alpha`, `min_leaf`) are not attacked.
+- `Mondrian` with "median" and "loss": the tree is grown on quasi-identifiers, so the intruder can grow it
+  again. A released group that is not a leaf of it has a child that breaks the cap. This is all
+  that the release tells.
+- `Hedge`: at least one of the cells of a joined group breaks a promise. Left out are the order of
+  the joins and the choice of the partner, how the sensitive columns shaped the cells, and groups that
+  are one because they read alike.
+
+What is left out would exclude more assignments; without it the intruder knows less. So the figures are
+those of a weaker attack, and never too high by more than their interval.
+
+For every refused part (both sides of a refused split; the cells of a joined group) the forecast is
+the mean, over the assignments that are left, of what the promise scores. Its disclosure is that of
+`hedgerow.classes.scores` for the part's expected counts: the share of the public loss that the
+forecast is expected to take off. Without the method's refusals it is the group's own disclosure.
+
+Groups with few assignments are enumerated. In others, independent runs of states move by swaps
+of two members' values while the distance to agreement falls below a bar that is lowered step by step
+(multilevel splitting); the interval comes from the spread between the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...classes import Classes, group
+from ...guarantees import Disclosure, KAnonymity, LDiversity, from_promise
+from ...kernels.assignments import Refusal, distances, shake
+from ...kernels.joins import Limits, measure
+from ...kernels.threads import streamed
+from ...methods.joining import limits_of
+from ...methods.refusals import Refused
+from ...progress import Tell
+from ...table import Column
+from ...trees.responses import Responses
+from ..pairing import Pair
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+TABLES = 4_096
+"""Up to so many tables of values by kind of member are enumerated."""
+RUNS, STATES, SWEEPS, LEVELS = 6, 40, 12, 40
+"""Independent runs, their states, moves that are looked at in the end, and bars until they give up."""
+STUDENT = 2.5706
+"""97.5% quantile of Student's t with RUNS - 1 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """The different rows of sensitive values in a table, and what promises ask of each.
+
+    Parameters
+    ----------
+    of_row : int64 array of shape (n,)
+        The number of each record's values.
+    told : float64 array of shape (v, w)
+        Sums of one such record.
+    gains : float64 array of shape (v, 2 g)
+        What a split must change the means of, and what divides it.
+    limits, cap : Limits
+        Of all promises, and of the cap on disclosure as if it were 1.
+    """
+
+    of_row: Ints
+    told: Floats
+    gains: Floats
+    limits: Limits
+    cap: Limits
+
+    @classmethod
+    def of(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
+        """Values of the sensitive columns; `entropy`: only categories add to the gain."""
+        rows = group([column.codes for column in columns])
+        classes = Classes.of(rows, columns)
+        sizes = rows.sizes[:, None].astype(np.float64)
+        told, limits = limits_of(classes, promises)
+        _, whole = limits_of(classes, [Disclosure(1.0)])
+        responses = Responses.of([column.value_counts for column in columns])
+        sums, known = [], []
+        for number in () if entropy else responses.numbers:
+            code = columns[number.source].codes[rows.first]
+            sums.append(number.units[code].astype(np.float64))
+            known.append(code < columns[number.source].n_values)
+        for kind in responses.classes[: len(responses.categorical)]:
+            shares = np.eye(len(kind.counts))[kind.lookup[columns[kind.source].codes[rows.first]]]
+            sums += list(shares.T)
+            known += [np.ones(len(rows.first))] * len(shares.T)
+        gains = np.array([*sums, *known], np.float64).T
+        return cls(rows.labels.astype(np.int64), told / sizes, gains, limits, whole)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What the intruder believes of the refused parts of one group.
+
+    Parameters
+    ----------
+    rows : int64 array of shape (n,)
+    sides : bool array of shape (p, n)
+        Who is in each part.
+    shown : float
+        The group's own disclosure.
+    disclosure, low, high : float64 arrays of shape (p,)
+        Of each part, with a 95% interval for the sampling; the same number where enumerated.
+    exact : bool
+    """
+
+    rows: Ints
+    sides: npt.NDArray[np.bool_]
+    shown: float
+    disclosure: Floats
+    low: Floats
+    high: Floats
+    exact: bool
+
+
+def posterior(refused: Refused, values: Values, seed: Any, exact: int = TABLES) -> Posterior | None:
+    """Return what a group's refusals tell of its parts; None where no agreeing assignment was met.
+
+    Parameters
+    ----------
+    refused : Refused
+    values : Values
+    seed : sequence of int
+        Decides the sampling.
+    exact : int
+        Up to so many tables of values by kind of member are enumerated.
+    """
+    # members are ordered by what they are, never by where they stand
+    kind, place = np.unique(refused.parts.T, axis=0, return_inverse=True)
+    order = np.lexsort((values.of_row[refused.rows], place.reshape(-1)))
+    sides, members = refused.parts[:, order], values.of_row[refused.rows][order]
+    used, code = np.unique(members, return_inverse=True)
+    told, gains = values.told[used], values.gains[used]
+    if not refused.needs_gain:
+        gains = gains[:, :0]
+    refusal = Refusal(
+        sides.astype(np.uint8),
+        told,
+        gains,
+        told[code].sum(axis=0),
+        gains[code].sum(axis=0),
+        values.limits,
+        refused.is_joined,
+    )
+    sizes = np.bincount(place.reshape(-1))
+    tables = list_tables(sizes, np.bincount(code), exact)
+    if tables is not None:
+        runs = _enumerated(tables, kind.T.astype(np.float64), refusal)
+    else:
+        runs = _sampled(code.astype(np.int64), refusal, seed)
+    if runs is None:
+        return None
+    if not refused.is_joined:  # both sides of a split were refused
+        runs = np.concatenate([runs, refusal.all_told - runs], axis=1)
+        sides = np.concatenate([sides, ~sides])
+    each = np.stack([_disclosures(run, values.cap) for run in runs])
+    shown = _disclosures(refusal.all_told[None], values.cap)[0]
+    mean = _disclosures(runs.mean(axis=0), values.cap)
+    slack = STUDENT * each.std(axis=0, ddof=1) / np.sqrt(RUNS) if len(runs) > 1 else 0 * mean
+    low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
+    return Posterior(refused.rows[order], sides, shown, mean, low, high, tables is not None)
+
+
+def _disclosures(told: Floats, cap: Limits) -> Floats:
+    """Return the largest disclosure of each row of sums by any column and score."""
+    excess = np.zeros(len(told))
+    measure(np.ascontiguousarray(told), cap, excess)
+    return np.minimum(excess, 1.0)
+
+
+def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]] | None:
+    """List the ways to deal values to kinds of members, each with its number of assignments.
+
+    Parameters
+    ----------
+    sizes : int array of shape (a,)
+        Members of each kind.
+    counts : int array of shape (v,)
+        Members who have each value.
+    most : int
+        None if there are more.
+
+    Returns
+    -------
+    list of (int array of shape (a, v), float)
+
+    Examples
+    --------
+    >>> [(t.tolist(), w) for t, w in list_tables(np.array([1, 2]), np.array([2, 1]), 9)]
+    [([[1, 0], [1, 1]], 4.0), ([[0, 1], [2, 0]], 2.0)]
+    """
+    from math import comb, factorial, prod
+
+    states: list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...], int]]
+    states = [(tuple(counts.tolist()), (), 1)]
+    for size in sizes.tolist():
+        wider = []
+        for left, dealt, ways in states:
+            for take in _takes(left, size):
+                rest = tuple(a - b for a, b in zip(left, take, strict=True))
+                chosen = prod(comb(a, b) for a, b in zip(left, take, strict=True))
+                wider.append((rest, (*dealt, take), ways * chosen * factorial(size)))
+                if len(wider) > most:
+                    return None
+        states = wider
+    return [(np.array(dealt, np.int64), float(ways)) for _, dealt, ways in states]
+
+
+def _takes(left: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to take so many values from those that are left."""
+    if len(left) == 1:
+        if size <= left[0]:
+            yield (size,)
+        return
+    rest = sum(left[1:])
+    for first in range(min(left[0], size), max(size - rest, 0) - 1, -1):
+        for others in _takes(left[1:], size - first):
+            yield (first, *others)
+
+
+def _enumerated(
+    tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
+) -> Floats | None:
+    """Return the expected sums of every part over all agreeing tables; shape (1, p, w)."""
+    summed, ways = np.zeros((len(kinds), refusal.told.shape[1])), 0.0
+    most = max(weight for _, weight in tables)
+    for begin in range(0, len(tables), 256):
+        some = tables[begin : begin + 256]
+        dealt = np.array([kinds @ table for table, _ in some])  # values in every part
+        told, gains = dealt @ refusal.told, dealt @ refusal.gains
+        weight = np.array([w / most for _, w in some]) * (distances(told, gains, refusal) == 0.0)
+        summed += np.tensordot(weight, told, 1)
+        ways += float(weight.sum())
+    return summed[None] / ways if ways else None
+
+
+def _sampled(code: Ints, refusal: Refusal, seed: Any) -> Floats | None:
+    """Return the mean sums of every part over agreeing assignments, run by run."""
+    runs, n = [], len(code)
+    for run in range(RUNS):
+        rng = np.random.default_rng([*seed, run])
+        values = np.stack([rng.permutation(code) for _ in range(STATES)])
+        sides = refusal.sides.astype(np.float64)
+        told, gains = (
+            np.ascontiguousarray(np.stack([sides @ of[state] for state in values]))
+            for of in (refusal.told, refusal.gains)
+        )
+        apart = distances(told, gains, refusal)
+        seen = np.zeros(told.shape[1:])
+        for _ in range(LEVELS):
+            bar = float(np.sort(apart)[STATES // 2])
+            lower = apart[apart < bar]
+            if bar > 0.0 and bar == apart.max() and len(lower):
+                bar = float(lower.max())
+            fit = np.flatnonzero(apart <= bar)
+            lost = np.flatnonzero(apart > bar)
+            origin = fit[rng.integers(len(fit), size=len(lost))]
+            for each in (values, told, gains, apart):
+                each[lost] = each[origin]
+            pairs = rng.integers(n, size=(STATES, n, 2))
+            shake(values, told, gains, apart, bar, pairs, refusal, seen)
+            if bar == 0.0:
+                break
+        if apart.max() > 0.0:
+            return None
+        seen[:] = 0.0
+        for _ in range(SWEEPS):
+            pairs = rng.integers(n, size=(STATES, n, 2))
+            shake(values, told, gains, apart, 0.0, pairs, refusal, seen)
+        runs.append(seen / (STATES * SWEEPS))
+    return np.stack(runs)
+
+
+def posteriors(pair: Pair, method: Any, promises: list[Any], random_state: int) -> Iterator[Any]:
+    """Yield the posterior of every group with refused parts, in the order of the plan."""
+    refused = method.refused(pair.original, pair.schema)
+    if not refused:
+        return
+    columns = [pair.original.declared_column(pair.schema, name) for name in pair.schema.sensitive]
+    entropy = getattr(method, "objective", "") == "information_gain"
+    values = Values.of(columns, promises, entropy)
+    for number, each in enumerate(refused):
+        yield posterior(each, values, (random_state, number))
