@@ -13,7 +13,7 @@ then left out:
   split, so every split that the method tries there (k members on both sides, and another mean or
   share of some response on the left than on the right) has a side that breaks the cap or another
   promise. Left out are splits of more than ten categories, whose orders depend on the values, all
-  but 256 splits of a group, which splits of the ancestors were the best, and leaves that rounding
+  but 128 splits of a group, which splits of the ancestors were the best, and leaves that rounding
   merged. Trees that are pruned (`alpha`, `min_leaf`) are not attacked.
 - `Mondrian` with "median" and "loss": the tree is grown on quasi-identifiers, so the intruder can grow it
   again. A released group that is not a leaf of it has a child that breaks the cap. This is all
@@ -37,9 +37,9 @@ of two members' values while the distance to agreement falls below a bar that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -52,19 +52,25 @@ from ...kernels.joins import Limits, measure
 from ...kernels.threads import streamed
 from ...methods.joining import limits_of
 from ...methods.refusals import Refused
+from ...plan import Plan
 from ...progress import Tell
 from ...table import Column
 from ...trees.responses import Responses
-from ..pairing import Pair
+from ..pairing import Pair, spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 TABLES = 4_096
 """Up to so many tables of values by kind of member are enumerated."""
-RUNS, STATES, SWEEPS, LEVELS = 6, 40, 12, 40
+RUNS, STATES, SWEEPS, LEVELS = 8, 32, 8, 40
 """Independent runs, their states, moves that are looked at in the end, and bars until they give up."""
-STUDENT = 2.5706
+GROUPS = 60
+"""Up to so many groups are sampled."""
+ROUNDING = 1e-9
+MOVES = 160
+"""Swaps of a sweep at most; fewer in smaller groups, one for every member."""
+STUDENT = 2.3646
 """97.5% quantile of Student's t with RUNS - 1 degrees of freedom."""
 
 
@@ -137,7 +143,9 @@ class Posterior:
     exact: bool
 
 
-def posterior(refused: Refused, values: Values, seed: Any, exact: int = TABLES) -> Posterior | None:
+def posterior(
+    refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES
+) -> Posterior | None:
     """Return what a group's refusals tell of its parts; None where no agreeing assignment was met.
 
     Parameters
@@ -145,7 +153,7 @@ def posterior(refused: Refused, values: Values, seed: Any, exact: int = TABLES) 
     refused : Refused
     values : Values
     seed : sequence of int
-        Decides the sampling.
+        Decides the sampling; empty: groups of more tables than `exact` are left out.
     exact : int
         Up to so many tables of values by kind of member are enumerated.
     """
@@ -169,18 +177,20 @@ def posterior(refused: Refused, values: Values, seed: Any, exact: int = TABLES) 
     sizes = np.bincount(place.reshape(-1))
     tables = list_tables(sizes, np.bincount(code), exact)
     if tables is not None:
-        runs = _enumerated(tables, kind.T.astype(np.float64), refusal)
+        found = _enumerated(tables, kind.T.astype(np.float64), refusal)
     else:
-        runs = _sampled(code.astype(np.int64), refusal, seed)
-    if runs is None:
+        found = _sampled(code.astype(np.int64), refusal, seed) if seed else None
+    if found is None:
         return None
+    runs, weight = found
     if not refused.is_joined:  # both sides of a split were refused
         runs = np.concatenate([runs, refusal.all_told - runs], axis=1)
         sides = np.concatenate([sides, ~sides])
     each = np.stack([_disclosures(run, values.cap) for run in runs])
     shown = _disclosures(refusal.all_told[None], values.cap)[0]
-    mean = _disclosures(runs.mean(axis=0), values.cap)
-    slack = STUDENT * each.std(axis=0, ddof=1) / np.sqrt(RUNS) if len(runs) > 1 else 0 * mean
+    mean = _disclosures(np.tensordot(weight, runs, 1), values.cap)
+    # from the spread between the runs
+    slack = STUDENT * np.sqrt((weight[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
     low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
     return Posterior(refused.rows[order], sides, shown, mean, low, high, tables is not None)
 
@@ -207,14 +217,13 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
     Returns
     -------
     list of (int array of shape (a, v), float)
+        The number as a part of the largest.
 
     Examples
     --------
     >>> [(t.tolist(), w) for t, w in list_tables(np.array([1, 2]), np.array([2, 1]), 9)]
-    [([[1, 0], [1, 1]], 4.0), ([[0, 1], [2, 0]], 2.0)]
+    [([[1, 0], [1, 1]], 1.0), ([[0, 1], [2, 0]], 0.5)]
     """
-    from math import comb, factorial, prod
-
     states: list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...], int]]
     states = [(tuple(counts.tolist()), (), 1)]
     for size in sizes.tolist():
@@ -223,11 +232,12 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
             for take in _takes(left, size):
                 rest = tuple(a - b for a, b in zip(left, take, strict=True))
                 chosen = prod(comb(a, b) for a, b in zip(left, take, strict=True))
-                wider.append((rest, (*dealt, take), ways * chosen * factorial(size)))
+                wider.append((rest, (*dealt, take), ways * chosen))
                 if len(wider) > most:
                     return None
         states = wider
-    return [(np.array(dealt, np.int64), float(ways)) for _, dealt, ways in states]
+    largest = max(ways for _, _, ways in states)
+    return [(np.array(dealt, np.int64), ways / largest) for _, dealt, ways in states]
 
 
 def _takes(left: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
@@ -244,23 +254,29 @@ def _takes(left: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
 
 def _enumerated(
     tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
-) -> Floats | None:
-    """Return the expected sums of every part over all agreeing tables; shape (1, p, w)."""
+) -> tuple[Floats, Floats] | None:
+    """Return the expected sums of every part over all agreeing tables, (1, p, w), and a weight of 1."""
     summed, ways = np.zeros((len(kinds), refusal.told.shape[1])), 0.0
-    most = max(weight for _, weight in tables)
     for begin in range(0, len(tables), 256):
         some = tables[begin : begin + 256]
         dealt = np.array([kinds @ table for table, _ in some])  # values in every part
         told, gains = dealt @ refusal.told, dealt @ refusal.gains
-        weight = np.array([w / most for _, w in some]) * (distances(told, gains, refusal) == 0.0)
+        weight = np.array([weight for _, weight in some]) * (distances(told, gains, refusal) == 0.0)
         summed += np.tensordot(weight, told, 1)
         ways += float(weight.sum())
-    return summed[None] / ways if ways else None
+    return (summed[None] / ways, np.ones(1)) if ways else None
 
 
-def _sampled(code: Ints, refusal: Refusal, seed: Any) -> Floats | None:
-    """Return the mean sums of every part over agreeing assignments, run by run."""
-    runs, n = [], len(code)
+def _sampled(
+    code: Ints, refusal: Refusal, seed: Sequence[int]
+) -> tuple[Floats, Floats] | None:
+    """Return the mean sums of every part over agreeing assignments, run by run, and their weights.
+
+    A run weighs as much as the share of assignments that agree by its own levels: so the
+    weighted mean has the right expectation however few its states are.
+    """
+    runs, weights, n = [], [], len(code)
+    moves = min(n, MOVES)
     for run in range(RUNS):
         rng = np.random.default_rng([*seed, run])
         values = np.stack([rng.permutation(code) for _ in range(STATES)])
@@ -270,7 +286,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Any) -> Floats | None:
             for of in (refusal.told, refusal.gains)
         )
         apart = distances(told, gains, refusal)
-        seen = np.zeros(told.shape[1:])
+        seen, agreeing = np.zeros(told.shape[1:]), 1.0
         for _ in range(LEVELS):
             bar = float(np.sort(apart)[STATES // 2])
             lower = apart[apart < bar]
@@ -278,30 +294,127 @@ def _sampled(code: Ints, refusal: Refusal, seed: Any) -> Floats | None:
                 bar = float(lower.max())
             fit = np.flatnonzero(apart <= bar)
             lost = np.flatnonzero(apart > bar)
+            agreeing *= len(fit) / STATES
             origin = fit[rng.integers(len(fit), size=len(lost))]
             for each in (values, told, gains, apart):
                 each[lost] = each[origin]
-            pairs = rng.integers(n, size=(STATES, n, 2))
+            pairs = rng.integers(n, size=(STATES, moves, 2))
             shake(values, told, gains, apart, bar, pairs, refusal, seen)
             if bar == 0.0:
                 break
         if apart.max() > 0.0:
-            return None
+            continue
         seen[:] = 0.0
         for _ in range(SWEEPS):
-            pairs = rng.integers(n, size=(STATES, n, 2))
+            pairs = rng.integers(n, size=(STATES, moves, 2))
             shake(values, told, gains, apart, 0.0, pairs, refusal, seen)
         runs.append(seen / (STATES * SWEEPS))
-    return np.stack(runs)
+        weights.append(agreeing)
+    return (np.stack(runs), np.array(weights) / sum(weights)) if len(runs) * 2 > RUNS else None
 
 
-def posteriors(pair: Pair, method: Any, promises: list[Any], random_state: int) -> Iterator[Any]:
-    """Yield the posterior of every group with refused parts, in the order of the plan."""
-    refused = method.refused(pair.original, pair.schema)
-    if not refused:
-        return
-    columns = [pair.original.declared_column(pair.schema, name) for name in pair.schema.sensitive]
-    entropy = getattr(method, "objective", "") == "information_gain"
-    values = Values.of(columns, promises, entropy)
-    for number, each in enumerate(refused):
-        yield posterior(each, values, (random_state, number))
+def knows_method(
+    pair: Pair, method: Any, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
+) -> dict[str, Any] | None:
+    """Measure what the refusals of a fitted method give away about the people it was fitted on.
+
+    Parameters
+    ----------
+    pair : Pair
+        The whole original that the method was fitted on, and its release.
+    method : Method
+        Fitted.
+    plan : Plan
+    random_state : int
+        Decides which groups are sampled, and how.
+    progress : callable, optional
+        Told what is done.
+
+    Returns
+    -------
+    dict or None
+        ``cap``; ``groups``: released groups of which finer ones were refused, those that were looked
+        at, and of these the enumerated ones and those without an agreeing assignment (``lost``);
+        ``parts`` and ``people``: looked at, and how many are above the cap at least and at
+        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away; ``mean``: of the parts, and of
+        what their groups show. None where the attack says nothing: without a cap, where a
+        person may have several records, where a further promise is no limit on sums over
+        records, where others than the plan's columns are asked about, and where the
+        records are not in memory.
+    """
+    asked = [from_promise(promise) for promise in plan.promises]
+    cap = next((promise.limit for promise in asked if isinstance(promise, Disclosure)), None)
+    summed = all(
+        isinstance(promise, KAnonymity | Disclosure)
+        or (isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"))
+        for promise in asked
+    )
+    schema, original = pair.schema, pair.original
+    same = all(set(plan.names(r)) == set(getattr(schema, r)) for r in ("quasi", "sensitive"))
+    if cap is None or not summed or not same or pair.persons or original.engine != "memory":
+        return None
+    refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
+    columns = [original.declared_column(schema, name) for name in schema.sensitive]
+    values = Values.of(columns, asked, getattr(method, "objective", "") == "information_gain")
+    found = [posterior(each, values) for each in refused]
+    rest = spread(np.array([i for i, each in enumerate(found) if each is None]), GROUPS, random_state)
+
+    def sampled(number: int) -> Posterior | None:
+        return posterior(refused[number], values, (random_state, number))
+
+    for at, (number, each) in enumerate(zip(rest, streamed(sampled, rest.tolist()), strict=True)):
+        found[number] = each
+        if progress is not None:
+            progress("what the method refused", (at + 1) / len(rest))
+    known = [each for each in found if each is not None]
+    return {
+        "cap": cap,
+        "groups": {
+            "refused": len(refused),
+            "asked": len(known),
+            "enumerated": sum(each.exact for each in known),
+            "lost": int(sum(found[number] is None for number in rest)),
+        },
+        **_summed_up(known, cap),
+    }
+
+
+def _is_class(refused: Refused, pair: Pair) -> bool:
+    """Return whether a reader can tell the group from all others, and so knows its values."""
+    released = np.full(pair.original.n_rows, -1)
+    released[pair.rows] = pair.classes.labels
+    found = np.unique(released[refused.rows])
+    return len(found) == 1 and pair.classes.sizes[found[0]] == len(refused.rows)
+
+
+def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
+    """Summarise the parts of all groups that were looked at."""
+    counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
+    for name, ends in (("asked", None), ("at_least", "low"), ("at_most", "high")):
+        over = [
+            np.ones(len(each.sides), np.bool_) if ends is None else getattr(each, ends) > cap + ROUNDING
+            for each in known
+        ]
+        counts["parts"][name] = sum(int(each.sum()) for each in over)
+        counts["people"][name] = sum(
+            int(each.sides[some].any(axis=0).sum()) for each, some in zip(known, over, strict=True)
+        )
+    if not known:
+        return {**counts, "worst": None, "mean": None}
+    most = max(known, key=lambda each: float(each.low.max()))
+    part = int(most.low.argmax())
+    n = counts["parts"]["asked"]
+    return {
+        **counts,
+        "worst": {
+            "disclosure": float(most.disclosure[part]),
+            "interval": [float(most.low[part]), float(most.high[part])],
+            "people": int(most.sides[part].sum()),
+            "shown": most.shown,
+            "group": len(most.rows),
+        },
+        "mean": {
+            "disclosure": sum(float(each.disclosure.sum()) for each in known) / n,
+            "shown": sum(each.shown * len(each.sides) for each in known) / n,
+        },
+    }
