@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -143,10 +143,36 @@ class Posterior:
     exact: bool
 
 
-def posterior(
+class Agreeing(NamedTuple):
+    """Expected sums of a group's parts over the assignments that agree with its refusals.
+
+    Fields
+    ------
+    rows : int64 array of shape (n,)
+        The members in the order of `sides`.
+    sides : bool array of shape (p, n)
+        Who is in each part.
+    runs : float64 array of shape (r, p, w)
+        What each independent run, or the enumeration, expects.
+    weights : float64 array of shape (r,)
+        The share of the assignments that agree, by each run; of an enumeration in a unit of its own.
+    whole : float64 array of shape (w,)
+        The sums of the group.
+    exact : bool
+    """
+
+    rows: Ints
+    sides: npt.NDArray[np.bool_]
+    runs: Floats
+    weights: Floats
+    whole: Floats
+    exact: bool
+
+
+def agreeing(
     refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES
-) -> Posterior | None:
-    """Return what a group's refusals tell of its parts; None where no agreeing assignment was met.
+) -> Agreeing | None:
+    """Return what agreeing assignments say of a group's parts; None where none was met.
 
     Parameters
     ----------
@@ -158,41 +184,48 @@ def posterior(
         Up to so many tables of values by kind of member are enumerated.
     """
     # members are ordered by what they are, never by where they stand
-    kind, place = np.unique(refused.parts.T, axis=0, return_inverse=True)
-    order = np.lexsort((values.of_row[refused.rows], place.reshape(-1)))
-    sides, members = refused.parts[:, order], values.of_row[refused.rows][order]
-    used, code = np.unique(members, return_inverse=True)
-    told, gains = values.told[used], values.gains[used]
-    if not refused.needs_gain:
-        gains = gains[:, :0]
+    kinds, place = np.unique(refused.parts.T, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    order = np.lexsort((values.of_row[refused.rows], place))
+    sides, rows = refused.parts[:, order], refused.rows[order]
+    used, code = np.unique(values.of_row[rows], return_inverse=True)
+    told, gains = values.told[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
+    whole = told[code].sum(axis=0)
     refusal = Refusal(
         sides.astype(np.uint8),
         told,
         gains,
-        told[code].sum(axis=0),
+        whole,
         gains[code].sum(axis=0),
         values.limits,
         refused.is_joined,
     )
-    sizes = np.bincount(place.reshape(-1))
-    tables = list_tables(sizes, np.bincount(code), exact)
+    tables = list_tables(np.bincount(place), np.bincount(code), exact)
     if tables is not None:
-        found = _enumerated(tables, kind.T.astype(np.float64), refusal)
+        runs, weights = _enumerated(tables, kinds.T.astype(np.float64), refusal)
+    elif len(seed):
+        runs, weights = _sampled(code.astype(np.int64), refusal, seed)
     else:
-        found = _sampled(code.astype(np.int64), refusal, seed) if seed else None
-    if found is None:
         return None
-    runs, weight = found
+    if not weights.any() or 2 * np.count_nonzero(weights) < len(weights):
+        return None
     if not refused.is_joined:  # both sides of a split were refused
-        runs = np.concatenate([runs, refusal.all_told - runs], axis=1)
+        runs = np.concatenate([runs, whole - runs], axis=1)
         sides = np.concatenate([sides, ~sides])
-    each = np.stack([_disclosures(run, values.cap) for run in runs])
-    shown = _disclosures(refusal.all_told[None], values.cap)[0]
-    mean = _disclosures(np.tensordot(weight, runs, 1), values.cap)
-    # from the spread between the runs
-    slack = STUDENT * np.sqrt((weight[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
+    return Agreeing(rows, sides, runs, weights, whole, tables is not None)
+
+
+def posterior(found: Agreeing, cap: Limits) -> Posterior:
+    """Return the disclosure of every part by the runs together, with the spread between them."""
+    weights = found.weights / found.weights.sum()
+    each = np.stack([_disclosures(run, cap) for run in found.runs])
+    mean = _disclosures(np.tensordot(weights, found.runs, 1), cap)
+    slack = STUDENT * np.sqrt((weights[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
+    shown = float(_disclosures(found.whole[None], cap)[0])
     low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
-    return Posterior(refused.rows[order], sides, shown, mean, low, high, tables is not None)
+    if found.exact:
+        low = high = mean
+    return Posterior(found.rows, found.sides, shown, mean, low, high, found.exact)
 
 
 def _disclosures(told: Floats, cap: Limits) -> Floats:
@@ -254,8 +287,8 @@ def _takes(left: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
 
 def _enumerated(
     tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
-) -> tuple[Floats, Floats] | None:
-    """Return the expected sums of every part over all agreeing tables, (1, p, w), and a weight of 1."""
+) -> tuple[Floats, Floats]:
+    """Return the expected sums of every part over all agreeing tables, (1, p, w), and their weight."""
     summed, ways = np.zeros((len(kinds), refusal.told.shape[1])), 0.0
     for begin in range(0, len(tables), 256):
         some = tables[begin : begin + 256]
@@ -264,18 +297,17 @@ def _enumerated(
         weight = np.array([weight for _, weight in some]) * (distances(told, gains, refusal) == 0.0)
         summed += np.tensordot(weight, told, 1)
         ways += float(weight.sum())
-    return (summed[None] / ways, np.ones(1)) if ways else None
+    return summed[None] / max(ways, 1e-300), np.array([ways])
 
 
-def _sampled(
-    code: Ints, refusal: Refusal, seed: Sequence[int]
-) -> tuple[Floats, Floats] | None:
+def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the mean sums of every part over agreeing assignments, run by run, and their weights.
 
     A run weighs as much as the share of assignments that agree by its own levels: so the
-    weighted mean has the right expectation however few its states are.
+    weighted mean has the right expectation however few its states are. 0: it met none.
     """
-    runs, weights, n = [], [], len(code)
+    n = len(code)
+    runs, weights = np.zeros((RUNS, len(refusal.sides), refusal.told.shape[1])), np.zeros(RUNS)
     moves = min(n, MOVES)
     for run in range(RUNS):
         rng = np.random.default_rng([*seed, run])
@@ -286,7 +318,7 @@ def _sampled(
             for of in (refusal.told, refusal.gains)
         )
         apart = distances(told, gains, refusal)
-        seen, agreeing = np.zeros(told.shape[1:]), 1.0
+        seen, share = np.zeros(told.shape[1:]), 1.0
         for _ in range(LEVELS):
             bar = float(np.sort(apart)[STATES // 2])
             lower = apart[apart < bar]
@@ -294,7 +326,7 @@ def _sampled(
                 bar = float(lower.max())
             fit = np.flatnonzero(apart <= bar)
             lost = np.flatnonzero(apart > bar)
-            agreeing *= len(fit) / STATES
+            share *= len(fit) / STATES
             origin = fit[rng.integers(len(fit), size=len(lost))]
             for each in (values, told, gains, apart):
                 each[lost] = each[origin]
@@ -308,9 +340,8 @@ def _sampled(
         for _ in range(SWEEPS):
             pairs = rng.integers(n, size=(STATES, moves, 2))
             shake(values, told, gains, apart, 0.0, pairs, refusal, seen)
-        runs.append(seen / (STATES * SWEEPS))
-        weights.append(agreeing)
-    return (np.stack(runs), np.array(weights) / sum(weights)) if len(runs) * 2 > RUNS else None
+        runs[run], weights[run] = seen / (STATES * SWEEPS), share
+    return runs, weights
 
 
 def knows_method(
@@ -356,17 +387,17 @@ def knows_method(
     refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
     columns = [original.declared_column(schema, name) for name in schema.sensitive]
     values = Values.of(columns, asked, getattr(method, "objective", "") == "information_gain")
-    found = [posterior(each, values) for each in refused]
+    found = [agreeing(each, values) for each in refused]
     rest = spread(np.array([i for i, each in enumerate(found) if each is None]), GROUPS, random_state)
 
-    def sampled(number: int) -> Posterior | None:
-        return posterior(refused[number], values, (random_state, number))
+    def sampled(number: int) -> Agreeing | None:
+        return agreeing(refused[number], values, (random_state, number))
 
     for at, (number, each) in enumerate(zip(rest, streamed(sampled, rest.tolist()), strict=True)):
         found[number] = each
         if progress is not None:
             progress("what the method refused", (at + 1) / len(rest))
-    known = [each for each in found if each is not None]
+    known = [posterior(each, values.cap) for each in found if each is not None]
     return {
         "cap": cap,
         "groups": {
