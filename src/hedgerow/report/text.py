@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..guarantees import BEYOND
 from . import survey
 from .figures import WIDE, at, count, percent
 from .lines import aligned, fitted
@@ -298,6 +299,32 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
     if rows and not risk["inference"] and not audit["table"]["alone"]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
     yield from risk["inference"]["notes"] if risk["inference"] else ()
+    yield from refusals_in_words(risk.get("knows_method"))
+
+
+def refusals_in_words(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Say what somebody concludes who knows which finer groups the method refused."""
+    if not found:
+        return
+    groups, people, worst = found["groups"], found["people"], found["worst"]
+    if not groups["refused"]:
+        yield "No finer group was refused, so knowing the method adds nothing to what groups give away."
+        return
+    yield BEYOND
+    left = groups["refused"] - groups["asked"]
+    if left:
+        yield f"{left:,} of {groups['refused']:,} such groups were not looked at."
+    if worst is None:
+        return
+    low, high = people["at_least"], people["at_most"]
+    many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    ends = [part(end) for end in worst["interval"]]
+    sampled = f" ({' to '.join(ends)})" if ends[0] != ends[1] else ""
+    yield (
+        f"The worst refused part has {worst['people']:,} people and gives away {part(worst['disclosure'])}"
+        f"{sampled}; its group of {worst['group']:,} shows {part(worst['shown'])}. {many} of the "
+        f"{people['asked']:,} people looked at are in parts above the cap of {found['cap']:g}."
+    )
 
 
 THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
