@@ -44,11 +44,11 @@ from hedgerow.notation import JOIN, MISSING, interval, quote
 from hedgerow.papers.hedge import ADULT, ALCOHOL, CREDIT, Case, _adult, learnt, sample
 from hedgerow.table import Table
 
-K, GROUPS = 10, 30
+K, GROUPS = 10, 12
 CLEARLY = 0.01
 """Parts are counted from so much above the cap: many groups sit at the cap, and sampling is not exact."""
-DRAWS = np.linspace(0.7, 1.0, 9)[:-1] + 0.3 / 16
-"""Caps that the intruder thinks of, as parts of d: the middles of eight equal parts."""
+DRAWS = np.linspace(0.7, 1.0, 7)[:-1] + 0.3 / 12
+"""Caps that the intruder thinks of, as parts of d: the middles of six equal parts."""
 CASES = (
     Case("Adult, income", _adult, ADULT, ("income",)),
     Case("Adult, hours", _adult, ADULT, ("hours-per-week",)),
@@ -88,10 +88,14 @@ def attacked(
     return found
 
 
-def too_much(each: Refused, values: Values, cap: float, number: int) -> bool:
+def too_much(each: Refused, values: Values, cap: float, seen: dict[bytes, bool]) -> bool:
     """Whether a part of a group surely gives away more than the cap to who knows the method."""
-    made = agreeing(each, values) or agreeing(each, values, (0, number))
-    return made is not None and bool((posterior(made, values.cap).low > cap + 1e-9).any())
+    name = each.rows.tobytes()
+    if name not in seen:
+        made = agreeing(each, values) or agreeing(each, values, (0, len(seen)))
+        over = made is not None and (posterior(made, values.cap).low > cap + 1e-9).any()
+        seen[name] = bool(over)
+    return seen[name]
 
 
 class Pruned(hr.MART):
@@ -99,7 +103,11 @@ class Pruned(hr.MART):
 
     def _kept(self, tree, sensitive, persons):  # type: ignore[no-untyped-def]
         tree = super()._kept(tree, sensitive, persons)
-        uncut, values = tree, Values.of(list(sensitive), [Disclosure(self.max_disclosure)], False)
+        uncut, seen, values = (
+            tree,
+            {},
+            Values.of(list(sensitive), [Disclosure(self.max_disclosure)], False),
+        )
         while True:
             nodes = tree.grown
             refused = refused_splits(tree, uncut, self._quasi_kept, self.k, None)
@@ -107,8 +115,8 @@ class Pruned(hr.MART):
             place = {int(row): at for at, row in enumerate(nodes.rows)}
             worse = [
                 start[min(place[int(row)] for row in each.rows)]
-                for number, each in enumerate(refused)
-                if too_much(each, values, self.max_disclosure, number)
+                for each in refused
+                if too_much(each, values, self.max_disclosure, seen)
             ]
             parents = np.unique(nodes.parent[worse]) if worse else np.zeros(0, int)
             parents = parents[parents >= 0]
@@ -137,13 +145,14 @@ class Further(hr.Hedge):
 
     def _fit(self, table, schema):  # type: ignore[no-untyped-def]
         values, cap, now = values_of(table, schema, self.max_disclosure), self.max_disclosure, {}
+        seen: dict[bytes, bool] = {}
 
         def kept_now() -> np.ndarray:
             number = now["number"]
             kept = np.ones(int(number.max()) + 1, bool)
             for each in joined_cells(self.tree_, number, number):
                 group = number[self.tree_.leaf_of_rows()[each.rows[0]]]
-                kept[group] = not too_much(each, values, cap, int(group))
+                kept[group] = not too_much(each, values, cap, seen)
             return kept
 
         def further(n, means, classes_of, promises):  # type: ignore[no-untyped-def]
@@ -257,7 +266,9 @@ def variants(
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="4500,9000", help="rows, of which two thirds are released")
+    parser.add_argument(
+        "--rows", default="4500,9000", help="rows, of which two thirds are released"
+    )
     parser.add_argument("--caps", default=".5")
     parser.add_argument("--only", default="", help="part of a table's name")
     asked = parser.parse_args()
@@ -279,7 +290,11 @@ def main() -> None:
                         int(p.sides[o].any(axis=0).sum()) for p, o in zip(found, over, strict=True)
                     )
                     most = max(found, key=lambda each: each.low.max(), default=None)
-                    worst = "-" if most is None else f"{most.disclosure[most.low.argmax()]:.3f} ({most.shown:.3f})"
+                    worst = (
+                        "-"
+                        if most is None
+                        else f"{most.disclosure[most.low.argmax()]:.3f} ({most.shown:.3f})"
+                    )
                     print(
                         f"{case.name:<18} {members.n_rows:>6} {cap:>4}  {name:<22} {pair.classes.n_groups:>6}"
                         f"  {len(found):>9}  {parts:>11}  {people:>12}  {worst:>13}"

@@ -43,7 +43,9 @@ class Refused:
     needs_gain: bool = False
 
 
-def refused_splits(tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None) -> list[Refused]:
+def refused_splits(
+    tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None
+) -> list[Refused]:
     """Return the leaves whose every admissible split was refused, with these splits.
 
     Parameters

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import warnings
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +18,7 @@ from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.risk import knows_method as attack
 from hedgerow.audit.risk.knows_method import Values, agreeing, knows_method, list_tables, posterior
 from hedgerow.audit.subject import of_release
-from hedgerow.guarantees import from_promise
+from hedgerow.guarantees import BEYOND, from_promise
 from hedgerow.table import read
 
 # ---------------------------------------------------------------- the definitions, in fractions
@@ -94,7 +97,11 @@ def refused(values, side, public, cap, numbers, needs_gain):
     """Whether the method refuses a split of these values."""
     left = [v for v, s in zip(values, side, strict=True) if s]
     right = [v for v, s in zip(values, side, strict=True) if not s]
-    if needs_gain and numbers and Fraction(sum(left), len(left)) == Fraction(sum(right), len(right)):
+    if (
+        needs_gain
+        and numbers
+        and Fraction(sum(left), len(left)) == Fraction(sum(right), len(right))
+    ):
         return True
     if needs_gain and not numbers:
         shares = [{v: Fraction(c, len(p)) for v, c in tally(p).items()} for p in (left, right)]
@@ -105,7 +112,7 @@ def refused(values, side, public, cap, numbers, needs_gain):
 
 def enumerated(values, parts, consistent, public, numbers):
     """The posterior disclosure of every part, by listing every assignment."""
-    seen, ways = [{v: 0 for v in set(values)} for _ in parts], 0
+    seen, ways = [dict.fromkeys(set(values), 0) for _ in parts], 0
     for each in assignments(list(values)):
         if consistent(each):
             ways += 1
@@ -131,12 +138,22 @@ def wards(k, ill, of_a, a, b, elsewhere=20_000):
         return table, hr.protect(table, schema, hr.MART(k=k))
 
 
+@cache
+def audited(*parameters):
+    table, release = wards(*parameters)
+    return table, release, hr.audit(table, release, learning=False, inference=False)
+
+
 def tiny(seed):
     """A table of few people, a cap, and whether its sensitive column holds numbers."""
     rng = np.random.default_rng(seed)
     n, numbers = int(rng.integers(9, 14)), seed % 2 == 1
     pool = [0.0, 1.0, 2.0, 4.0] if numbers else ["no", "some", "yes"]
-    y = [pool[0], pool[-1], *rng.choice(pool, n - 2, p=[0.6, *[0.4 / (len(pool) - 1)] * (len(pool) - 1)])]
+    y = [
+        pool[0],
+        pool[-1],
+        *rng.choice(pool, n - 2, p=[0.6, *[0.4 / (len(pool) - 1)] * (len(pool) - 1)]),
+    ]
     table = pd.DataFrame(
         {
             "age": rng.choice([20, 30, 40, 50], n),
@@ -230,8 +247,12 @@ def attacked(table, schema, release, **options):
     pair = pair_up(read(table, schema=schema), of_release(release))
     asked = [from_promise(p) for p in release.plan.promises]
     column = pair.original.declared_column(schema, "y")
-    values = Values.of([column], asked, getattr(release.method, "objective", "") == "information_gain")
-    refusals = [r for r in release.method.refused(pair.original, schema) if attack._is_class(r, pair)]
+    values = Values.of(
+        [column], asked, getattr(release.method, "objective", "") == "information_gain"
+    )
+    refusals = [
+        r for r in release.method.refused(pair.original, schema) if attack._is_class(r, pair)
+    ]
     found = [agreeing(r, values, (0, i), **options) for i, r in enumerate(refusals)]
     return pair, [posterior(each, values.cap) for each in found]
 
@@ -261,10 +282,12 @@ def cases():
     ("k", "ill", "of_a", "a", "b", "shown", "reached"),
     [(10, 8, 6, 10, 20, 0.146, 0.53), (2, 2, 2, 2, 4, 0.218, 1.0)],
 )
-def test_the_audit_says_what_a_refused_split_of_wards_gives_away(k, ill, of_a, a, b, shown, reached):
-    table, release = wards(k, ill, of_a, a, b)
+def test_the_audit_says_what_a_refused_split_of_wards_gives_away(
+    k, ill, of_a, a, b, shown, reached
+):
+    table, release, measured = audited(k, ill, of_a, a, b)
     assert set(release.table["ward"]) == {"A+B", "C"}
-    found = hr.audit(table, release, learning=False, inference=False).risk["knows_method"]
+    found = measured.risk["knows_method"]
     assert found["worst"]["shown"] == pytest.approx(shown, abs=0.001)
     assert found["worst"]["disclosure"] == pytest.approx(reached, abs=0.005)
     assert (found["worst"]["people"], found["worst"]["group"]) == (a, a + b)
@@ -274,7 +297,9 @@ def test_the_audit_says_what_a_refused_split_of_wards_gives_away(k, ill, of_a, a
         ways = {6: 210 * 190, 7: 120 * 20, 8: 45}
         share = Fraction(sum(i * w for i, w in ways.items()), 10 * sum(ways.values()))
         assert round(float(share), 3) == 0.606
-        expected = disclosure({"yes": 10 * share, "no": 10 - 10 * share}, tally(table["ill"].tolist()), False)
+        expected = disclosure(
+            {"yes": 10 * share, "no": 10 - 10 * share}, tally(table["ill"].tolist()), False
+        )
         assert found["worst"]["disclosure"] == pytest.approx(float(expected), abs=1e-9)
 
 
@@ -296,7 +321,8 @@ def test_it_equals_enumeration_by_the_definitions_on_two_hundred_tables():
             above += sum(told > d + 1e-9 for told in own.values())
             moved += sum(abs(told - each.shown) > 0.05 for told in own.values())
     assert compared > 500
-    assert above > 5 and moved > 40  # else nothing would be left to find
+    assert above > 5  # else nothing would be left to find
+    assert moved > 40
 
 
 def test_nothing_is_left_out_where_something_was_refused():
@@ -316,7 +342,7 @@ def test_sampling_agrees_with_enumeration():
     for table, schema, *_, release, _, found in itertools.islice(cases(), 100):
         _, sampled = attacked(table, schema, release, exact=0)
         for true, each in zip(found, sampled, strict=True):
-            assert each is not None and not each.exact
+            assert not each.exact
             off += (each.disclosure - true.disclosure).tolist()
             fits = (each.low - 1e-9 <= true.disclosure) & (true.disclosure <= each.high + 1e-9)
             inside += int(fits.sum())
@@ -360,21 +386,25 @@ def test_every_assignment_that_gives_the_same_release_agrees(name):
                 rows = sorted(each.rows.tolist())
                 _, agrees = predicate(table, schema, release, name, d, False, rows)
                 assert agrees(other[rows].tolist())
-                total += np.array([[(other[each.rows][s] == v).sum() for v in names] for s in each.sides])
+                total += np.array(
+                    [[(other[each.rows][s] == v).sum() for v in names] for s in each.sides]
+                )
         assert kept
         same += kept
         if name == "median":  # there nothing is left out, so both are the same
             public = tally(y.tolist())
             for each, total in zip(found, seen, strict=True):
-                expected = [
-                    float(disclosure({v: Fraction(int(c), kept) for v, c in zip(names, row, strict=True)}, public, False))
+                shares = [
+                    {v: Fraction(int(c), kept) for v, c in zip(names, row, strict=True)}
                     for row in total
                 ]
+                expected = [float(disclosure(share, public, False)) for share in shares]
                 assert each.disclosure.tolist() == pytest.approx(expected, abs=1e-9)
         none += 1
         if none == 4:
             break
-    assert none == 4 and same > 4
+    assert none == 4
+    assert same > 4
 
 
 def test_it_is_the_same_in_any_order_of_the_rows():
@@ -388,6 +418,16 @@ def test_it_is_the_same_in_any_order_of_the_rows():
     assert told[0] == told[1]
 
 
+def test_groups_that_read_alike_are_left_out():
+    table, schema = wards(10, 8, 6, 10, 20, 400)[0], hr.Schema(quasi=["ward"], sensitive=["ill"])
+    for categorical, refused in (("concatenate", 1), ("suppress", 0)):  # every cell is a star
+        release = protected(table, schema, hr.MART(k=10, categorical=categorical))
+        assert release.method.tree_.n_leaves == 2
+        pair = pair_up(read(table, schema=schema), of_release(release))
+        found = knows_method(pair, release.method, release.plan)
+        assert found["groups"]["refused"] == refused
+
+
 def test_it_says_nothing_where_nothing_was_refused():
     table, schema, *_ = tiny(4)
     for method in (hr.MART(k=2, max_disclosure=None), hr.Datafly(k=2)):
@@ -395,6 +435,52 @@ def test_it_says_nothing_where_nothing_was_refused():
         assert found.risk["knows_method"] is None
     release = protected(table, schema, hr.MART(k=2, max_disclosure=0.5))
     assert hr.audit(table, release, attacks=False).risk["knows_method"] is None
+
+
+PAGES = (
+    "README.md",
+    "SECURITY.md",
+    "docs/for-a-board.md",
+    "docs/hedge.md",
+    "docs/attacks.md",
+    "docs/reading-an-audit.md",
+    "docs/choosing-k-and-max-disclosure.md",
+    "docs/explanation/disclosure.md",
+    "docs/explanation/mart.md",
+    "docs/explanation/mondrian.md",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_that_promise_the_cap_say_what_it_leaves_open(page):
+    text = (Path(__file__).parents[3] / page).read_text(encoding="utf-8")
+    assert BEYOND in " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_recipients_read_what_the_cap_leaves_open(name, tmp_path):
+    table, schema, d, _ = tiny(2)
+    protected(table, schema, METHODS[name](d)).write(tmp_path / "capped")
+    assert BEYOND in (tmp_path / "capped" / "RECIPIENT.md").read_text()
+    protected(table, schema, hr.Mondrian(k=2)).write(tmp_path / "uncapped")
+    assert BEYOND not in (tmp_path / "uncapped" / "RECIPIENT.md").read_text()
+
+
+def test_text_report_and_schema_say_what_was_concluded(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    table, release, found = audited(10, 8, 6, 10, 20)
+    jsonschema.validate(found.to_dict(), hr.audit.json_schema())
+    found.report(tmp_path / "steward.html", plan=release.plan)
+    page = html.unescape((tmp_path / "steward.html").read_text(encoding="utf-8"))
+    for text in (str(found), page):
+        assert BEYOND in text
+        assert "has 10 people and gives away 0.531; its group of 30 shows 0.145" in text
+        assert "10 of the 30 people looked at are in parts above the cap of 0.5" in text
+    found.report(tmp_path / "recipient.html", audience="recipient", plan=release.plan)
+    assert "10 of the 30" not in (tmp_path / "recipient.html").read_text(encoding="utf-8")
+    quick = hr.audit(table, release, attacks=False).to_dict()["not_measured"]
+    assert any("which finer groups the method refused" in line for line in quick)
+    assert not any("finer groups" in line for line in found.to_dict()["not_measured"])
 
 
 def test_tables_are_listed_with_their_ways():
@@ -414,5 +500,3 @@ def test_tables_are_listed_with_their_ways():
             key: ways / most for key, ways in seen.items()
         }
     assert list_tables(np.array([5, 5]), np.array([5, 5]), 5) is None
-
-

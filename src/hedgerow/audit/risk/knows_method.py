@@ -367,11 +367,11 @@ def knows_method(
         ``cap``; ``groups``: released groups of which finer ones were refused, those that were looked
         at, and of these the enumerated ones and those without an agreeing assignment (``lost``);
         ``parts`` and ``people``: looked at, and how many are above the cap at least and at
-        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away; ``mean``: of the parts, and of
-        what their groups show. None where the attack says nothing: without a cap, where a
-        person may have several records, where a further promise is no limit on sums over
-        records, where others than the plan's columns are asked about, and where the
-        records are not in memory.
+        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away;
+        ``mean``: of the parts, and of what their groups show.
+        None where the attack says nothing: without a cap, where a person may have several
+        records, where a further promise is no limit on sums over records, where other
+        columns than the plan's are asked about, and where the records are not in memory.
     """
     asked = [from_promise(promise) for promise in plan.promises]
     cap = next((promise.limit for promise in asked if isinstance(promise, Disclosure)), None)
@@ -388,7 +388,9 @@ def knows_method(
     columns = [original.declared_column(schema, name) for name in schema.sensitive]
     values = Values.of(columns, asked, getattr(method, "objective", "") == "information_gain")
     found = [agreeing(each, values) for each in refused]
-    rest = spread(np.array([i for i, each in enumerate(found) if each is None]), GROUPS, random_state)
+    rest = spread(
+        np.array([i for i, each in enumerate(found) if each is None]), GROUPS, random_state
+    )
 
     def sampled(number: int) -> Agreeing | None:
         return agreeing(refused[number], values, (random_state, number))
@@ -423,7 +425,9 @@ def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
     counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
     for name, ends in (("asked", None), ("at_least", "low"), ("at_most", "high")):
         over = [
-            np.ones(len(each.sides), np.bool_) if ends is None else getattr(each, ends) > cap + ROUNDING
+            np.ones(len(each.sides), np.bool_)
+            if ends is None
+            else getattr(each, ends) > cap + ROUNDING
             for each in known
         ]
         counts["parts"][name] = sum(int(each.sum()) for each in over)
