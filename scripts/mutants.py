@@ -99,6 +99,8 @@ LATTICE = (
     f"{DOMAIN}test_a_small_rest_is_filled_up_so_that_it_too_has_k_records "
     f"{DOMAIN}test_suppressed_rows_are_stars_and_form_a_class_of_their_own"
 )
+KNOWN = "audit/risk/test_knows_method.py::"
+KNOWS = f"{KNOWN}test_it_equals_enumeration_by_the_definitions_on_two_hundred_tables"
 RESPONSE = "adversary/test_randomized_response.py::test_rare_moves_are_no_fault"
 ATTACKS = "audit/risk/test_attacks.py::"
 MEMBERS = "audit/risk/test_membership.py::"
@@ -400,6 +402,20 @@ MUTANTS = (
       "self.starts[code + 1]]] = 0.0\n        else:\n            out = (~self.column.missing).astype(np.float64)",
       "self.starts[code + 1]]] = 0.0\n        else:\n            out = np.zeros(self.column.n_cells)",
       f"{ATTACKS}test_a_missing_value_agrees_with_cells_that_may_be_missing_alone"),
+    # who knows the method
+    M("splits that gain nothing count as refused by the cap", "kernels/assignments.py",
+      "        if not changes:\n            return 0.0", "        if not changes:\n            return 1.0",
+      KNOWS),
+    M("one side of a split decides alone", "kernels/assignments.py",
+      "if worst <= 1.0 and not r.joined:", "if worst <= 1.0 and r.joined:", KNOWS),
+    M("every assignment agrees with the refusals", "audit/risk/knows_method.py",
+      "(distances(told, gains, refusal) == 0.0)", "(distances(told, gains, refusal) >= 0.0)", KNOWS),
+    M("groups that read alike are known apart", "audit/risk/knows_method.py",
+      "return len(found) == 1 and pair.classes.sizes[found[0]] == len(refused.rows)",
+      "return len(found) == 1", f"{KNOWN}test_groups_that_read_alike_are_left_out"),
+    M("the sampler drops its bar", "audit/risk/knows_method.py",
+      "            if bar == 0.0:\n                break", "            if bar >= 0.0:\n                break",
+      f"{KNOWN}test_sampling_agrees_with_enumeration"),
     M("extents with missing values lie in those without", "audit/risk/downcoding.py",
       "    found &= ~missing | missing[cells, None]\n", "",
       f"{ATTACKS}test_a_cell_lies_in_one_that_may_be_missing_as_well"),

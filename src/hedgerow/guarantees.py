@@ -368,6 +368,11 @@ class Disclosure(ColumnGuarantee):
         )
 
 
+BEYOND = (
+    "The cap bounds what the released group says. Somebody who knows the method and everybody's "
+    "quasi-identifiers can infer which finer groups were refused; about these the cap promises nothing."
+)
+"""What every promise of `Disclosure` leaves open."""
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 

@@ -26,6 +26,7 @@ from .risk.composition import composition, other_releases
 from .risk.downcoding import downcoding
 from .risk.groups import released_risk, unprotected_risk
 from .risk.influence import influence
+from .risk.knows_method import knows_method
 from .risk.linking import linking_attacks
 from .risk.membership import membership
 from .risk.other_columns import other_columns
@@ -105,6 +106,7 @@ class Task(Generic[S]):
             "special uniques": self.suda is not None,
             "altered values": self.sides.plain.yardstick == "linkage",
             "an original": self.sides.original is not None,
+            "a fitted method": "attacks" in self.asked and self.what.method is not None,
             "weights": self.sides.original is not None
             and self.weights in self.sides.original.names,
         }
@@ -326,6 +328,14 @@ OF_PAIRS = (
         says="which columns give people away",
     ),
     Figure(
+        "risk.knows_method",
+        lambda t: knows_method(
+            t.sides, t.what.method, t.what.plan, random_state=t.random_state, progress=t.tell
+        ),
+        ("a fitted method",),
+        says="what the method refused",
+    ),
+    Figure(
         "risk.composition, attacks",
         _composition,
         ("other releases",),
@@ -407,6 +417,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
         "risk.original": None,
         "risk.release": None,
         "risk.influence": [],
+        "risk.knows_method": None,
         "risk.nearest": None,
         "risk.other": None,
         "risk.special_uniques": None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from ..files import write_private
-from ..guarantees import Check, unbounded
+from ..guarantees import Check, Disclosure, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
 from .judged import unmet
@@ -30,10 +30,12 @@ DIGITS = 10
 MEMBERSHIP = "membership: whether somebody is in the table at all"
 COMPOSITION = "what several releases of the same people give away together"
 OTHERS = "what columns without a role give away"
+METHOD = "what somebody concludes who knows which finer groups the method refused"
 NOT_MEASURED = (
     MEMBERSHIP,
     COMPOSITION,
     OTHERS,
+    METHOD,
     "intruders who know more than the quasi-identifiers named here",
 )
 
@@ -51,7 +53,8 @@ class Audit:
         Rows, columns, roles, suppressed rows and notes.
     risk : mapping
         ``original`` and ``release``: classes, re-identification, sensitive
-        columns; ``influence`` of the quasi-identifiers; ``inference``: what learners
+        columns; ``influence`` of the quasi-identifiers; ``knows_method``: what is concluded
+        from the finer groups that the method refused; ``inference``: what learners
         infer about members and strangers, and ``composition``: what is left together with
         other releases; None where they were not measured.
     attacks : sequence of mapping
@@ -131,6 +134,8 @@ class Audit:
         """What this audit leaves open."""
         done = {COMPOSITION} if self.risk.get("composition") else set()
         done |= {OTHERS} if self.risk.get("other") else set()
+        capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
+        done |= {METHOD} if self.risk.get("knows_method") or not capped else set()
         done |= {MEMBERSHIP for attack in self.attacks if attack["attack"] == "membership"}
         return [line for line in NOT_MEASURED if line not in done]
 

@@ -25,6 +25,7 @@ from ..table import Column, Table, read
 from .estimator import Estimator
 from .features import Features, as_array, output_as
 from .ladder import rungs
+from .refusals import Refused
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,10 @@ class Method(Estimator):
     def release_files(self, release: Any) -> Files:
         """Files beside the released table."""
         return Files()
+
+    def refused(self, table: Table, schema: Schema) -> list[Refused]:
+        """Return the finer groups that it refused to make because they break a promise; none here."""
+        return []
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
         """How much detail this release loses, and the least that any release with its k loses.

@@ -24,6 +24,7 @@ from .joining import joined
 from .partition import PartitionMethod
 from .parts import classes_of, full_tree
 from .quasi import Quasi
+from .refusals import Refused, joined_cells
 from .screening import telling
 
 _CELL = 10_000
@@ -169,10 +170,15 @@ class Hedge(PartitionMethod):
             grouped,
             promises if persons is not None else promises[1:],
         )
+        self._joined = number
         plan = self._plan(table, schema, quasi, grown, promises, number, persons, screened)
         assert isinstance(plan.recoding, Partition)
         self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)
         return plan
+
+    def refused(self, table: Table, schema: Schema) -> list[Refused]:
+        """Return the cells that the cap joined, group by group."""
+        return joined_cells(self.tree_, self._joined, self.group_of_cell_)
 
     def _screened(
         self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None

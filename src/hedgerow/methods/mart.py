@@ -17,6 +17,7 @@ from ..trees.tree import Path, Tree
 from .checks import check_whole
 from .partition import PartitionMethod
 from .quasi import Quasi
+from .refusals import Refused
 
 
 @dataclass(eq=False, repr=False)
@@ -123,6 +124,11 @@ class MART(PartitionMethod):
         self.tree_: Tree = self._kept(tree, sensitive, persons)
         promises = self._promises(schema, tree.responses)
         return self._plan(table, schema, quasi, self.tree_.grown, promises)
+
+    def refused(self, table: Table, schema: Schema) -> list[Refused]:
+        """Return the finer groups that the cap refused; none of a pruned tree, whose leaves say less."""
+        pruned = self.alpha is not None or int(self.min_leaf or self.k) < self.k
+        return [] if pruned else super().refused(table, schema)
 
     def path(self) -> Path:
         """The nested subtrees of the grown tree by smallest q, down to its root.

@@ -38,6 +38,7 @@ from .cells import between_points, public_step, recode, rounded
 from .checks import check_people, check_whole
 from .parts import Parts, conditions, full_tree, keeping
 from .quasi import Quasi
+from .refusals import Refused, known_splits, refused_splits
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
@@ -193,6 +194,7 @@ class PartitionMethod(Method):
         The grower asks in 64-bit units, of shares of people; this asks exactly, as the
         release is verified. A union of groups keeps what its parts keep.
         """
+        uncut = tree
         cap = self._cap()
         asked = [KAnonymity(int(self.k))] if persons is not None else []
         promises = [*asked, *([cap] if cap is not None else [])]
@@ -205,7 +207,16 @@ class PartitionMethod(Method):
             if not len(parents):
                 break
             tree = tree.pruned(np.unique(parents))
+        self._cut = tree, uncut
         return tree
+
+    def refused(self, table: Table, schema: Schema) -> list[Refused]:
+        """Return the finer groups that the cap refused to make of each released group."""
+        tree, uncut = self._cut
+        if not uncut.responses.responses:  # whoever knows the quasi-identifiers knows this tree
+            return known_splits(tree, uncut)
+        quasi = Quasi.of(table, schema, int(self.max_bins))
+        return refused_splits(tree, uncut, quasi, int(self.k), getattr(self, "max_depth", None))
 
     def _promises(self, schema: Schema, responses: Responses | None) -> list[Guarantee]:
         made: list[Guarantee] = [KAnonymity.of(self.k, schema)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..guarantees import from_promise
+from ..guarantees import BEYOND, Disclosure, from_promise
 from ..methods.base import Told
 from ..notation import SIGNS, duration, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
@@ -97,6 +97,8 @@ def recipient(
     lines += ["", "## What was promised, and verified on this very file", ""]
     promised = [markdown(f"{from_promise(promise).words()}.") for promise in plan.promises]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
+    if any(promise["kind"] == Disclosure.kind for promise in plan.promises):
+        lines += ["", BEYOND]
     most = plan.parameters.get("max_inference")
     if most is not None:
         lines += [

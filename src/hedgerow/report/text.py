@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..audit.risk.worst_corrected import corrected_in_words
-from ..notation import figure, percent
+from ..guarantees import BEYOND
+from ..notation import figure, number, percent
 from . import survey
 from .figures import WIDE, at, count
 from .lines import aligned, fitted
@@ -269,6 +270,32 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
         yield "What learners infer was not measured: it takes attacks (--attacks)."
     yield from corrected_lines(risk)
     yield from risk["inference"]["notes"] if risk["inference"] else ()
+    yield from refusals_in_words(risk.get("knows_method"))
+
+
+def refusals_in_words(found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Say what somebody concludes who knows which finer groups the method refused."""
+    if not found:
+        return
+    groups, people, worst = found["groups"], found["people"], found["worst"]
+    if not groups["refused"]:
+        yield "No finer group was refused, so knowing the method adds nothing to what groups give away."
+        return
+    yield BEYOND
+    left = groups["refused"] - groups["asked"]
+    if left:
+        yield f"{left:,} of {groups['refused']:,} such groups were not looked at."
+    if worst is None:
+        return
+    low, high = people["at_least"], people["at_most"]
+    many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    ends = [figure(end) for end in worst["interval"]]
+    sampled = f" ({' to '.join(ends)})" if ends[0] != ends[1] else ""
+    yield (
+        f"The worst refused part has {worst['people']:,} people and gives away {figure(worst['disclosure'])}"
+        f"{sampled}; its group of {worst['group']:,} shows {figure(worst['shown'])}. {many} of the "
+        f"{people['asked']:,} people looked at are in parts above the cap of {number(found['cap'])}."
+    )
 
 
 def corrected_lines(risk: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from ...classes import FloatArray, IntArray
 from ...classes.scores import Public
 from ...guarantees import SLACK
+from ...notation import figure
 from ...table import Column
 from .group_learners import corrected, sums_of
 from .learners import CORRECTING, Lesson
@@ -122,9 +123,9 @@ def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
     limit = "the cap of" if found["cap"] is not None else "the worst group without them,"
     yield (
         f"{name}: with a learner's forecasts of each member ({found['learner']}) the worst group, of "
-        f"{found['records']:,} records, gives away {found['worst']:.3f} ({found['uncorrected']:.3f} "
-        f"without them; {chance['worst']:.3f} in the worst where they are shuffled inside groups). "
+        f"{found['records']:,} records, gives away {figure(found['worst'])} ({figure(found['uncorrected'])} "
+        f"without them; {figure(chance['worst'])} in the worst where they are shuffled inside groups). "
         f"{above['groups']:,} of {found['groups']:,} groups ({above['people']:,} of "
-        f"{found['people']:,} people) lie above {limit} {found['limit']:.3f}; shuffled, "
+        f"{found['people']:,} people) lie above {limit} {figure(found['limit'])}; shuffled, "
         f"{chance['groups']:.1f} ({chance['people']:,.0f})."
     )

@@ -1,0 +1,130 @@
+"""The finer groups that a method refused to make of each released group, from quasi-identifiers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..trees.grow import Grown
+from ..trees.split import EXHAUSTIVE, LEAF
+from ..trees.tree import Tree
+from .quasi import Quasi
+
+Ints = npt.NDArray[np.int64]
+Sides = npt.NDArray[np.bool_]
+
+_MOST = 128
+"""Splits of a group that are looked at, evenly chosen; leaving some out weakens an intruder."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A released group, and what its method refused to make of it.
+
+    Parameters
+    ----------
+    rows : int64 array of shape (n,)
+        Its records.
+    parts : bool array of shape (p, n)
+        Who is on the left side of each refused split; or, where the group was joined, the cells.
+    is_joined : bool
+        Whether the group was joined from cells, one of which at least broke a promise. Else every
+        split was refused, because one of its sides broke a promise.
+    needs_gain : bool
+        Whether the method tries only splits that change the means or shares.
+    """
+
+    rows: Ints
+    parts: Sides
+    is_joined: bool = False
+    needs_gain: bool = False
+
+
+def refused_splits(
+    tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None
+) -> list[Refused]:
+    """Return the leaves whose every admissible split was refused, with these splits.
+
+    Parameters
+    ----------
+    tree, grown : Tree
+        The released tree, and the one that it was cut from; a leaf that was cut is left out.
+    quasi : Quasi
+    k : int
+        Fewest records of a side.
+    depth : int, optional
+        Leaves of this depth were not split.
+    """
+    codes = [cut.codes(column.codes) for column, cut in zip(quasi.columns, quasi.cuts, strict=True)]
+    made, nodes = [], tree.grown
+    for node in np.flatnonzero((nodes.column == LEAF) & (nodes.end - nodes.start >= 2 * k)):
+        if grown.grown.column[tree.numbers[node] - 1] != LEAF or nodes.depth[node] == depth:
+            continue
+        rows = _rows(nodes, int(node))
+        splits = [
+            side
+            for column, code, cut in zip(quasi.columns, codes, quasi.cuts, strict=True)
+            for side in _splits(code[rows], cut.n_bins, column.value_counts.is_ordered)
+        ]
+        sides = np.array(splits, np.bool_).reshape(-1, len(rows))
+        left = sides.sum(axis=1)
+        sides = np.unique(sides[(left >= k) & (len(rows) - left >= k)], axis=0)
+        if len(sides):
+            chosen = np.unique(np.linspace(0, len(sides) - 1, _MOST).astype(np.int64))
+            made.append(Refused(rows, sides[chosen], needs_gain=True))
+    return made
+
+
+def _rows(grown: Grown, node: int) -> Ints:
+    return np.sort(grown.rows[grown.start[node] : grown.end[node]]).astype(np.int64)
+
+
+def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[Sides]:
+    """Yield the left sides that the grower tries, but orders of many categories by their means."""
+    present = np.unique(codes)
+    if ordered:
+        known = present[present < missing]
+        for last in known[:-1]:
+            yield codes <= last
+            if len(known) < len(present):
+                yield (codes <= last) | (codes == missing)
+    elif len(present) <= EXHAUSTIVE:
+        place = np.searchsorted(present, codes)
+        for subset in range(1, 1 << (len(present) - 1)):
+            yield (subset >> place) & 1 > 0
+
+
+def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
+    """Return the leaves that were cut from a tree grown on quasi-identifiers alone, with its split."""
+    made, full = [], grown.grown
+    for node in tree.numbers[tree.grown.column == LEAF] - 1:
+        if full.column[node] != LEAF:
+            rows = _rows(full, int(node))
+            made.append(Refused(rows, np.isin(rows, _rows(full, int(node) + 1))[None]))
+    return made
+
+
+def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]:
+    """Return the groups that were joined from cells, with these.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its leaves are the cells.
+    joined, group_of_cell : int64 arrays, one number a cell
+        The groups once they keep every promise, and as released: groups that read alike are
+        one there, and are left out.
+    """
+    made, nodes = [], tree.grown
+    leaves = np.flatnonzero(nodes.column == LEAF)
+    for number in range(int(group_of_cell.max()) + 1):
+        cells = np.flatnonzero(group_of_cell == number)
+        if len(cells) > 1 and (joined[cells] == joined[cells[0]]).all():
+            parts: Sequence[Ints] = [_rows(nodes, int(leaves[cell])) for cell in cells]
+            rows = np.sort(np.concatenate(parts))
+            sides = np.stack([np.isin(rows, part) for part in parts])
+            made.append(Refused(rows, sides, is_joined=True))
+    return made
