@@ -55,6 +55,14 @@ def test_who_says_that_records_are_people_reads_how_many_groups_hold_one(engine:
     assert words in (folder / "RECIPIENT.md").read_text()
 
 
+def test_pseudonyms_of_what_is_no_key_of_people_are_counted() -> None:
+    """A ward has many patients, so nobody is asked for a unit; what its pseudonym joins is told."""
+    roles = ROLES.replace(identifiers=["ward", "visit"])
+    people = visits().rename(columns={"person_id": "ward"})
+    said = hr.protect(people, roles, hr.Mondrian(k=10), pseudonym_key=KEY).cautions
+    assert any("ward: in " in text and "all records have one pseudonym" in text for text in said)
+
+
 def test_pseudonyms_that_tell_every_record_apart_are_no_groups(tmp_path: Path) -> None:
     release = hr.protect(
         visits(), ROLES.replace(identifiers=["visit"]), hr.Mondrian(k=10), pseudonym_key=KEY

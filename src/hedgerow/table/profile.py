@@ -194,14 +194,14 @@ def refuse_repeated(
     Raises
     ------
     SchemaError
-        Identifiers repeat, and none of them tells the rows apart, or those that repeat are released
-        as `pseudonyms`, which show whose records belong together.
+        Identifiers repeat, and none of them tells the rows apart, or one that by its name is a key of
+        people is released as one of the `pseudonyms`, which show whose records belong together.
     """
     if schema.unit is not UNSAID:
         return []
     keys = [name for name in schema.identifiers if name != schema.household]
-    shown = [name for name in pseudonyms if table.distinct_share(name) < _REPEATS]
-    found = repeated(table, keys) or sorted(shown, key=lambda name: not _names_people(name))
+    shown = [n for n in pseudonyms if _names_people(n) and table.distinct_share(n) < _REPEATS]
+    found = repeated(table, keys) or shown
     if found:
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
