@@ -112,6 +112,10 @@ def test_rows_with_exactly_a_persons_value_tell_who_is_in_the_table():
     assert found["whole record", "exact value"]["success"] > 0.99
     assert found["whole record", "strongest"]["interval"][0] > 0.97
     assert found["whole record", "exact value"]["original"] == 1
+    # of values that many have the nearest row decides
+    people, others = PEOPLE.round({"pay": 1}), STRANGERS.round({"pay": 1})
+    assert others["pay"].isin(people["pay"]).mean() > 0.95
+    assert told(people, around(people), others)["whole record", "exact value"]["success"] > 0.8
 
 
 def test_choosing_the_strongest_of_many_finds_nobody_where_nothing_leaks():
