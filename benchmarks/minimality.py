@@ -1,7 +1,7 @@
 """What lowers the attack of who knows the method (`risk.knows_method`), and at what price.
 
 For every table and size: two thirds of the rows are released, and learners that were trained on the
-release are asked about the third that was left out (the protocol of `hedgerow.papers.hedge`). The
+release are asked about the third that was left out (the protocol of `experiments.hedge`). The
 variants:
 
 - MART, Hedge: as they are;
@@ -27,6 +27,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+from experiments.hedge import ADULT, ALCOHOL, CREDIT, Case, _adult, learnt, sample
 
 import hedgerow as hr
 from hedgerow.audit.pairing import Pair, align, pair_up
@@ -41,7 +42,6 @@ from hedgerow.methods.joining import joined
 from hedgerow.methods.quasi import Quasi
 from hedgerow.methods.refusals import Refused, _splits, joined_cells, refused_splits
 from hedgerow.notation import JOIN, MISSING, interval, quote
-from hedgerow.papers.hedge import ADULT, ALCOHOL, CREDIT, Case, _adult, learnt, sample
 from hedgerow.table import Table
 
 K, GROUPS = 10, 12

@@ -65,7 +65,7 @@ def main() -> None:
     columns, sensitive = made((3, 3), 4, 1000)
     optimum((3, 3), columns, sensitive, 4, "both")  # compiled and imported
     if "HEDGEROW_DATA" in os.environ:
-        from hedgerow.papers.randomized_response import data
+        from experiments.randomized_response import data
 
         for which in ("EMGRW", "ESGRO"):
             found = data(which, "both")

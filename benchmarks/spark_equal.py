@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hedgerow as hr
-from hedgerow.papers import hedge
+from experiments import hedge
 from hedgerow.release.contract import engine_checks
 
 sys.path.insert(0, str(Path(__file__).parent))

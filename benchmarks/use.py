@@ -1,6 +1,6 @@
 """What learners still learn from a release, and what they learn of its own people.
 
-`hedgerow.papers.hedge` has the protocol; this runs it on as many rows as its pages tell of.
+`experiments.hedge` has the protocol; this runs it on as many rows as its pages tell of.
 
     HEDGEROW_DATA=... python benchmarks/use.py [--splits 3] [--rows 9000] [--tables adult,credit]
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from hedgerow.papers.hedge import ATTACKING, CAPS, CASES, HARD, JUDGED, averaged, measure
+from experiments.hedge import ATTACKING, CAPS, CASES, HARD, JUDGED, averaged, measure
 
 
 def main() -> None:

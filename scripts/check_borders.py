@@ -35,7 +35,6 @@ ORDER = (
     "audit",
     "report",
     "session",
-    "papers",
     "studio",
     "cli",
 )
@@ -52,8 +51,8 @@ ALLOWED = {
     "sqlglot": {"engines"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "sklearn": {"methods", "release", "audit", "papers"},
-    "matplotlib": {"report", "papers", "release", "audit"},  # the last two name its axes
+    "sklearn": {"methods", "release", "audit"},
+    "matplotlib": {"report", "release", "audit"},  # the last two name its axes
     "jinja2": {"report", "studio"},
     "fastapi": {"studio"},
     "starlette": {"studio"},
@@ -240,7 +239,7 @@ def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
     if target == "__init__" or target not in ORDER:
         return (
             []
-            if room in ("cli", "release", "audit", "report", "papers")
+            if room in ("cli", "release", "audit", "report")
             else [f"{where}:{line}: {room} imports the public face of the package"]
         )
     if ORDER.index(target) > ORDER.index(room):

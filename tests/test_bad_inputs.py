@@ -153,7 +153,6 @@ REFUSED = {
     "score @people.csv @none.csv": "there is no file",
     "reconstruct @good": "",
     "verify-model @people.csv @people.csv": "",
-    "reproduce nope": "unknown experiment",
     "nope": "",
     "protect --nope": "",
 }

@@ -502,7 +502,6 @@ SAYS = {
     "cli/outputs.py": "protect",
     "cli/run.py": READING,
     "cli/schema.py": "protect audit frontier",
-    "datasets.py": "reproduce",
     "declared.py": "protect audit frontier",
     "engines": "protect apply audit",
     "methods": "protect frontier",
@@ -524,6 +523,7 @@ SAYS = {
 }
 """The commands that print the messages of a file or folder, where it is not a command itself."""
 NO_OPTIONS = {
+    ("datasets.py", "--download"),
     ("cli/__init__.py", "--version"),
     ("cli/app.py", "--version"),
     ("session/options.py", "--no"),

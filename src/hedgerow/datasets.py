@@ -273,7 +273,7 @@ def _load(name: str, download: bool) -> pa.Table:
         return table
     if name in _URLS:
         hint = (
-            f"download=True in Python, --download of hedgerow reproduce fetch it from {_URLS[name]}; "
+            f"download=True in Python, --download of python -m experiments fetch it from {_URLS[name]}; "
             "or "
         )
     else:

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
+from experiments.mart_folds import CappedMART
 
 import hedgerow as hr
 from hedgerow.methods import partition
-from hedgerow.papers.mart_folds import CappedMART
 
 from . import checker
 

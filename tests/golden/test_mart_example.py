@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from experiments.mart_folds import mart as papers_mart
 from scipy.stats import chi2
 
 from hedgerow.datasets import MART_CATEGORIES, load_mart_example
 from hedgerow.methods.cells import public_step
 from hedgerow.methods.mart import MART
-from hedgerow.papers.mart_folds import mart as papers_mart
 from hedgerow.schema import Schema
 from hedgerow.table import Table
 

@@ -141,7 +141,7 @@ def test_what_is_feasible_is_decided_to_the_record(most):
 
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
 def test_reference_utilities_on_adult():
-    from hedgerow.papers.randomized_response import anatomy_shares, data, measures
+    from experiments.randomized_response import anatomy_shares, data, measures
 
     found = data("ESGRO", "train")
     reference = {3: (0.0474, 0.25, 0.248, 1.17, 1.15), 7: (0.0561, 0.37, 0.351, 1.49, 1.50)}

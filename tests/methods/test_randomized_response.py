@@ -432,7 +432,7 @@ def test_public_parameters_hold_no_number_from_single_groups(tmp_path):
 
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
 def test_reference_optima_on_adult():
-    from hedgerow.papers.randomized_response import table3
+    from experiments.randomized_response import table3
 
     result = table3(levels=(2, 3, 5, 7))
     assert result["records"] == 45_222
@@ -454,9 +454,10 @@ def test_reference_optima_on_adult():
 
 @pytest.mark.skipif("HEDGEROW_DATA" not in os.environ, reason="HEDGEROW_DATA is not set")
 def test_known_negations_on_adult_raise_the_risk_as_published():
+    from experiments.randomized_response import data, solve
+
     from hedgerow.methods.response.contingency import build
     from hedgerow.methods.response.risk import Risk
-    from hedgerow.papers.randomized_response import data, solve
 
     found = data("ESGRO", "both")
     _, best = solve(found, "quasi", 4)

@@ -15,7 +15,6 @@ from . import (
     profiles,
     protect,
     reconstruct,
-    reproduce,
     score,
     studio,
     verify_model,
@@ -83,7 +82,6 @@ for command in (
     verify_model.verify_model,
     score.score,
     profiles.profiles,
-    reproduce.reproduce,
     studio.studio,
 ):
     app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)

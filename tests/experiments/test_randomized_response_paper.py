@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_table_5_uncertainty_coefficients():
-    from hedgerow.papers.randomized_response import table5
+    from experiments.randomized_response import table5
 
     result = table5(runs=6)
     assert result["records"] == 30_162
@@ -23,7 +23,7 @@ def test_table_5_uncertainty_coefficients():
 
 
 def test_utilities_and_pictures():
-    from hedgerow.papers.randomized_response import REFERENCE_UTILITY, figures
+    from experiments.randomized_response import REFERENCE_UTILITY, figures
 
     result = figures(levels=(3, 5, 7), runs=4)
     assert len(result["reference_gaps"]) == len(REFERENCE_UTILITY)

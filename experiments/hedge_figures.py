@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..audit.pairing import pair_up
-from ..audit.subject import of_release
-from ..datasets import load_adult
-from ..methods.base import Method
-from ..methods.hedge import Hedge
-from ..methods.mart import MART
-from ..plan import Partition
-from ..release import Release, protect
-from ..report.pictures import CONTROL, ORIGINAL, RELEASE, svg_text
-from ..schema import Schema
+from hedgerow.audit.pairing import pair_up
+from hedgerow.audit.subject import of_release
+from hedgerow.datasets import load_adult
+from hedgerow.methods.base import Method
+from hedgerow.methods.hedge import Hedge
+from hedgerow.methods.mart import MART
+from hedgerow.plan import Partition
+from hedgerow.release import Release, protect
+from hedgerow.report.pictures import CONTROL, ORIGINAL, RELEASE, svg_text
+from hedgerow.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

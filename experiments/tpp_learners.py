@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..notation import MISSING, split_concatenation
+from hedgerow.notation import MISSING, split_concatenation
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from ..datasets import MART_CATEGORIES, load_mart_example
-from ..engines import transform
-from ..methods.mart import MART
-from ..schema import Schema
-from ..table import read
+from hedgerow.datasets import MART_CATEGORIES, load_mart_example
+from hedgerow.engines import transform
+from hedgerow.methods.mart import MART
+from hedgerow.schema import Schema
+from hedgerow.table import read
+
 from .folds import LEARNERS, RemainingUncertainty, folds, paired, predict, remaining_uncertainty
 from .mart_folds import (
     BASELINE,

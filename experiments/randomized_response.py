@@ -10,19 +10,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets import load_adult, load_adult_hierarchies
-from ..errors import InfeasibleError
-from ..kernels.draws import draw
-from ..methods.anatomy import bucketize
-from ..methods.anatomy_tables import expected
-from ..methods.full_domain import Incognito
-from ..methods.response.contingency import Target, build
-from ..methods.response.estimate import clipped, cube_error, distances, em, uncertainty
-from ..methods.response.optimum import Optimum, optimize
-from ..methods.response.risk import Risk
-from ..methods.response.rr_matrix import Channel
-from ..schema import Schema
-from ..table import read
+from hedgerow.datasets import load_adult, load_adult_hierarchies
+from hedgerow.errors import InfeasibleError
+from hedgerow.kernels.draws import draw
+from hedgerow.methods.anatomy import bucketize
+from hedgerow.methods.anatomy_tables import expected
+from hedgerow.methods.full_domain import Incognito
+from hedgerow.methods.response.contingency import Target, build
+from hedgerow.methods.response.estimate import clipped, cube_error, distances, em, uncertainty
+from hedgerow.methods.response.optimum import Optimum, optimize
+from hedgerow.methods.response.risk import Risk
+from hedgerow.methods.response.rr_matrix import Channel
+from hedgerow.schema import Schema
+from hedgerow.table import read
+
 from .response_pictures import pictures
 
 Floats = NDArray[np.float64]

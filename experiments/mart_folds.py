@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..classes import FloatArray, SensitiveCounts, group
-from ..classes.disclosure import rsd
-from ..engines import transform
-from ..engines.partitions import route
-from ..guarantees import ColumnGuarantee, known
-from ..methods.full_domain import Datafly
-from ..methods.mart import MART
-from ..methods.mondrian import Mondrian
-from ..methods.partition import PartitionMethod
-from ..plan import Partition
-from ..table import Table, read
+from hedgerow.classes import FloatArray, SensitiveCounts, group
+from hedgerow.classes.disclosure import rsd
+from hedgerow.engines import transform
+from hedgerow.engines.partitions import route
+from hedgerow.guarantees import ColumnGuarantee, known
+from hedgerow.methods.full_domain import Datafly
+from hedgerow.methods.mart import MART
+from hedgerow.methods.mondrian import Mondrian
+from hedgerow.methods.partition import PartitionMethod
+from hedgerow.plan import Partition
+from hedgerow.table import Table, read
+
 from .folds import (
     LEARNERS,
     Errors,

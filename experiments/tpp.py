@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import Counts, group
-from ..classes.diversity import frequency
-from ..methods.tpp import TreePatternPreserving, TreeSettings
-from ..methods.tpp.builder import BuiltTree, Node
-from ..methods.tpp.columns import PredictedColumn, Predictor
-from ..methods.tpp.sanitize import Sanitizer
-from ..methods.tpp.settings import RpartSettings
-from ..methods.tpp.targets import RpartTree
-from ..progress import Progress, telling
-from ..table import read
+from hedgerow.classes import Counts, group
+from hedgerow.classes.diversity import frequency
+from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
+from hedgerow.methods.tpp.builder import BuiltTree, Node
+from hedgerow.methods.tpp.columns import PredictedColumn, Predictor
+from hedgerow.methods.tpp.sanitize import Sanitizer
+from hedgerow.methods.tpp.settings import RpartSettings
+from hedgerow.methods.tpp.targets import RpartTree
+from hedgerow.progress import Progress, telling
+from hedgerow.table import read
+
 from .folds import folds as splits
 from .mart_folds import PapersMondrian
 from .tpp_learners import Bayes, Encoder, linear_model, svm, tree
@@ -59,7 +60,7 @@ LEAK = (
 
 def adult() -> Any:
     """The paper's 30,717 records as a pandas frame: occupation known, less the first record."""
-    from ..datasets import load_adult
+    from hedgerow.datasets import load_adult
 
     frame = load_adult(complete=False).to_pandas()
     return frame[frame["occupation"].notna()].iloc[1:].reset_index(drop=True)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..audit.scores import score_arrays
-from ..datasets import load_casc
-from ..methods.ordered_partitions import Noise, order
-from ..table import Table
-from ..table.numbers import numeric_matrix
+from hedgerow.audit.scores import score_arrays
+from hedgerow.datasets import load_casc
+from hedgerow.methods.ordered_partitions import Noise, order
+from hedgerow.table import Table
+from hedgerow.table.numbers import numeric_matrix
+
 from .curves import Line, Panel, curves
 
 Floats = NDArray[np.float64]

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..datasets import load_alcohol, load_census_income, load_german_credit
-from ..hierarchy import TOP, Hierarchy
-from ..schema import Schema
-from ..table import Table, read
-from ..table.column import Column
+from hedgerow.datasets import load_alcohol, load_census_income, load_german_credit
+from hedgerow.hierarchy import TOP, Hierarchy
+from hedgerow.schema import Schema
+from hedgerow.table import Table, read
+from hedgerow.table.column import Column
 
 Groups = Mapping[str, Sequence[str]]
 

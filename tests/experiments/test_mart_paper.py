@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from experiments.folds import Feature, errors, folds, paired, predict, remaining_uncertainty
+from experiments.regression_mondrian import regression_mondrian
 from scipy.stats import ttest_rel
 from sklearn.tree import DecisionTreeRegressor
 
+from experiments import folds as protocol
+from experiments import mart
 from hedgerow.classes import SensitiveCounts
 from hedgerow.classes import group as by_codes
 from hedgerow.classes.disclosure import rsd
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.papers import folds as protocol
-from hedgerow.papers import mart
-from hedgerow.papers.folds import Feature, errors, folds, paired, predict, remaining_uncertainty
-from hedgerow.papers.regression_mondrian import regression_mondrian
 from hedgerow.table import read
 
 with_data = pytest.mark.skipif(

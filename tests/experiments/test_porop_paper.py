@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-
-from hedgerow.papers.porop import CENSUS, EIA, EIA_COLUMNS, figures, table1, table2
+from experiments.porop import CENSUS, EIA, EIA_COLUMNS, figures, table1, table2
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("HEDGEROW_DATA"), reason="HEDGEROW_DATA does not name the data folder"
@@ -56,7 +55,7 @@ def test_remainders_are_told(census):
 
 
 def test_table_2_and_the_pictures_say_why_not(monkeypatch):
-    from hedgerow.papers import porop
+    from experiments import porop
 
     monkeypatch.setattr(porop, "EIA", {k: EIA[k] for k in (4000, 18000)})
     monkeypatch.setattr(porop, "CENSUS", {k: CENSUS[k] for k in (2000, 10000)})

@@ -23,23 +23,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ..audit.design_matrix import design_known, design_released, known_rows, known_table
-from ..audit.pairing import Pair, pair_up
-from ..audit.subject import of_release
-from ..datasets import (
+from hedgerow.audit.design_matrix import design_known, design_released, known_rows, known_table
+from hedgerow.audit.pairing import Pair, pair_up
+from hedgerow.audit.subject import of_release
+from hedgerow.datasets import (
     load_adult,
     load_alcohol,
     load_census_income,
     load_disability_portfolio,
     load_german_credit,
 )
-from ..methods.base import Method
-from ..methods.hedge import Hedge
-from ..methods.mart import MART
-from ..methods.mondrian import Mondrian
-from ..release import Release, protect
-from ..schema import Schema
-from ..table import Table, read
+from hedgerow.methods.base import Method
+from hedgerow.methods.hedge import Hedge
+from hedgerow.methods.mart import MART
+from hedgerow.methods.mondrian import Mondrian
+from hedgerow.release import Release, protect
+from hedgerow.schema import Schema
+from hedgerow.table import Table, read
 
 Floats = NDArray[np.float64]
 

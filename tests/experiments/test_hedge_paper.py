@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from experiments import hedge, hedge_figures
 from hedgerow.audit.subject import of_fitted
-from hedgerow.papers import hedge, hedge_figures
 from hedgerow.table import read
 
 PEOPLE = hr.datasets.make_people(500, seed=3)

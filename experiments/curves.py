@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..report.pictures import svg_text
+from hedgerow.report.pictures import svg_text
 
 
 @dataclass(frozen=True)
