@@ -113,7 +113,7 @@ class Values:
         for kind in responses.classes[: len(responses.categorical)]:
             shares = np.eye(len(kind.counts))[kind.lookup[columns[kind.source].codes[rows.first]]]
             sums += list(shares.T)
-            known += [np.ones(len(rows.first))] * len(shares.T)
+            known += [np.ones(len(rows.first), np.bool_)] * len(shares.T)
         gains = np.array([*sums, *known], np.float64).T
         return cls(rows.labels.astype(np.int64), told / sizes, gains, limits, whole)
 
