@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.contracts.engine_suite import engine_checks
 
 import hedgerow as hr
 from experiments import hedge
-from hedgerow.release.contract import engine_checks
 
 sys.path.insert(0, str(Path(__file__).parent))
 from engines import QUASI, SENSITIVE, make

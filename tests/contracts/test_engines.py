@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow.engines import ENGINES, engine
-from hedgerow.release.contract import engine_checks
+
+from .engine_suite import engine_checks
 
 CHECKS = [
     pytest.param(check, id=f"{name}: {title}")

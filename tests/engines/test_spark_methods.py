@@ -17,9 +17,9 @@ import hedgerow as hr
 from hedgerow.engines.spark.table import SparkTable
 from hedgerow.errors import InputError, PlanError, UnsupportedError
 from hedgerow.release import apply_plan
-from hedgerow.release.contract import METHODS, ODD_TABLES, engine_checks
 from hedgerow.release.verify import verify
 
+from ..contracts.engine_suite import METHODS, ODD_TABLES, engine_checks
 from .test_spark import plain, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -23,7 +23,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, ParameterError, UnsupportedError
 from hedgerow.release import apply_plan
-from hedgerow.release.contract import ODD_TABLES
+
+from ..contracts.engine_suite import ODD_TABLES
 
 psycopg = pytest.importorskip("psycopg")
 

@@ -2,7 +2,7 @@
 
 Methods and the release ask for an engine here and never import one by name, so that the same
 method runs wherever its class says it can. An engine is a module of this folder with the
-functions of `Engine`; `hedgerow.release.contract.check_engine` holds it to them.
+functions of `Engine`; `tests/contracts/engine_suite.py` holds it to them.
 
 *What is counted, and what moves.* A method sees value counts, codes and groups, never rows. With n
 rows, c columns, v distinct values and g groups an engine does

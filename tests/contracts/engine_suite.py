@@ -1,6 +1,6 @@
 """What every engine must do alike: one suite of odd tables, held against the engine in memory.
 
-from hedgerow.release.contract import check_engine
+from tests.contracts.engine_suite import check_engine
 check_engine("duckdb")
 """
 
@@ -19,21 +19,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..engines import engine
-from ..engines.base import Capabilities
-from ..errors import HedgerowError, PromiseError, UnsupportedError
-from ..methods.base import Method
-from ..methods.full_domain import Datafly, Incognito
-from ..methods.hedge import Hedge
-from ..methods.mart import MART
-from ..methods.mondrian import Mondrian
-from ..methods.randomized_response import RandomizedResponse
-from ..methods.tpp import TreePatternPreserving
-from ..plan.codec import dumps
-from ..progress import cautions
-from ..schema import Schema
-from ..table.readback import plain_types
-from .protection import protect
+from hedgerow.engines import engine
+from hedgerow.engines.base import Capabilities
+from hedgerow.errors import HedgerowError, PromiseError, UnsupportedError
+from hedgerow.methods.base import Method
+from hedgerow.methods.full_domain import Datafly, Incognito
+from hedgerow.methods.hedge import Hedge
+from hedgerow.methods.mart import MART
+from hedgerow.methods.mondrian import Mondrian
+from hedgerow.methods.randomized_response import RandomizedResponse
+from hedgerow.methods.tpp import TreePatternPreserving
+from hedgerow.plan.codec import dumps
+from hedgerow.progress import cautions
+from hedgerow.release.protection import protect
+from hedgerow.schema import Schema
+from hedgerow.table.readback import plain_types
 
 _ROWS = 60
 _QUASI, _PAY = ("age", "job"), ("pay",)
@@ -254,9 +254,7 @@ def check_engine(name: str, methods: Sequence[str] = tuple(METHODS)) -> int:
     return count
 
 
-def _check(
-    name: str, title: str, odd: OddTable, folder: Path, methods: Sequence[str]
-) -> None:
+def _check(name: str, title: str, odd: OddTable, folder: Path, methods: Sequence[str]) -> None:
     table = pa.table(dict(odd.columns))
     pq.write_table(table, folder / "people.parquet")
     (folder / "parts").mkdir()
