@@ -126,7 +126,7 @@ def test_tpp_tells_of_diversity_where_it_was_asked_for_and_in_plain_words(tmp_pa
         release = hr.protect(people, schema, method)
         texts.append((release.write(tmp_path / str(l)) / "RECIPIENT.md").read_text())
     assert "smoker" not in texts[0].split("## The published model")[1]
-    assert "less than 83.3% of the records share one value of smoker" in texts[1]
+    assert "less than 83.33% of the records share one value of smoker" in texts[1]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

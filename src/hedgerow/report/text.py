@@ -127,7 +127,7 @@ def risk_rows(
         if two is not None:  # unless every record is a person
             yield title, "-" if one is None else show(one), show(two), says
     for model in models or INTRUDERS:
-        for key, words, show in (
+        for key, words, write in (
             ("highest", "highest risk", percent),
             ("average", "average risk", percent),
             ("above", "records above the threshold", percent),
@@ -136,7 +136,7 @@ def risk_rows(
             one, two = (at(side, "reidentification", model, key) for side in (before, after))
             if two is not None:
                 told = f"intruder {INTRUDERS[model]}"
-                yield f"{model}, {words}", show(one), show(two), told
+                yield f"{model}, {words}", write(one), write(two), told
     yield from survey.rows(before, after)
 
 

@@ -80,9 +80,9 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     if column.is_number and column.n_values > CATEGORIES:
         return None
     cells = group([groups.labels, column.codes])
-    known = persons is not None and persons.unit is not None
-    held = replace(persons, homes=None).held(cells).different if known else cells.sizes
-    return int(held.min())
+    if persons is None or persons.unit is None:
+        return int(cells.sizes.min())
+    return int(replace(persons, homes=None).held(cells).different.min())
 
 
 def fitting_closeness(kind: str, target: Target, found: Mapping[str, Any]) -> dict[str, Any]:
