@@ -119,7 +119,7 @@ class Panelled(TyperCommand):
             for name, words, needed in self._arguments(ctx)
         ]
         panels: dict[str, list[tuple[str, str]]] = {"Arguments": arguments}
-        last = []
+        last: list[tuple[str, str]] = []
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             if record is not None and each.param_type_name == "option":
