@@ -225,7 +225,7 @@ def test_a_release_folder_opened_by_a_stranger_says_the_same(tmp_path):
     assert apart["corrected"] is None
 
 
-def corrected_by_hand(pair, lesson, f, cap):
+def corrected_by_hand(pair, f):
     """Disclosure of every group of numbers by squared error, corrected by forecasts `f`."""
     y = pair.sensitive[0].numbers
     public, spread = y.mean(), ((y - y.mean()) ** 2).mean()
@@ -240,21 +240,28 @@ def corrected_by_hand(pair, lesson, f, cap):
 
 
 def test_the_worst_corrected_group_by_hand():
-    rng = np.random.default_rng(5)
-    age = rng.integers(18, 80, 500)
-    people = pd.DataFrame({"age": age, "pay": 20.0 * age + rng.normal(0, 200, 500)})
-    schema = hr.Schema(quasi=["age"], sensitive=["pay"])
-    release = hr.protect(people, schema, hr.MART(k=20, max_disclosure=0.3))
+    rng = np.random.default_rng(0)
+    age, hours, job = (
+        rng.integers(18, 80, 500),
+        rng.integers(5, 60, 500),
+        rng.choice(["a", "b"], 500),
+    )
+    pay = 20.0 * age + 300 * (job == "a") + rng.normal(0, 80, 500)
+    people = pd.DataFrame({"age": age, "job": job, "hours": hours, "pay": pay})
+    schema = hr.Schema(quasi=["age", "job", "hours"], sensitive=["pay"])
+    release = hr.protect(people, schema, hr.Hedge(k=20, max_disclosure=0.3))
     pair = pair_up(release.original, of_release(release))
     lesson = lesson_of(pair, 0, np.arange(500))
     f = lesson.forecast("gradient boosting", pair.everybody.known)
-    wanted = corrected_by_hand(pair, lesson, f, 0.3)
+    wanted = corrected_by_hand(pair, f)
     found = worst_corrected(lesson, pair.sensitive[0], np.arange(500), 0.3, 0)
     worst, records = max(wanted)
     assert (found["worst"], found["records"]) == (pytest.approx(worst), records)
     assert found["above"]["groups"] == sum(d > 0.3 for d, _ in wanted)
     assert found["above"]["people"] == sum(n for d, n in wanted if d > 0.3)
-    assert found["uncorrected"] <= 0.3
+    plain = [d for d, _ in corrected_by_hand(pair, np.zeros(500))]
+    assert found["uncorrected"] == pytest.approx(plain[wanted.index((worst, records))])
+    assert found["worst"] > 0.5 > 0.3 >= max(plain)
     disclosure = release.summary()["disclosure"]["worst"]
     free = worst_corrected(lesson, pair.sensitive[0], np.arange(500), None, 0)
     assert free["limit"] <= disclosure + 1e-9  # one of the scores that the cap looks at
