@@ -14,7 +14,10 @@ ifeq ($(strip $(HEDGEROW_DATA)),)
 unexport HEDGEROW_DATA
 endif
 
+# another Python: make lowest PYTHON=python3.13 LOWEST=.venv-lowest-3.13
 LOWEST := .venv-lowest
+# versions between the lowest and the newest: help pages and errors must be the same with all
+TYPERS := typer==0.19.0,click typer==0.23.2,click==8.2.1 typer==0.23.2,click typer==0.25.0,click typer
 WHEEL := .venv-wheel
 
 .PHONY: demo test spark lowest docs dist lint types borders check kernels clean
@@ -61,9 +64,16 @@ $(LOWEST)/installed: pyproject.toml scripts/lowest_versions.py
 
 lowest: $(LOWEST)/installed
 	NUMBA_CACHE_DIR=$(abspath $(LOWEST)/kernels) $(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal \
-	  tests/test_cli.py tests/kernels/test_compiled.py tests/table/test_files.py \
+	  tests/test_cli.py tests/test_cli_first.py tests/kernels/test_compiled.py tests/table/test_files.py \
 	  tests/table/test_labels.py tests/table/test_workbook.py tests/engines/test_sql.py \
 	  tests/engines/test_duckdb.py tests/studio/test_guard.py tests/studio/test_server.py
+	set -e; for pair in $(TYPERS); do \
+	  rm -rf $(LOWEST)/typer; \
+	  $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --target $(LOWEST)/typer $${pair//,/ }; \
+	  PYTHONPATH=$(abspath $(LOWEST)/typer) $(LOWEST)/bin/python -m pytest -q tests/test_cli_first.py \
+	    -k "help or list_of_commands or shell"; \
+	done
 
 # the demo runs in a folder apart, where nothing but the wheel can be imported
 dist: .venv/installed-dev

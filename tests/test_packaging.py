@@ -108,7 +108,8 @@ def test_everything_needed_has_one_lowest_version_on_every_python(python: str) -
         lowest = lowest_versions.lowest([extra] if extra else [], python)
         names = [re.split(r"[\[=]", each)[0] for each in lowest]
         assert len(names) == len(set(names)), extra
-        assert all(re.fullmatch(r"[a-z0-9-]+(\[[a-z,]+\])?==[\d.]+", each) for each in lowest), lowest
+        form = re.compile(r"[a-z0-9-]+(\[[a-z,]+\])?==[\d.]+")
+        assert all(map(form.fullmatch, lowest)), lowest
         needed = {re.split(r"[\[>]", each)[0] for each in [*project["dependencies"], *listed]}
         assert needed - {"hedgerow", *lowest_versions.CHECKERS} <= set(names)
 

@@ -43,6 +43,7 @@ SHEET = Option("sheet", str, "Sheet of an Excel workbook; FILE::SHEET says the s
 TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."
 """The table that a command is about; it may stand in the TOML file instead."""
 
+
 def sheet_of(file: str, options: Mapping[str, Any]) -> str:
     """The table that is named: a file, or one sheet of it."""
     return f"{file}::{options['sheet']}" if options.get("sheet") else file
@@ -51,22 +52,19 @@ def sheet_of(file: str, options: Mapping[str, Any]) -> str:
 _SHAPES = {str: "TEXT", int: "N", float: "NUMBER", list: "LIST"}
 
 
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+def _parser(kind: type, words: str) -> Callable[[str], Any]:
+    """Return what reads a number; typer's words for what is none differ by its version."""
+
+    def parse(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not {words}.") from None
+
+    return parse
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number, such as 0.5.") from None
-
-
-_PARSERS: dict[type, Callable[[str], Any]] = {int: _whole, float: _number}
-"""How what is typed becomes a number, whichever words typer has for what does not."""
+_PARSERS = {int: _parser(int, "a whole number"), float: _parser(float, "a number, such as 0.5")}
 
 
 def parameter(option: Option) -> inspect.Parameter:
@@ -119,14 +117,14 @@ class Panelled(TyperCommand):
             for name, words, needed in self._arguments(ctx)
         ]
         panels: dict[str, list[tuple[str, str]]] = {"Arguments": arguments}
-        last: list[tuple[str, str]] = []
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             if record is not None and each.param_type_name == "option":
                 # --help is an option of click's, which knows no headings
-                name = getattr(each, "rich_help_panel", None)
-                (panels.setdefault(name, []) if name else last).append(record)
-        for name, records in (*panels.items(), ("Options", last)):
+                name = getattr(each, "rich_help_panel", None) or "Options"
+                panels.setdefault(name, []).append(record)
+        panels["Options"] = panels.pop("Options")
+        for name, records in panels.items():
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)

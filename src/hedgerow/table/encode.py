@@ -124,6 +124,17 @@ def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
     return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
+def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
+    """Return the bytes of text in every cell, also of a dictionary; 0 for what is no text."""
+    coded = pa.types.is_dictionary(cells.type)
+    texts = cells.dictionary if coded else cells
+    if not is_text(texts.type):
+        return np.zeros(len(cells), np.int64)
+    lengths = pc.binary_length(texts)
+    lengths = lengths.take(cells.indices) if coded else lengths
+    return lengths.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+
+
 def in_parquet(kind: pa.DataType) -> pa.DataType:
     """The type that Parquet gives back: it knows no seconds, and days in one way."""
     if kind == pa.date64():

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .encode import as_text, decoded, is_text
+from .encode import as_text, decoded, is_text, text_lengths
 from .written import bare
 
 Replaced = Mapping[str, Any]
@@ -289,12 +289,8 @@ def _decoded(array: Any) -> Any:
     if not pa.types.is_dictionary(array.type):
         return array
     pieces = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    text = is_text(array.type.value_type)
-    sizes = [
-        pc.sum(pc.binary_length(each.dictionary).take(each.indices).cast(pa.int64())).as_py() or 0
-        for each in (pieces if text else [])
-    ]
-    return array if max(sizes, default=0) >= 1 << 31 else decoded(pa.chunked_array(pieces))
+    long = any(text_lengths(piece).sum() >= 1 << 31 for piece in pieces)
+    return array if long else decoded(pa.chunked_array(pieces))
 
 
 def _to_numpy(array: Any) -> Any:

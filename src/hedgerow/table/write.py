@@ -16,13 +16,12 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
 from .dialect import Dialect, FileFormat
 from .duck import connected, whole
-from .encode import decoded, in_parquet, is_text
+from .encode import decoded, in_parquet, is_text, text_lengths
 from .escape import concat, escape_cells
 from .memory import one_piece
 from .rowhash import value_class
@@ -265,22 +264,10 @@ def _batches(table: pa.Table) -> Iterator[pa.Table]:
     """
     for start in range(0, table.num_rows, _BATCH):
         piece = table.slice(start, _BATCH).combine_chunks()
-        part = np.cumsum(sum(map(_lengths, piece.columns), np.int64(0))) // _TEXT
+        part = np.cumsum(sum(text_lengths(c.chunk(0)) for c in piece.columns)) // _TEXT
         cuts = np.flatnonzero(np.diff(part)) + 1
         for a, b in pairwise([0, *cuts.tolist(), piece.num_rows]):
             yield piece.slice(a, b - a)
-
-
-def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return the bytes of text in every row of a column in one chunk; 0 for other values."""
-    cells = column.chunk(0)
-    coded = pa.types.is_dictionary(cells.type)
-    texts = cells.dictionary if coded else cells
-    if not is_text(texts.type):
-        return np.zeros(len(cells), np.int64)
-    lengths = pc.binary_length(texts)
-    lengths = lengths.take(cells.indices) if coded else lengths
-    return lengths.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool) -> None:
