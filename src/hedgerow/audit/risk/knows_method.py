@@ -22,8 +22,8 @@ then left out:
   the joins and the choice of the partner, how the sensitive columns shaped the cells, and groups that
   are one because they read alike.
 
-What is left out would exclude more assignments; without it the intruder knows less. So the figures are
-those of a weaker attack, and never too high by more than their interval.
+What is left out would exclude more assignments. Without it the intruder knows less: every conclusion
+is right as far as it goes, and on average weaker than it could be.
 
 For every refused part (both sides of a refused split; the cells of a joined group) the forecast is
 the mean, over the assignments that are left, of what the promise scores. Its disclosure is that of
