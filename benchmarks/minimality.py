@@ -37,7 +37,7 @@ from hedgerow.audit.subject import of_release
 from hedgerow.datasets import load_alcohol, load_german_credit
 from hedgerow.guarantees import ColumnGuarantee, Disclosure
 from hedgerow.kernels.joins import measure
-from hedgerow.methods import hedge
+from hedgerow.methods import hedge, refusals
 from hedgerow.methods.joining import joined
 from hedgerow.methods.quasi import Quasi
 from hedgerow.methods.refusals import Refused, _splits, joined_cells, refused_splits
@@ -49,6 +49,7 @@ CLEARLY = 0.01
 """Parts are counted from so much above the cap: many groups sit at the cap, and sampling is not exact."""
 DRAWS = np.linspace(0.7, 1.0, 7)[:-1] + 0.3 / 12
 """Caps that the intruder thinks of, as parts of d: the middles of six equal parts."""
+attack.MOVES, refusals._MOST = 160, 128  # more than an audit takes the time for
 CASES = (
     Case("Adult, income", _adult, ADULT, ("income",)),
     Case("Adult, hours", _adult, ADULT, ("hours-per-week",)),
@@ -217,7 +218,7 @@ def grown(
             size = tried.sum(axis=1)
             tried = np.unique(tried[(size >= K) & (len(rows) - size >= K)], axis=0)
             if len(tried):
-                some = np.unique(np.linspace(0, len(tried) - 1, 128).astype(int))
+                some = np.unique(np.linspace(0, len(tried) - 1, refusals._MOST).astype(int))
                 refused.append(Refused(rows, tried[some], needs_gain=True))
             continue
         stack += [(name + "1", rows[~split[best]]), (name + "0", rows[split[best]])]
