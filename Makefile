@@ -101,4 +101,4 @@ kernels:
 	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: kernels
-	rm -rf .venv $(LOWEST) $(WHEEL) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest* $(WHEEL) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
