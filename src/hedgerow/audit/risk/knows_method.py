@@ -257,6 +257,8 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
     >>> [(t.tolist(), w) for t, w in list_tables(np.array([1, 2]), np.array([2, 1]), 9)]
     [([[1, 0], [1, 1]], 1.0), ([[0, 1], [2, 0]], 0.5)]
     """
+    if len(sizes) > 1 and comb(len(counts), 2) > most:  # as many ways to choose two values
+        return None
     states: list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...], int]]
     states = [(tuple(counts.tolist()), (), 1)]
     for size in sizes.tolist():
