@@ -49,7 +49,7 @@ CLEARLY = 0.01
 """Parts are counted from so much above the cap: many groups sit at the cap, and sampling is not exact."""
 DRAWS = np.linspace(0.7, 1.0, 7)[:-1] + 0.3 / 12
 """Caps that the intruder thinks of, as parts of d: the middles of six equal parts."""
-attack.MOVES, refusals._MOST = 160, 128  # more than an audit takes the time for
+attack.STATES, attack.SWEEPS, attack.MOVES, refusals._MOST = 32, 8, 160, 128  # more than an audit takes the time for
 CASES = (
     Case("Adult, income", _adult, ADULT, ("income",)),
     Case("Adult, hours", _adult, ADULT, ("hours-per-week",)),

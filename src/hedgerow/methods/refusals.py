@@ -16,7 +16,7 @@ from .quasi import Quasi
 Ints = npt.NDArray[np.int64]
 Sides = npt.NDArray[np.bool_]
 
-_MOST = 48
+_MOST = 32
 """Splits of a group that are looked at, evenly chosen; leaving some out weakens an intruder."""
 
 
