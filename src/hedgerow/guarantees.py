@@ -506,6 +506,7 @@ def unbounded(
     lost: float | None = None,
     linked: float | None = None,
     unchanged: Sequence[str] = (),
+    others: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Say with counts what a release gives away, or lost, that none of its promises bounds.
 
@@ -523,11 +524,13 @@ def unbounded(
         The share of people who are linked with their altered record.
     unchanged : sequence of str
         Columns that were to be altered, and of which every cell is as it was.
+    others : mapping, optional
+        ``columns`` without a role and the share of records that they leave ``unique``.
     """
     caps = [p for p in promises if p["kind"] == Disclosure.kind and p["maximum"] < 1]
     said = []
     if unchanged:
-        said.append(f"the method left every cell as it was in: {', '.join(unchanged)}")
+        said.append(f"the method left every cell, or nearly every one, as it was in: {', '.join(unchanged)}")
     if alone:
         said.append(
             f"k = 1: {alone:,} of {records:,} records are alone with their released quasi-identifiers"
@@ -547,8 +550,13 @@ def unbounded(
                 f"the worst {figure(worst)} of 1 ({found['over_half_records']:,} records), and no cap "
                 "was promised"
             )
+    if others and others["unique"] > LARGE:
+        said.append(
+            f"{percent(others['unique'])} of the records are alone by columns that are released as they "
+            f"are: {', '.join(others['columns'])}"
+        )
     if lost is not None and lost > LOST:
-        said.append(f"the recoded cells lost {percent(lost, 0)} of their detail (NCP), so they say little")
+        said.append(f"the recoded cells lost {percent(min(lost, 1.0), 0)} of their detail (NCP), so they say little")
     if linked is not None and linked > LARGE:
         said.append(
             f"{percent(linked)} of the people are linked with their record by their quasi-identifiers, "

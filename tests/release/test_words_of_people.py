@@ -86,9 +86,9 @@ def test_a_randomized_release_that_changed_nothing_does_not_say_randomized(tmp_p
     release = hr.protect(people, roles, hr.RandomizedResponse(1.01, random_state=1))
     assert [column.p for column in release.plan.recoding.columns] == [1.0, 1.0]
     said = (release.write(tmp_path / "out") / "RECIPIENT.md").read_text()
-    assert "Nothing was randomized: every value of sex, region is the record's own (p = 1)." in said
+    assert "Nothing was randomized: 100.0% of the cells of sex, region are the records' own." in said
     assert "were randomized to protect" not in said
-    assert "the method left every cell as it was in: sex, region" in release.cautions
+    assert "the method left every cell, or nearly every one, as it was in: sex, region" in release.cautions
 
 
 def test_columns_that_were_not_randomized_are_named(tmp_path: Path) -> None:

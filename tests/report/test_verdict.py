@@ -134,7 +134,7 @@ def test_a_method_that_changed_nothing_is_not_green(people):
     found = hr.audit(people, release, **QUICK)
     page = render(found.to_dict(), plan=release.plan, checks=release.checks)
     assert not verdict(page)[1]
-    assert "the method left every cell as it was in: sex" in page
+    assert "the method left every cell, or nearly every one, as it was in: sex" in page
 
 
 @pytest.mark.parametrize("diversity", ["distinct", "entropy", "recursive"])

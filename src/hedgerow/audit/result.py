@@ -121,6 +121,7 @@ class Audit:
                 records=self.table["rows"],
                 linked=(self.risk.get("linkage") or {}).get("highest"),
                 unchanged=[name for name, column in columns.items() if column["changed"] == 0],
+                others=self.risk.get("other"),
             )
         return unbounded(
             self.promises,
@@ -128,6 +129,7 @@ class Audit:
             records=self.table["rows"],
             alone=release["classes"]["uniques"] if self.table["quasi"] else 0,
             lost=loss and loss["ncp"],
+            others=self.risk.get("other"),
         )
 
     def _not_measured(self) -> list[str]:

@@ -49,7 +49,7 @@ OUTPUT = (
         Option(
             "key_file",
             str,
-            "Secret key of the pseudonyms (16 bytes or more) or of what a method draws (made if "
+            "Secret key of the pseudonyms (16 bytes or more) or of what a method draws (then made if "
             "absent).",
         ),
     ),

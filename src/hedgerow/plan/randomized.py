@@ -10,6 +10,9 @@ from .codec import register
 from .fields import PRIVATE
 from .records import RANDOM, Contradiction, PlanColumn, Recoding
 
+RARE = 0.001
+"""Share of changed cells below which a column is randomized in name only."""
+
 
 @dataclass(frozen=True)
 class Randomized(PlanColumn):
@@ -53,6 +56,11 @@ class Randomized(PlanColumn):
     def kept(self) -> bool:
         """Whether every cell is certain to be released as it was."""
         return self.p >= 1 and self.d > 1
+
+    @property
+    def in_name_only(self) -> bool:
+        """Return whether fewer than one cell in a thousand is expected to change."""
+        return 1 - self.p < RARE and self.d > 1
 
     def check(self) -> None:
         """Raise Contradiction when the fields contradict each other."""

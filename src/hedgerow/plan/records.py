@@ -70,6 +70,11 @@ class PlanColumn(Discreet):
         """Whether every cell is certain to be released as it was."""
         return self.relation == UNCHANGED
 
+    @property
+    def in_name_only(self) -> bool:
+        """Return whether the column is released as it was, or nearly so."""
+        return self.kept
+
 
 @dataclass(frozen=True)
 class Recoding(Discreet):

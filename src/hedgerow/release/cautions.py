@@ -130,7 +130,7 @@ def not_bounded(
     """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
     recoding = plan.recoding
     if recoding.yardstick != "classes":
-        kept = [column.name for column in recoding.recoded() if column.kept]
+        kept = [column.name for column in recoding.recoded() if column.in_name_only]
         return unbounded((), {}, records=classes.n_records, unchanged=kept)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
     told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}

@@ -188,7 +188,8 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
     low, high = found["advantage"]["interval"]
     yield (
         f"{found['advantage']['explained']:+.2f}",
-        f"member advantage ({figure(low, 2)} to {figure(high, 2)}): what the table betrays of its own people",
+        f"member advantage ({figure(low, 2)} to {figure(high, 2)}): "
+        + ("what the table betrays of its own people" if high > 0 else "members are inferred no better"),
     )
 
 

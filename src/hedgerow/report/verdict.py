@@ -38,7 +38,7 @@ class Verdict:
 def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     """List what an audit found that no promise bounds, and the columns that a plan left as they were."""
     altered = plan is not None and plan.recoding.yardstick == "linkage"
-    kept = [c.name for c in plan.recoding.recoded() if c.kept] if plan and altered else []
+    kept = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
     said = [*unbounded((), {}, records=0, unchanged=kept), *audit.get("unbounded", ())]
     return list(dict.fromkeys(said))
 
@@ -152,5 +152,5 @@ def _measured(
 
 
 def _exactly(limit: Any) -> str:
-    """A limit as it was set."""
-    return number(limit) if isinstance(limit, float) else figure(limit)
+    """Write a limit as it was set; one that was computed (a third, say) with six digits."""
+    return number(float(f"{limit:.6g}")) if isinstance(limit, float) else figure(limit)

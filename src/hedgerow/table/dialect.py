@@ -173,8 +173,8 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
     raise InputError(
         f"{path.name} has an unreadable encoding"
         + (f", and is not UTF-8 in line {first:,}" if first else ""),
-        hint="save it as UTF-8 text, or say what it is: --encoding (encoding=); its bytes are neither "
-        f"UTF-8, UTF-16 with a mark nor {otherwise or 'Windows-1252'}",
+        hint=f"its bytes are neither UTF-8, UTF-16 with a mark nor {otherwise or 'Windows-1252'}: save it as "
+        f"UTF-8 text, or say what {'else ' if otherwise else ''}it is: --encoding (encoding=)",
     )
 
 

@@ -44,6 +44,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit  # scipy.stats takes longer to load
 
 from ...classes import Classes, group
 from ...guarantees import Disclosure, KAnonymity, LDiversity, from_promise
@@ -369,7 +370,8 @@ def knows_method(
         ``cap``; ``groups``: released groups of which finer ones were refused, those that were looked
         at, and of these the enumerated ones and those without an agreeing assignment (``lost``);
         ``parts`` and ``people``: looked at, and how many are above the cap at least and at
-        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away;
+        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away,
+        by intervals that hold for all parts at once;
         ``mean``: of the parts, and of what their groups show.
         None where the attack says nothing: without a cap, where a person may have several
         records, where a further promise is no limit on sums over records, where other
@@ -438,14 +440,19 @@ def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
         )
     if not known:
         return {**counts, "worst": None, "mean": None}
-    most = max(known, key=lambda each: float(each.low.max()))
-    part = int(most.low.argmax())
+    # The worst is chosen among all sampled parts, so its interval must hold for all of them at once.
+    drawn = sum(len(each.sides) for each in known if not each.exact)
+    wide = float(stdtrit(RUNS - 1, 1 - 0.025 / max(drawn, 1))) / STUDENT
+    lows = [np.maximum(each.disclosure - wide * (each.disclosure - each.low), 0.0) for each in known]
+    at = max(range(len(known)), key=lambda i: float(lows[i].max()))
+    most, part = known[at], int(lows[at].argmax())
+    high = most.disclosure[part] + wide * (most.high[part] - most.disclosure[part])
     n = counts["parts"]["asked"]
     return {
         **counts,
         "worst": {
             "disclosure": float(most.disclosure[part]),
-            "interval": [float(most.low[part]), float(most.high[part])],
+            "interval": [float(lows[at][part]), min(float(high), 1.0)],
             "people": int(most.sides[part].sum()),
             "shown": most.shown,
             "group": len(most.rows),

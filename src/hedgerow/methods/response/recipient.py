@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...notation import SIGNS, markdown, signs
+from ...notation import SIGNS, markdown, percent, signs
 from ...plan import Plan, Randomize
 from ..base import Told
 
@@ -69,17 +69,19 @@ def told(plan: Plan) -> Told:
         f"l = {plan.parameters['l']}, for every record"
         + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
     )
-    kept = ", ".join(markdown(c.name) for c in recoding.columns if c.p >= 1)
-    if all(c.p >= 1 for c in recoding.columns):
-        about = f"Nothing was randomized: every value of {kept} is the record's own (p = 1)."
+    same = [c for c in recoding.columns if c.in_name_only]
+    kept = ", ".join(markdown(c.name) for c in same)
+    least = percent(min((c.p for c in same), default=1.0))
+    if len(same) == len(recoding.columns):
+        about = f"Nothing was randomized: {least} of the cells of {kept} are the records' own."
     else:
         about = (
             "Some columns were randomized to protect them: single records are not true, counts can be "
-            "estimated." + (f" Not randomized: {kept} (p = 1)." if kept else "")
+            "estimated." + (f" Not randomized: {kept} ({least} of the cells are the records' own)." if kept else "")
         )
     return Told(
         about=about,
-        cells={c.name: "unchanged" if c.p >= 1 else "randomized" for c in recoding.columns},
+        cells={c.name: "unchanged" if c.in_name_only else "randomized" for c in recoding.columns},
         lines=lines,
         promised=[f"{cap}."],
         not_measured=NOT_PROMISED,
