@@ -91,6 +91,18 @@ def test_a_randomized_release_that_changed_nothing_does_not_say_randomized(tmp_p
     assert "the method left every cell, or nearly every one, as it was in: sex, region" in release.cautions
 
 
+def test_a_column_that_is_kept_but_for_one_in_a_million_is_not_called_randomized(tmp_path: Path) -> None:
+    people = hr.datasets.make_people(2000, seed=1)
+    roles = hr.Schema(quasi=["age", "education"], sensitive=["job"])
+    release = hr.protect(people, roles, hr.RandomizedResponse(3, random_state=1))
+    nearly = [c.name for c in release.plan.recoding.columns if 0.999 < c.p < 1]
+    assert nearly == ["age"]
+    said = (release.write(tmp_path / "out") / "RECIPIENT.md").read_text()
+    assert "Not randomized: age (99.9999% of the cells are the records' own)" in said
+    assert "| age | quasi | randomized |" not in said
+    assert any("nearly every one, as it was in: age" in text for text in release.summary()["unbounded"])
+
+
 def test_columns_that_were_not_randomized_are_named(tmp_path: Path) -> None:
     people = hr.datasets.make_people(2000, seed=1).append_column("one", [["a"] * 2000])
     roles = hr.Schema(quasi=["sex", "one"], sensitive=["diagnosis"])

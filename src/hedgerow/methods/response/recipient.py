@@ -69,7 +69,7 @@ def told(plan: Plan) -> Told:
         f"l = {plan.parameters['l']}, for every record"
         + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
     )
-    same = [c for c in recoding.columns if c.in_name_only]
+    same = [c for c in recoding.columns if c.in_name_only or c.d < 2]
     kept = ", ".join(markdown(c.name) for c in same)
     least = percent(min((c.p for c in same), default=1.0))
     if len(same) == len(recoding.columns):
@@ -81,7 +81,7 @@ def told(plan: Plan) -> Told:
         )
     return Told(
         about=about,
-        cells={c.name: "unchanged" if c.in_name_only else "randomized" for c in recoding.columns},
+        cells={c.name: "unchanged" if c in same else "randomized" for c in recoding.columns},
         lines=lines,
         promised=[f"{cap}."],
         not_measured=NOT_PROMISED,
