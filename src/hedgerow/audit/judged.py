@@ -139,7 +139,10 @@ def _found(
     if kind == "gain" and what in _GAINS:
         return _gain(audit["attacks"], _GAINS[what])
     measure = _STATISTICS.get(criterion.statistic)
-    return (None, "Hedgerow knows no such statistic") if measure is None else measure(audit)
+    figure, detail = (None, "Hedgerow knows no such statistic") if measure is None else measure(audit)
+    if measure is _smallest_cell and _uncounted(audit) and figure and criterion.kept(figure):
+        return None, detail  # a column that is not counted may have smaller cells
+    return figure, detail
 
 
 def _columns(found: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
@@ -180,15 +183,30 @@ def _wildcard_risk(audit: Mapping[str, Any]) -> Found:
 def _smallest_cell(audit: Mapping[str, Any]) -> Found:
     if audit["table"]["yardstick"] != "classes":
         return None, _NO_CLASSES
-    sensitive = audit["risk"]["release"]["sensitive"]
-    cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
-    counted = {name: cell for name, cell in cells.items() if cell is not None}
-    left = ", ".join(name for name in cells if name not in counted)
-    left = f"not counted, for they have more than 20 values: {left}" if left else ""
+    counted, left = _counted(audit), _uncounted(audit)
     if not counted:
         return None, left or "no sensitive column is known"
     least = min(counted, key=lambda name: counted[name])
-    return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}", left)))
+    return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}: {counted[least]}", left)))
+
+
+def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
+    """The smallest cell of every sensitive column whose cells are counted."""
+    sensitive = audit["risk"]["release"]["sensitive"]
+    cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
+    return {name: cell for name, cell in cells.items() if cell is not None}
+
+
+def _uncounted(audit: Mapping[str, Any]) -> str:
+    """The released columns whose cells are not counted, and why; "" where all are."""
+    sensitive, table = audit["risk"]["release"]["sensitive"], audit["table"]
+    many = ", ".join(name for name in sensitive if name not in _counted(audit))
+    others = ", ".join(n for n in table["released_columns"] if n not in {*table["quasi"], *sensitive})
+    return "; ".join(
+        f"not counted, for they {why}: {names}"
+        for why, names in (("have more than 20 values", many), ("are not sensitive", others))
+        if names
+    )
 
 
 def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..notation import MISSING, parse_dates, parse_range
+from ..notation import JOIN, MISSING, parse_dates, parse_range
 from ..table import Table
 from ..table.profile import ColumnProfile, profile
 from ..table.rowhash import value_class
-from ..table.vocabulary import FREE, NAMES, says_known, says_sensitive, tokens
+from ..table.vocabulary import FREE, NAMES, plain, says_known, says_sensitive, tokens
 from .telltale import MOST, YEARS, numbers_like, round_numbers, whole_number
 
 OLDEST = 89
@@ -79,6 +79,11 @@ _OTHER_TIMES = {"per", "last", "past", "study", "followup", "stay", "number", "n
 _SERIALS = 10_000, 60_000
 """Days of 1927 to 2064 as spreadsheets count them."""
 _AGE = frozenset(["age", "ages", "ageyears", "ageinyears", "ageatvisit", "alter", "edad"])
+_AMOUNTS = {
+    *("cost", "costs", "price", "charge", "charges", "fee", "fees", "value", "population", "year"),
+    *("total", "sum", "km", "distance", "turnover", "sales"),
+}
+"""Words of names that say of a number of five digits that it is an amount."""
 _MEASURES = {
     *("hours", "hour", "minutes", "percent", "percentage", "pct", "score", "grade", "points", "rate"),
     *("index", "weight", "height", "kg", "cm", "pulse", "pressure", "temperature", "quantity"),
@@ -90,14 +95,28 @@ _RELATIONS = {
     *("pt", "pat", "child", "mother", "father", "spouse", "relative", "guardian", "contact", "employer"),
 }
 """Words of names that, beside "name", say whose name it is."""
+_PEOPLE = _RELATIONS | {
+    *("children", "kid", "kids", "son", "daughter", "parent", "husband", "wife", "partner", "sibling"),
+    *("kinder", "enfants", "hijos", "family", "household"),
+    *("patient", "person", "client", "customer", "employee", "physician", "doctor"),
+    *("dr", "nurse", "surgeon", "referrer", "provider", "therapist", "midwife", "dentist", "pharmacist"),
+}
+"""Words of names that say who stands in a column, and so nothing of what its text says."""
 _NAME = {"name", "names", "nm"}
 _PERSON = re.compile(r"^[A-Z][\w'’-]*(?:[ -][A-Z][\w'’-]*)*, ?[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*$")
 """Surname, given names."""
 _SENTENCE = 6
 """Words of a text from which on it may say anything."""
-_PLAIN = {"yes", "no", "true", "false", "male", "female", "unknown", "other", "none", "missing"}
-_RECORD_NUMBERS = range(6, 13)
+_PLAIN = {
+    *("yes", "no", "true", "false", "male", "female", "unknown", "other", "none", "missing"),
+    *("na", "n/a", "nan", "ok"),
+}
+_SPELLED = re.compile(r"[^\W\d_][\W_]*[^\W\d_]")
+"""Two letters with no digit between them, which may be a name or its initials; one letter is a code."""
+_RECORD_NUMBERS = range(5, 13)
 """Digits of numbers that may number records."""
+_POST_CODE, _FEW = 5, 10
+"""Digits of post codes, and how many different ones a column has at the least."""
 _YEAR = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _EARLIER = re.compile(r"^\[-|<|≤|before|earlier|older|prior", re.IGNORECASE)
 _MOST_YEARS = 120
@@ -163,9 +182,12 @@ def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
                     (found if sure else unsure)[kind] = why
             if why := _may_be_dates(words, cells, year):
                 unsure["dates"] = why
-            if not words & _MEASURES and (why := _may_number(cells, table.n_rows)):
-                unsure.setdefault("other", why)
-        if why := _may_be_names(words, texts):
+            if not words & (_MEASURES | _AMOUNTS):
+                if why := _may_number(cells, table.n_rows):
+                    unsure.setdefault("other", why)
+                if why := _may_be_post_codes(cells):
+                    unsure.setdefault("geography", why)
+        if why := _may_be_names(name, words, texts):
             unsure["names"] = why
         if not found and (why := _names_its_record(described[name])):
             found["telephone" if "telephone" in why else "other"] = why
@@ -249,15 +271,25 @@ def _parts(words: set[str], cells: Cells) -> str:
     return ""
 
 
-def _may_be_names(words: set[str], texts: list[str]) -> str:
+def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
     """Why text may hold names: its content, or that no rule says what it is."""
-    spelled = [text for text in texts if re.search(r"[^\W\d_]{3}", text.replace(MISSING, ""))]
+    spelled = [text for text in texts if any(map(_SPELLED.search, _parts_of(text)))]
     if 2 * sum(bool(_PERSON.match(text.strip())) for text in spelled) > len(texts):
         return "its cells look like surnames with given names"
     if words & FREE or 2 * sum(len(text.split()) >= _SENTENCE for text in spelled) > len(texts):
         return "free text, in which anything may stand" if spelled else ""
-    explained = says_known(words) or says_sensitive(words) or not {t.lower() for t in spelled} - _PLAIN
+    if all(part.lower() in _PLAIN for text in spelled for part in _parts_of(text)):
+        return ""
+    ends = plain(name).rstrip("0123456789_ .-")
+    of_people = any(ends.endswith(word) for word in words & _PEOPLE) and "of" not in words
+    explained = not of_people and (says_known(words - _PEOPLE) or says_sensitive(words))
     return "" if explained else "text that no rule explains"
+
+
+def _parts_of(text: str) -> list[str]:
+    """The values that a released cell joins, without their counts and without missing ones."""
+    parts = [re.sub(r":[\d.]+$", "", part.strip()) for part in text.replace(MISSING, "").split(JOIN)]
+    return [part for part in parts if part]
 
 
 def _may_number(cells: Cells, n_rows: int) -> str:
@@ -266,6 +298,14 @@ def _may_number(cells: Cells, n_rows: int) -> str:
     if len(numbers) < MOST * max(n_rows, 2) or round_numbers(numbers):
         return ""
     return "whole numbers of many digits that differ from record to record, as record numbers do"
+
+
+def _may_be_post_codes(cells: Cells) -> str:
+    """Why whole numbers may be post codes: five digits, and not round; other countries have other rules."""
+    numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) == _POST_CODE]
+    if len(numbers) < MOST * max(len(cells), _FEW) or round_numbers(numbers):
+        return ""
+    return "whole numbers of five digits, as post codes are"
 
 
 def _born_long_ago(cell: Any, year: int) -> bool:
