@@ -94,6 +94,7 @@ types: .venv/installed-dev
 borders: .venv/installed-dev
 	$(BIN)/python scripts/check_borders.py
 	$(BIN)/python scripts/check_words.py
+	$(BIN)/python scripts/check_budget.py
 
 check: lint types borders test
 
