@@ -64,7 +64,7 @@ def applicable(
     ----------
     names : sequence of str
     grouped : bool
-        Whether its groups mean anything: not where values were altered.
+        Whether its rows form groups.
     separate : bool
         Whether values are published by group, apart from the rows.
     paired : bool
