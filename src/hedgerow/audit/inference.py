@@ -484,6 +484,7 @@ def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
         sides.told,
         own.name == sides.by_group,
         sides.everybody,
+        sides.yardstick == "linkage",
     )
     return lesson if lesson.counts.n_groups else None
 
