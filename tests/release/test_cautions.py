@@ -136,8 +136,7 @@ def test_altered_records_that_tell_one_value_together_are_counted() -> None:
     people = PEOPLE.assign(age=[20, 21, 22, 30, 31, 32, 40, 41, 42])
     said = told(Microaggregation(3), roles, people)
     assert said == [
-        "ill: in 2 of 3 groups with equal released quasi-identifiers everybody has the same value, "
-        "which the group may reveal (6 records)"
+        "ill: in 2 of 3 groups everybody has the same value, which the group reveals (6 records)"
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+import numpy as np
 import pytest
 
 import hedgerow as hr
@@ -161,3 +162,75 @@ def test_a_few_that_are_alone_among_many_are_not_none():
     sizes = [{"from": 1, "to": 1, "classes": 10, "records": 10}]
     sizes.append({"from": 2, "to": 4000, "classes": 1, "records": 2990})
     assert "In the original 0.33% of the records" in class_sizes(sizes, sizes, 5).alt
+
+
+def by_scores(values):
+    """The disclosure of some records' numbers by squared, ranked and local score, the largest."""
+    n = len(values)
+    levels, counts = np.unique(values, return_counts=True)
+    below = np.cumsum(counts)
+    cuts = {levels[np.searchsorted(below * 16, b * n)] for b in range(1, 16)}
+    for i in np.flatnonzero(counts * 16 > n):
+        cuts |= {levels[i], levels[max(i - 1, 0)]} if i else {levels[i]}
+    edges = np.array(sorted(cuts - {levels[-1]}))
+    cells = np.eye(len(edges) + 1)[np.searchsorted(edges, values)]
+    scores = []
+    for vectors in (values[:, None], (values[:, None] <= edges).astype(float), cells):
+        public = vectors.mean(axis=0)
+        loss = ((vectors - public) ** 2).sum(axis=1)
+        scores.append((vectors, public, np.maximum(loss, loss.mean() / 4)))
+
+    def of(rows):
+        return max(
+            len(rows) * ((v[rows].mean(axis=0) - public) ** 2).sum() / loss[rows].sum()
+            for v, public, loss in scores
+        )
+
+    return of
+
+
+def test_groups_of_altered_rows_that_give_away_much_are_counted():
+    """Microaggregation leaves incomes as they were, in groups of at least k equal rows."""
+    quasi = ["age", "hours_per_week"]
+    table = hr.datasets.make_people(800, seed=1).to_pandas()
+    table = table[[*quasi, "income"]].astype(float).fillna(0)
+    schema = hr.Schema(quasi=quasi, sensitive=["income"])
+    release = hr.protect(table, schema, hr.Microaggregation(k=3))
+    incomes, of = release.table["income"].to_numpy(), by_scores(release.table["income"].to_numpy())
+    groups = list(release.table.groupby(quasi).indices.values())
+    told, sizes = np.array([of(rows) for rows in groups]), np.array([len(rows) for rows in groups])
+    one = np.array([len(np.unique(incomes[rows])) == 1 for rows in groups])
+    over = told > 0.5
+    assert over.sum() > one.sum()
+    found = hr.audit(table, release, **QUICK)
+    said = [
+        f"income: {over.sum():,} of {len(groups):,} groups give away more than half of it, the worst "
+        f"{told.max():.3g} of 1 ({sizes[over].sum():,} records), and no cap was promised"
+    ]
+    if one.any():
+        said.insert(
+            0,
+            f"income: in {one.sum():,} of {len(groups):,} groups everybody has the same value, which "
+            f"the group reveals ({sizes[one].sum():,} records)",
+        )
+    assert found.unbounded == release.summary()["unbounded"] == said
+    assert set(said) <= set(release.cautions)
+    page = render(found.to_dict(), plan=release.plan, checks=release.checks)
+    assert not verdict(page)[1]
+    assert (
+        outcome(release, found)[0]
+        == "Meets what was asked, and gives away or lost what nothing bounds."
+    )
+
+
+@pytest.mark.parametrize(
+    "method", [hr.NoiseAddition(0.2, random_state=1), hr.RankSwapping(random_state=1)]
+)
+def test_rows_that_are_altered_one_by_one_form_no_groups_that_are_counted(method):
+    table = (
+        hr.datasets.make_people(300, seed=1).to_pandas()[["age", "income"]].astype(float).fillna(0)
+    )
+    schema = hr.Schema(quasi=["age"], sensitive=["income"])
+    release = hr.protect(table, schema, method)
+    said = [*hr.audit(table, release, **QUICK).unbounded, *release.summary()["unbounded"]]
+    assert not [text for text in said if "groups" in text]

@@ -28,7 +28,7 @@ from ..table import Column, Table, read
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .outside import Outside, Refit, check_control, left_out, refitting
 from .pairing import Pair, by_name, evenly, pair_up
-from .risk.group_learners import OUTSIDE
+from .risk.group_learners import OUTSIDE, UNKNOWN
 from .risk.learners import (
     LEARNERS,
     MOST_CLASSES,
@@ -193,7 +193,8 @@ def inference(
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear", "group", \
 "group counts", "group corrected"}
         Who attacks; "nearest" are the 10 nearest neighbours, ties sharing. Those that a release
-        has nothing for are left out: groups mean nothing where values were altered.
+        has nothing for are left out. Where values were altered a person's group is the nearest one
+        of equal released rows, which nothing corrects.
     random_state : int
         Deals folds and bootstrap samples.
     progress : callable, optional
@@ -288,9 +289,10 @@ def infer(
             left = _strangers(pair, rows, made, learners, random_state, tell)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
+    elsewhere = asked if pair.yardstick == "linkage" else asked[1:]
     near = [
         rows,
-        *(nearest_of(pair.released_quasi, pair.classes, people.known) for people in asked[1:]),
+        *(nearest_of(pair.released_quasi, pair.classes, people.known) for people in elsewhere),
     ]
     return asked_of(
         pair,
@@ -309,11 +311,13 @@ def infer(
 def attackers(sides: Sides, learners: Sequence[str]) -> tuple[str, ...]:
     """Select the learners that a release has something for; ParameterError where there are none."""
     check_learners(learners)
+    classes, altered = (sides.yardstick == name for name in ("classes", "linkage"))
     return applicable(
         learners,
-        grouped=sides.yardstick == "classes",
+        # altered rows that equal others form groups as well, and a person's is the nearest
+        grouped=classes or (altered and sides.classes.n_groups < sides.n_rows),
         separate=sides.by_group is not None,
-        paired=sides.everybody is not None,
+        paired=classes and sides.everybody is not None,
     )
 
 
@@ -342,7 +346,9 @@ class Asked:
     def of(cls, pair: Pair, rows: IntArray) -> Asked:
         """Members, by their pairs."""
         values = [true_values(column, rows) for column in pair.sensitive]
-        return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows], rows)
+        # the group of a person whose values were altered is the nearest
+        at = np.full(len(rows), UNKNOWN) if pair.yardstick == "linkage" else rows
+        return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows], at)
 
     @classmethod
     def others(cls, pair: Pair, people: Table) -> Asked:
@@ -478,6 +484,7 @@ def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
         sides.told,
         own.name == sides.by_group,
         sides.everybody,
+        sides.yardstick == "linkage",
     )
     return lesson if lesson.counts.n_groups else None
 

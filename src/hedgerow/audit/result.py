@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from ..files import write_private
-from ..guarantees import Check, Disclosure, unbounded
+from ..guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
 from .judged import unmet
@@ -113,11 +113,14 @@ class Audit:
     def unbounded(self) -> list[str]:
         """What the release gives away, or lost, that no promise of its plan bounds; with counts."""
         release, loss = self.risk["release"], self.utility.get("loss")
+        told = {}
+        if grouped(self.table["yardstick"], self.promises):
+            told = {name: column["exposed"] for name, column in release["sensitive"].items()}
         if self.table["yardstick"] != "classes":
             columns = loss["columns"] if loss else {}
             return unbounded(
-                (),
-                {},
+                self.promises,
+                told,
                 records=self.table["rows"],
                 linked=(self.risk.get("linkage") or {}).get("highest"),
                 unchanged=[name for name, column in columns.items() if column["changed"] == 0],
@@ -125,7 +128,7 @@ class Audit:
             )
         return unbounded(
             self.promises,
-            {name: column["exposed"] for name, column in release["sensitive"].items()},
+            told,
             records=self.table["rows"],
             alone=release["classes"]["uniques"] if self.table["quasi"] else 0,
             lost=loss and loss["ncp"],

@@ -72,7 +72,7 @@ def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ())
     """About so many records of a pair, and at least so many where there are: whole groups of them.
 
     A group is in it or not by its released cells, so what groups tell stays as it is. Where values
-    were altered groups mean nothing, and records are chosen one by one.
+    were altered and some record is alone, records are chosen one by one.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ())
         Columns of the original that are needed beside the measured ones.
     """
     key, groups = Key.of(random_state=random_state), None
-    if pair.yardstick == "linkage":
+    if pair.yardstick == "linkage" and pair.classes.sizes.min(initial=1) == 1:
         rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)

@@ -20,7 +20,7 @@ from ..declared import Event
 from ..engines.partitions import route
 from ..engines.spark.table import SparkTable
 from ..engines.spark.writing import rows_of_leaves
-from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise, unbounded
+from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise, grouped, unbounded
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
@@ -112,7 +112,7 @@ def of_release(
         yield from _told_nothing(plan, classes.n_groups)
         return
     for name, column in judged.sensitive.items():
-        if name not in recoding.relations():
+        if name not in recoding.relations() and not grouped(recoding.yardstick, plan.promises):
             yield from _alike(name, classes.sizes, column)
     kept = sum(column.kept for column in recoding.recoded())
     if isinstance(recoding, Mask) and kept < len(recoding.columns):
@@ -128,12 +128,13 @@ def not_bounded(
     plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
 ) -> list[str]:
     """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
-    recoding = plan.recoding
+    recoding, told = plan.recoding, {}
+    if grouped(recoding.yardstick, plan.promises):
+        told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
     if recoding.yardstick != "classes":
         kept = [column.name for column in recoding.recoded() if column.in_name_only]
-        return unbounded((), {}, records=classes.n_records, unchanged=kept)
+        return unbounded(plan.promises, told, records=classes.n_records, unchanged=kept)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
-    told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
     lost = certainty_lost(plan, original, released)
     return unbounded(plan.promises, told, records=classes.n_records, alone=alone, lost=lost)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
+from scipy.spatial import KDTree
 
 from ...classes import Counts, FloatArray, Groups, IntArray, group
 from ...errors import ParameterError
@@ -64,7 +65,7 @@ def applicable(
     ----------
     names : sequence of str
     grouped : bool
-        Whether its groups mean anything: not where values were altered.
+        Whether its rows form groups.
     separate : bool
         Whether values are published by group, apart from the rows.
     paired : bool
@@ -134,6 +135,8 @@ class Lesson:
         The rows by group, for what groups say.
     everybody : Everybody, optional
         The true quasi-identifiers behind every released row, where they are paired.
+    altered : bool
+        Whether values were altered, so that a person's group is the nearest one.
     """
 
     released: Sequence[ReleasedColumn]
@@ -144,6 +147,7 @@ class Lesson:
     taught: IntArray | None = None
     cells: GroupRows | None = None
     everybody: Everybody | None = None
+    altered: bool = False
 
     @classmethod
     def of(
@@ -157,6 +161,7 @@ class Lesson:
         told: Groups | None = None,
         separate: bool = False,
         everybody: Everybody | None = None,
+        altered: bool = False,
     ) -> Lesson:
         """Learn from the rows with a known value; of many classes, those of `members` before others.
 
@@ -183,7 +188,7 @@ class Lesson:
         asked = np.zeros(classes.n_groups, np.bool_)
         asked[classes.labels[members]] = True
         taught = _taught(asked[classes.labels[first]])
-        return cls(released, first, counts, values, number, taught, cells, everybody)
+        return cls(released, first, counts, values, number, taught, cells, everybody, altered)
 
     def attack(
         self,
@@ -284,7 +289,7 @@ class Lesson:
     ) -> FloatArray:
         """Forecast by what groups say, alone or corrected; by public totals for who is in none."""
         assert self.cells is not None
-        places = self.cells.places(rows, lambda ask: self._near(people)[1][ask])
+        places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
         counts = self._group_counts if learner == "group counts" and self.cells.separate else None
         of_cell = self.cells.shares() if counts is None else counts.chances
@@ -423,6 +428,30 @@ class Lesson:
     @cached_property
     def _reached(self) -> dict[int, tuple[Known, Any, Any]]:
         return {}
+
+    def _groups_near(self, people: Known) -> Any:
+        """The chances of the classes nearest to each person; as `_near`, but as groups are formed.
+
+        Microaggregation takes Euclidean distances of standardised numbers, and those of `Reach`
+        (Gower's) where there are categories.
+        """
+        columns = self.released
+        if not self.altered or not all(
+            c.is_number and not c.general and not c.original.has_missing for c in columns
+        ):
+            return self._near(people)[1]
+        spread = [np.sort(c.original.numbers).std() or 1.0 for c in columns]
+        centres = np.stack([c.middle[c.codes[self.first]] for c in columns], axis=1) / spread
+        points = np.stack(people.columns, axis=1) / spread
+        shown, asked = (np.isfinite(each).all(axis=1) for each in (centres, points))
+        if not shown.all() or not asked.all():
+            return self._near(people)[1]
+        tree = KDTree(centres)
+        found = tree.query_ball_point(points, tree.query(points)[0] + NEAR, return_sorted=True)
+        at, ends = np.concatenate(found).astype(np.int64), np.cumsum([0, *map(len, found)])
+        weight = self.counts.sizes[at].astype(np.float64)
+        weight /= np.repeat(np.add.reduceat(weight, ends[:-1]), np.diff(ends))
+        return csr_array((weight, at, ends), shape=(len(people), self.counts.n_groups))
 
     def _near(self, people: Known) -> tuple[Any, Any]:
         """The classes near each person: the weights of their records, and their chances.
