@@ -1,4 +1,4 @@
-"""A release that named learners infer at most so much from: measured, and searched for."""
+"""A release that named attackers infer at most so much from: measured, and searched for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .subject import of_release
 
 
 class InferenceBound:
-    """What the best of the named learners may explain, asked about the people of a release.
+    """What the best of the named attackers may explain, asked about the people of a release.
 
     Of every sensitive column, over all members and over the worst tenth (see
     `hedgerow.inference`). It is measured under these learners and bounds no other.
