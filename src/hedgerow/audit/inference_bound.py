@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..classes.disclosure import SLACK
 from ..errors import InfeasibleError, ParameterError
-from ..guarantees import SLACK, Check
+from ..guarantees import Check
 from ..methods.ladder import moved
 from ..notation import figure
 from ..progress import Progress, caution, cautions, telling

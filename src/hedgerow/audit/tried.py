@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..classes import Classes, explained
-from ..classes.disclosure import Disclosed, of_column
-from ..guarantees import SLACK, Disclosure
+from ..classes.disclosure import SLACK, Disclosed, of_column
+from ..guarantees import Disclosure
 from ..methods.masking import fingerprint
 from ..notation import figure
 from ..progress import Progress
