@@ -65,7 +65,7 @@ class InferenceBound:
             reached,
             reached <= self.most + SLACK,
             f"the most that {', '.join(found.learners)} explain of a sensitive column, of all "
-            "members or the worst tenth; other learners may explain more",
+            "members or the worst tenth; other attackers may explain more",
         )
 
 
