@@ -23,6 +23,7 @@ from hedgerow.guarantees import (
     TCloseness,
     Together,
     from_promise,
+    unbounded,
 )
 from hedgerow.table import read
 
@@ -255,3 +256,32 @@ def test_other_limits_forgive_nothing_but_rounding(kept: Any, refused: Any) -> N
     assert kept.check(made).holds
     assert not refused.kept_by(made).any()
     assert not refused.check(made).holds
+
+
+def exposed(worst: float, over_half: int, single_valued: int = 0) -> dict[str, dict[str, Any]]:
+    return {
+        "y": {
+            "groups": 9,
+            "worst": worst,
+            "over_half": over_half,
+            "over_half_records": 10 * over_half,
+            "single_valued": single_valued,
+            "single_valued_records": 10 * single_valued,
+        }
+    }
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.5, False), (0.51, True)])
+def test_more_than_half_is_said(share: float, said: bool) -> None:
+    group = any("more than half" in text for text in unbounded([], exposed(share, 1), records=90))
+    linked = any("linked" in text for text in unbounded([], {}, records=90, linked=share))
+    others = {"unique": share, "columns": ["z"]}
+    alone = any("alone by" in text for text in unbounded([], {}, records=90, others=others))
+    assert (group, linked, alone) == (said, said, said)
+
+
+def test_a_group_of_one_value_silences_no_other_that_gives_away_more_than_half() -> None:
+    one, other = unbounded([], exposed(1.0, 3, 1), records=90)
+    assert "in 1 of 9 groups everybody has the same value" in one
+    assert "3 of 9 groups give away more than half" in other
+    assert len(unbounded([], exposed(1.0, 1, 1), records=90)) == 1

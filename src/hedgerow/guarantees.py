@@ -13,14 +13,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .classes import BoolArray, Classes, FloatArray, SensitiveCounts, closeness, diversity
+from .classes.disclosure import LARGE, SLACK
 from .errors import ParameterError, PlanError
 from .notation import figure, percent
 from .schema import Schema
 
-SLACK = 1e-9
-"""Rounding that a check forgives, relative to 1."""
-LARGE = 0.5
-"""Disclosure of a group, and share of linked people, above which a release must say so."""
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
 

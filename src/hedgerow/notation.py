@@ -86,6 +86,8 @@ def percent(value: float | None, digits: int | None = 1) -> str:
     --------
     >>> percent(0.125), percent(0.00033), percent(0.0), percent(0.99961), percent(0.0291, 0)
     ('12.5%', '0.033%', '0.0%', '99.961%', '2.9%')
+    >>> percent(1e-8), percent(1 - 1e-8)
+    ('under 0.0001%', 'over 99.9999%')
     >>> percent(0.125, None), percent(0.07, None)
     ('12.5%', '7%')
     """

@@ -40,9 +40,9 @@ REST = ("drop", "release")
 EVERY_ROW = "(every row)"
 """How TOML and the command line say that every row is a person."""
 SURVEY = ("household", "weight")
+"""Single columns that tell of a survey who belongs together and for how many a record stands."""
 READING = ("missing", "decimal", "encoding")
 """Fields that say how a text file is read."""
-"""Single columns that tell of a survey who belongs together and for how many a record stands."""
 TABLES = ("kinds", "categories", "grid", "events")
 """What a schema says column by column, in TOML as tables."""
 

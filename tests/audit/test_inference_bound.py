@@ -1,4 +1,4 @@
-"""max_inference: a release that named learners infer at most so much from."""
+"""max_inference: a release that named attackers infer at most so much from."""
 
 from __future__ import annotations
 

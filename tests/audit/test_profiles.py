@@ -257,6 +257,7 @@ ODD: dict[str, tuple[str, list[Any], str]] = {
         ("born", ["[1910-1940]", "[1940-1999]"]),
         ("born", ["[-1920)", "[1950-1999]"]),  # 106 and older is finer than 90 and older
         ("birth_year", ["1912", "1990"]),
+        ("birth_year", ["1935 or earlier", "1980"]),  # 91 and older: one year too fine
     ],
 )
 def test_years_of_birth_that_mean_ages_over_89_do_not_meet(name: str, cells: list[Any]) -> None:

@@ -70,6 +70,20 @@ def test_pseudonyms_that_tell_every_record_apart_are_no_groups(tmp_path: Path) -
     assert not any("pseudonym" in text for text in release.cautions)
 
 
+@pytest.mark.parametrize(("unit", "counted"), [(None, True), ("person_id", False)])
+def test_where_k_counts_people_a_pseudonym_of_many_is_not_taken_for_one(unit: str | None, counted: bool) -> None:
+    roles = ROLES.replace(identifiers=["person_id", "ward", "visit"], unit=unit)
+    release = hr.protect(visits().assign(ward="w"), roles, hr.Mondrian(k=10), pseudonym_key=KEY)
+    assert any("ward: in " in text for text in release.cautions) == counted
+
+
+def test_a_group_of_one_record_is_not_counted_for_its_one_pseudonym() -> None:
+    roles = hr.Schema(quasi=["cost"], sensitive=["age"], identifiers=["visit"])
+    release = hr.protect(visits(), roles, hr.Anatomy(l=2, random_state=1), pseudonym_key=KEY)
+    assert release.table["cost"].is_unique
+    assert not any("one pseudonym" in text for text in release.cautions)
+
+
 @pytest.mark.parametrize(("distinct", "warned"), [(800, True), (400, False), (1, False)])
 def test_weights_that_nobody_else_has_are_told(distinct: int, warned: bool) -> None:
     """99.8% unique left without a word."""

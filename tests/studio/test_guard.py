@@ -220,6 +220,20 @@ def test_a_port_that_somebody_else_takes_over_does_not_speak_for_the_one_before(
             assert there == place
 
 
+@LINUX
+def test_a_connection_of_which_one_half_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "owner", owner)
+    with guard.Listening(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        with socket.create_connection(listening.getsockname()) as client:
+            client.shutdown(socket.SHUT_WR)
+            with pytest.raises(ConnectionAbortedError):
+                listening.accept()
+        with socket.create_connection(listening.getsockname()):
+            listening.accept()[0].close()
+
+
 NOBODY = 65534
 
 

@@ -198,6 +198,20 @@ def test_what_a_sheet_hides_is_read_and_told(tmp_path: Path) -> None:
         assert read(path).names == ["age", "pay"]
 
 
+def test_a_workbook_needs_twice_the_memory_of_what_it_unpacks_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.xlsx"
+    book(path, [["a"], [1], [2]])
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    monkeypatch.setattr(workbook, "memory_of", lambda asked: 2 * size)
+    assert read(path).n_rows == 2
+    monkeypatch.setattr(workbook, "memory_of", lambda asked: 2 * size - 1)
+    with pytest.raises(InputError, match="too little memory"):
+        read(path)
+
+
 def test_cells_with_errors_are_told(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     made = book(path, [["a"], [1], [2]])

@@ -41,8 +41,8 @@ DISCLOSURES = {
     "mean_over_groups": "disclosure, mean over groups (left is safer)",
     "mean_over_records": "disclosure, mean over records (left is safer)",
     "linkage": "records linked with their originals (left is safer)",
-    "inferred": "what named learners infer about members, worst tenth (left is safer)",
-    "advantage": "member advantage of named learners (left is safer)",
+    "inferred": "what named attackers infer about members, worst tenth (left is safer)",
+    "advantage": "member advantage of named attackers (left is safer)",
 }
 ANY_METHOD = ("linkage", "inferred", "advantage")
 """Axes that methods which alter values have as well."""
@@ -153,7 +153,7 @@ def frontier(
         unasked where it stands at its default.
     utility : {"certainty", "queries", "learning"}
         The utility axis. "learning": people are dealt into three parts, each left out of a
-        release once, and the best of the named learners (`hedgerow.inference`) is asked about
+        release once, and the best of the named attackers (`hedgerow.inference`) is asked about
         those left out: R squared, for categories the same of the Brier score, averaged over
         the sensitive columns. It also releases every setting without its cap, and warns
         where a cap takes more than half of that away.
@@ -163,7 +163,7 @@ def frontier(
         soon as one of the methods alters values: every method can be held to that.
         "inferred" and "advantage" train learners (`hedgerow.inference`), which takes longer.
     max_inference : float, in (0, 1), optional
-        Leave out settings from whose release named learners infer more, of all members or the
+        Leave out settings from whose release named attackers infer more, of all members or the
         worst tenth; measured, as by `hedgerow.protect`.
     random_state : int
         For queries, folds, and the draws of methods that have neither a key nor a random state;

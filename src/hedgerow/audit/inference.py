@@ -174,7 +174,7 @@ def inference(
     explains best, until they hold a tenth of the people; a record's public loss counts at least a
     quarter of the average there, so that naming what nearly all share is no disclosure.
 
-    It is measured under the named learners and bounds no other.
+    It is measured under the named attackers and bounds no other.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ def _strangers(
 
 
 def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
-    """What a release teaches of one sensitive column; None where it shows no value."""
+    """Return the training data that a release gives for one column; None where it shows no value."""
     own = sides.sensitive[j]
     lesson = Lesson.of(
         sides.released_quasi,

@@ -1,12 +1,13 @@
-"""A release that named learners infer at most so much from: measured, and searched for."""
+"""A release that named attackers infer at most so much from: measured, and searched for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..classes.disclosure import SLACK
 from ..errors import InfeasibleError, ParameterError
-from ..guarantees import SLACK, Check
+from ..guarantees import Check
 from ..methods.ladder import moved
 from ..notation import figure
 from ..progress import Progress, caution, cautions, telling
@@ -20,7 +21,7 @@ from .subject import of_release
 
 
 class InferenceBound:
-    """What the best of the named learners may explain, asked about the people of a release.
+    """What the best of the named attackers may explain, asked about the people of a release.
 
     Of every sensitive column, over all members and over the worst tenth (see
     `hedgerow.inference`). It is measured under these learners and bounds no other.
@@ -64,7 +65,7 @@ class InferenceBound:
             reached,
             reached <= self.most + SLACK,
             f"the most that {', '.join(found.learners)} explain of a sensitive column, of all "
-            "members or the worst tenth; other learners may explain more",
+            "members or the worst tenth; other attackers may explain more",
         )
 
 

@@ -59,7 +59,7 @@ class Point:
     dominated : bool
         Whether another point is no worse on both axes and better on one.
     inferred, advantage : float or None
-        The most that named learners explain of any sensitive column, of all members or the
+        The most that named attackers explain of any sensitive column, of all members or the
         worst tenth, and the largest member advantage; measured where they were asked for.
     explained, most_explained : float or None
         The part of the public loss that the groups explain, averaged over the sensitive

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
+from ..classes.disclosure import SLACK
 from ..files import write_private
 from ..guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
@@ -259,7 +260,7 @@ class Audit:
         lines += unmet(self.profile) if self.profile else []
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
-            if max_disclosure is not None and worst > max_disclosure + 1e-9:
+            if max_disclosure is not None and worst > max_disclosure + SLACK:
                 lines.append(
                     f"a group gives away {figure(worst)} of {name!r}, more than {max_disclosure}"
                 )

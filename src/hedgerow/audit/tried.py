@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..classes import Classes, explained
-from ..classes.disclosure import Disclosed, of_column
-from ..guarantees import SLACK, Disclosure
+from ..classes.disclosure import SLACK, Disclosed, of_column
+from ..guarantees import Disclosure
 from ..methods.masking import fingerprint
 from ..notation import figure
 from ..progress import Progress
@@ -38,7 +38,7 @@ class Trial:
     utility, disclosure : str
         The axes.
     max_inference : float, optional
-        The most that named learners may infer.
+        The most that named attackers may infer.
     random_state : int
     """
 
@@ -113,7 +113,7 @@ class Trial:
         }
 
     def _learnt(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
-        """What named learners infer of members and of people left out, where it is asked for."""
+        """What named attackers infer of members and of people left out, where it is asked for."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
         found = infer(

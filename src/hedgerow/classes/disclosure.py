@@ -20,6 +20,11 @@ from .classes import SensitiveCounts, distinct_values
 from .counts import Counts, FloatArray
 from .groups import IntArray
 
+SLACK = 1e-9
+"""Rounding that a check forgives, relative to 1."""
+LARGE = 0.5
+"""Disclosure of a group, and share of linked people, above which a release must say so."""
+
 
 def of_column(column: SensitiveCounts) -> FloatArray:
     """The disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
@@ -47,7 +52,7 @@ def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
     known = np.count_nonzero(column.totals) > 1
     return {"groups": len(sizes), "worst": float(told.max(initial=0.0))} | {
         name + what: int(each[which].sum())
-        for name, which in (("over_half", told > 0.5 + 1e-9), ("single_valued", known & (distinct == 1)))
+        for name, which in (("over_half", told > LARGE + SLACK), ("single_valued", known & (distinct == 1)))
         for what, each in (("", np.ones_like(sizes)), ("_records", sizes))
     }
 

@@ -62,7 +62,7 @@ OWN = (
         Option(
             "max_inference",
             float,
-            "Leave out settings from which named learners infer more, in (0, 1); measured.",
+            "Leave out settings from which named attackers infer more, in (0, 1); measured.",
         ),
         Option(
             "random_state",

@@ -53,7 +53,7 @@ _SHAPES = {str: "TEXT", int: "N", float: "NUMBER", list: "LIST"}
 
 
 def _parser(kind: type, words: str) -> Callable[[str], Any]:
-    """Return what reads a number; typer's words for what is none differ by its version."""
+    """Return a parser of numbers with our own error text, since typer's differs by its version."""
 
     def parse(text: str) -> Any:
         try:

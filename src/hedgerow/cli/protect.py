@@ -102,7 +102,7 @@ BOUND = under(
     Option(
         "max_inference",
         float,
-        "Tighten the method until named learners infer at most this share of any sensitive "
+        "Tighten the method until named attackers infer at most this share of any sensitive "
         "column, in (0, 1); a measured bound.",
     ),
 )

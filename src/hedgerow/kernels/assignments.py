@@ -16,7 +16,7 @@ from .joins import Limits, _excess
 
 
 class Refusal(NamedTuple):
-    """A group, and what was refused of it."""
+    """A released group and the finer groups refused in it."""
 
     sides: Any
     """uint8 array of shape (p, n): who is in each part."""

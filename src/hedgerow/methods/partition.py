@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ..arguments import LIST, Kind, check_one_of, is_number
 from ..classes import Persons, group
+from ..classes.disclosure import SLACK
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..guarantees import (
-    SLACK,
     ColumnGuarantee,
     Disclosure,
     Guarantee,

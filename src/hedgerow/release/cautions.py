@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from ..classes import Classes, Counts, Persons, disclosure, group
 from ..classes.classes import SensitiveCounts, distinct_values
+from ..classes.disclosure import SLACK
 from ..classes.diversity import distinct
 from ..declared import Event
 from ..engines.partitions import route
 from ..engines.spark.table import SparkTable
 from ..engines.spark.writing import rows_of_leaves
-from ..guarantees import SLACK, Disclosure, KAnonymity, from_promise, grouped, unbounded
+from ..guarantees import Disclosure, KAnonymity, from_promise, grouped, unbounded
 from ..hierarchy import TOP
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..classes.disclosure import SLACK
 from ..guarantees import Check, from_promise, unbounded
 from ..notation import figure, number, percent
 from ..plan import Plan
@@ -13,8 +14,6 @@ from .promises import OVER
 
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """Checks of a method's own that bound a figure."""
-_SLACK = 1e-9
-"""The rounding error that a sum is allowed."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def _measured(
     if max_disclosure is not None:
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
-            meets = worst <= max_disclosure + _SLACK
+            meets = worst <= max_disclosure + SLACK
             asked = f"at most {number(max_disclosure)}"
             yield Verdict(f"disclosure of {name}", asked, figure(worst), meets)
 

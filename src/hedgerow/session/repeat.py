@@ -37,7 +37,7 @@ class Choice:
     pseudonym_key : path or bytes, optional
         Secret of the pseudonyms in place of the identifiers; None leaves these out.
     max_inference : float, optional
-        What named learners may infer at most; see `hedgerow.protect`.
+        What named attackers may infer at most; see `hedgerow.protect`.
     keep_order : bool
         Leave the rows in the order of the input.
     profile : str or path, optional

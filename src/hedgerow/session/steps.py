@@ -258,7 +258,7 @@ class Session:
             Replace the identifiers by pseudonyms under this secret (a file of 16 bytes or
             more) instead of leaving them out.
         max_inference : float, in (0, 1), optional
-            What named learners may infer at most; see `hedgerow.protect`.
+            What named attackers may infer at most; see `hedgerow.protect`.
         keep_order : bool, default False
             Leave the rows in the order of the input, which may show who is who.
         profile : str or path, optional

@@ -121,7 +121,10 @@ class Listening(socket.socket):
     """
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """A connection; ConnectionAbortedError, which servers pass over, where it is refused."""
+        """Accept a connection, or raise ConnectionAbortedError where it is another user's or closed.
+
+        Servers pass over that error.
+        """
         connection, client = super().accept()
         if not (welcome(client, self.getsockname()[1]) and _stands(connection)):
             connection.close()

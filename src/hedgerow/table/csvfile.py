@@ -143,12 +143,12 @@ def _layout(path: Path, told: str, *, strict: bool = True) -> _Layout:
 
 
 def _not_utf8(path: Path, strict: bool) -> int:
-    """The first line that is not UTF-8.
+    """Return the number of the first line that is not UTF-8.
 
     Raises
     ------
     InputError
-        So few lines are so that the file is likely to be UTF-8 with faults.
+        So few lines are not UTF-8 that the file is likely to be UTF-8 with faults.
     """
     first, broken, total = unlike_utf8(path)
     if strict and _FEW * broken < total:

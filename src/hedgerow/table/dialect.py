@@ -85,7 +85,7 @@ class Dialect:
     places: tuple[tuple[str, int], ...] = ()
 
     def doubts(self) -> Iterator[str]:
-        """What a reader of the file had to decide about its letters and numbers, in words."""
+        """Return warnings about a guessed encoding and number format."""
         if self.encoding not in UNICODE:
             told = f"the file is read as {self.encoding}, and a release of it is written so"
             yield (

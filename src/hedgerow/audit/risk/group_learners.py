@@ -94,7 +94,7 @@ class GroupRows:
 
     @property
     def row(self) -> IntArray:
-        """A row of each cell."""
+        """Return an example row of each cell."""
         return self.usable[self._cells.first]
 
     @cached_property
@@ -302,7 +302,7 @@ def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatAr
 
 
 def sums_of(places: IntArray, amounts: FloatArray, n: int) -> FloatArray:
-    """Sum the rows of a matrix by place, shape (n, n_columns)."""
+    """Sum the rows of a matrix by group, shape (n, n_columns); `places` says the group of each row."""
     return np.stack([np.bincount(places, column, n) for column in amounts.T], axis=1)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...classes import FloatArray, IntArray
+from ...classes.disclosure import SLACK
 from ...classes.scores import Public
-from ...guarantees import SLACK
 from ...notation import figure
 from ...table import Column
 from .group_learners import corrected, sums_of
