@@ -515,6 +515,7 @@ SAYS = {
     "session/methods.py": "protect frontier",
     "studio/faults.py": "protect",
     "studio/run.py": "studio",
+    "table/csvfile.py": "inspect protect apply audit frontier score",
     "table/dialect.py": "inspect protect apply audit frontier score",
     "table/profile.py": "protect audit frontier",
     "table/scanned.py": "protect apply audit",
