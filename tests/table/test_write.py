@@ -400,10 +400,10 @@ def test_long_rows_are_read_a_few_at_a_time(
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{i},{'x' * 100}\n" for i in range(20_000)))
-    _, batches = read_csv_batches(path, 1 << 17)
+    _, batches = read_csv_batches(path, 1 << 17, "utf-8")
     assert [batch.num_rows for batch in batches] == [20_000]
     monkeypatch.setattr(duck, "_BYTES", 500_000)
-    _, batches = read_csv_batches(path, 1 << 17)
+    _, batches = read_csv_batches(path, 1 << 17, "utf-8")
     rows = [batch.column(0).to_pylist() for batch in batches]
     assert max(map(len, rows)) < 10_000
     assert [cell for part in rows for cell in part] == [str(i) for i in range(20_000)]
