@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit.result import METHOD
 from hedgerow.cli.run import run
 from hedgerow.errors import InputError, UnsupportedError
 from hedgerow.table.workspace import LEAST
@@ -54,6 +55,11 @@ def test_pairs_are_counted(spark: Any, method: Any, monkeypatch: pytest.MonkeyPa
     wanted = hr.protect(table, schema, method)
     told = hr.audit(table, wanted, **SAMPLED).to_dict()
     found = hr.audit(release.original, release, **SAMPLED).to_dict()
+    # what the method refused takes the rows of whole groups, so it is measured in memory alone
+    assert found["risk"]["knows_method"] is None
+    for each in (told, found):
+        each["risk"]["knows_method"] = None
+        each["not_measured"] = [line for line in each["not_measured"] if line != METHOD]
     for part in told.keys() - {"parameters", "versions"}:
         assert found[part] == told[part], part
     if method is METHODS[0]:  # nothing but tables and the plan is at hand
