@@ -809,7 +809,11 @@ def test_the_type_of_text_does_not_follow_from_how_it_was_written(
     """Polars writes large strings; as dictionaries, plainly or in parts they are the same text."""
     table = people(600)
     texts = ("job", "ill", "note")
-    plain, kinds = {"use_dictionary": False}, (pa.string(), pa.large_string(), pa.string_view())
+    plain, kinds = {"use_dictionary": False}, [pa.string(), pa.large_string(), pa.string_view()]
+    try:
+        pq.write_table(pa.table({"a": pa.array(["b"], pa.string_view())}), tmp_path / "v.parquet")
+    except pa.ArrowNotImplementedError:  # the lowest pyarrow writes none
+        kinds.pop()
     made, sources = set(), []
 
     def source(name: str, write: Callable[[Path], None]) -> None:
