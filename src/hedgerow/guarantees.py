@@ -504,8 +504,14 @@ def grouped(yardstick: str, promises: Iterable[Mapping[str, Any]]) -> bool:
     return yardstick == "classes" or several
 
 
+def cap_of(promises: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    """Return the most that is promised of what a group gives away of a column; None without a cap."""
+    caps = (p for p in promises if p["kind"] == Disclosure.kind)
+    return next((p["maximum"] for p in caps if name in (p.get("columns") or [name])), None)
+
+
 def unbounded(
-    promises: Iterable[Mapping[str, Any]],
+    promises: Sequence[Mapping[str, Any]],
     sensitive: Mapping[str, Mapping[str, Any]],
     *,
     records: int,
@@ -534,7 +540,6 @@ def unbounded(
     others : mapping, optional
         ``columns`` without a role and the share of records that they leave ``unique``.
     """
-    caps = [p for p in promises if p["kind"] == Disclosure.kind and p["maximum"] < 1]
     said = []
     if unchanged:
         said.append(f"the method left every cell, or nearly every one, as it was in: {', '.join(unchanged)}")
@@ -543,15 +548,13 @@ def unbounded(
             f"k = 1: {alone:,} of {records:,} records are alone with their released quasi-identifiers"
         )
     for name, found in sensitive.items():
-        groups, worst = found["groups"], found["worst"]
-        if found["single_valued"]:
+        groups, worst, single = found["groups"], found["worst"], found["single_valued"]
+        if single:
             said.append(
-                f"{name}: in {found['single_valued']:,} of {groups:,} groups everybody has the same "
+                f"{name}: in {single:,} of {groups:,} groups everybody has the same "
                 f"value, which the group reveals ({found['single_valued_records']:,} records)"
             )
-        capped = any(not p.get("columns") or name in p["columns"] for p in caps)
-        more = found["over_half"] > found["single_valued"]
-        if worst > LARGE + SLACK and more and not capped:
+        if worst > LARGE + SLACK and found["over_half"] > single and cap_of(promises, name) in (None, 1):
             said.append(
                 f"{name}: {found['over_half']:,} of {groups:,} groups give away more than half of it, "
                 f"the worst {figure(worst)} of 1 ({found['over_half_records']:,} records), and no cap "

@@ -15,7 +15,7 @@ from ..release.cautions import rare_ends
 from ..table import Table
 from .alone import Alone
 from .histograms import histograms
-from .inference import cap_of, infer
+from .inference import infer
 from .outside import FOLDS, Outside, Refit, given, left_out, refitting
 from .pairing import Pair
 from .per_person import per_person
@@ -259,7 +259,7 @@ def _inference(task: Task[Pair]) -> dict[str, Any]:
         random_state=task.random_state,
         progress=task.tell,
         without=task.outside,
-        cap=cap_of(task.what.plan),
+        promises=task.what.plan.promises if task.what.plan else (),
     ).to_dict()
 
 

@@ -17,10 +17,9 @@ import numpy as np
 from ..arguments import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from ..classes import FloatArray, IntArray
 from ..errors import HedgerowError, ParameterError
-from ..guarantees import Disclosure
+from ..guarantees import cap_of
 from ..methods.mart import MART
 from ..notation import figure, plain
-from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
 from ..schema import SCHEMA, Schema
@@ -165,14 +164,15 @@ def inference(
     or the shares of a person's group; naive Bayes on the counts of all groups (Kifer 2009), where
     values are published by group; and a person's group, corrected by what a learner forecasts of
     the person beyond the group's other members, whose quasi-identifiers it knows. So members are
-    never explained less than by their groups. Strangers are people of a control, or
-    had by refitting the method on all folds but one and asking about the fold left out; nobody is
-    left out of the release itself. Figures are shares of what guessing from public totals misses
-    that the learner takes away: R squared, or 1 - Brier / public Brier for categories. The *worst
-    tenth*: people are sorted into the cells of an uncapped tree on the original
-    (``MART(k=10, max_disclosure=None)``), and the share is pooled over the cells that the learner
-    explains best, until they hold a tenth of the people; a record's public loss counts at least a
-    quarter of the average there, so that naming what nearly all share is no disclosure.
+    never explained less, by these shares, than by the means or shares of their groups. Strangers
+    are people of a control, or had by refitting the method on all folds but one and asking about
+    the fold left out; nobody is left out of the release itself. Figures are shares of what
+    guessing from public totals misses that the learner takes away: R squared, or 1 - Brier /
+    public Brier for categories. The *worst tenth*: people are sorted into the cells of an
+    uncapped tree on the original (``MART(k=10, max_disclosure=None)``), and the share is pooled
+    over the cells that the learner explains best, until they hold a tenth of the people; a
+    record's public loss counts at least a quarter of the average there, so that naming what
+    nearly all share is no disclosure.
 
     It is measured under the named attackers and bounds no other.
 
@@ -242,14 +242,8 @@ def inference(
         learners=learners,
         random_state=random_state,
         progress=progress,
-        cap=cap_of(release.plan),
+        promises=release.plan.promises,
     )
-
-
-def cap_of(plan: Plan | None) -> float | None:
-    """The cap on disclosure that a plan promises of every sensitive column."""
-    promises = plan.promises if plan is not None else ()
-    return next((p["maximum"] for p in promises if p["kind"] == Disclosure.kind), None)
 
 
 def infer(
@@ -262,11 +256,11 @@ def infer(
     random_state: int = 0,
     progress: Progress | None = None,
     without: Sequence[Outside] = (),
-    cap: float | None = None,
+    promises: Sequence[Mapping[str, Any]] = (),
 ) -> Inference:
     """`inference` of a paired release; strangers are `control`, or are left out by `refit`.
 
-    `without` are its `left_out`, where somebody made them before; `cap` is promised of groups.
+    `without` are its `left_out`, where somebody made them before; `promises` are those of its plan.
     """
     learners = attackers(pair, learners)
     if folds < 0 or folds == 1:
@@ -304,7 +298,7 @@ def infer(
         left=left,
         folds=folds if left is not None else 0,
         notes=notes,
-        cap=cap,
+        promises=promises,
     )
 
 
@@ -376,7 +370,7 @@ def asked_of(
     left: Mapping[str, Mapping[str, FloatArray]] | None = None,
     folds: int = 0,
     notes: Sequence[str] = (),
-    cap: float | None = None,
+    promises: Sequence[Mapping[str, Any]] = (),
 ) -> Inference:
     """Ask about members, and about strangers where there are some.
 
@@ -388,8 +382,8 @@ def asked_of(
         Released rows that learners are trained on before others.
     left : mapping, optional
         By column and learner the losses on the members by releases that they were left out of.
-    cap : float, optional
-        The most that a group's values may give away.
+    promises : sequence of mapping
+        Of the release's plan.
     """
     known = Known.joined(*(people.known for people in asked))
     rows = np.concatenate([people.released for people in asked])
@@ -423,7 +417,7 @@ def asked_of(
         columns[own.name]["corrected"] = None
         if "group corrected" in learners and lesson is not None:
             columns[own.name]["corrected"] = worst_corrected(
-                lesson, own, asked[0].released, cap, random_state
+                lesson, own, asked[0].released, cap_of(promises, own.name), random_state
             )
     if silent:
         notes = [*notes, f"Nobody who took no part has a value of {', '.join(silent)}."]

@@ -14,7 +14,7 @@ from ..progress import Progress, caution, cautions, telling
 from ..release import Release, protect
 from ..schema import Schema
 from ..table import Table, read
-from .inference import Inference, cap_of, infer
+from .inference import Inference, infer
 from .pairing import pair_up
 from .risk.learners import LEARNERS
 from .subject import of_release
@@ -51,7 +51,7 @@ class InferenceBound:
         """What the learners infer; measured once for one released table."""
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
-            found = infer(pair, progress=progress, cap=cap_of(release.plan))
+            found = infer(pair, progress=progress, promises=release.plan.promises)
             self._measured = (release.released, found)
         return self._measured[1]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..guarantees import cap_of
 from ..notation import figure, percent
 from ..plan import Plan
 from .drawings import bars, shares_by_group
@@ -95,15 +96,6 @@ Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
 def cap_on(plan: Plan | None, name: str) -> float | None:
     """The disclosure that a plan promises of a column."""
     return cap_of(plan.promises if plan is not None else (), name)
-
-
-def cap_of(promises: Sequence[Mapping[str, Any]], name: str) -> float | None:
-    """The disclosure that was promised of a column."""
-    for promise in promises:
-        columns = promise.get("columns")
-        if promise["kind"] == "disclosure" and (not columns or name in columns):
-            return float(promise["maximum"])
-    return None
 
 
 def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:

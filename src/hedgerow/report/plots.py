@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..audit.histograms import scatter
 from ..classes import disclosure
 from ..errors import InputError
-from .first import cap_of
+from ..guarantees import cap_of
 from .frontier_picture import draw_frontier
 from .pictures import STYLE, column_size, draw_attacks, draw_column, draw_disclosure, draw_sizes
 

@@ -15,7 +15,6 @@ from .promises import OVER
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """Checks of a method's own that bound a figure."""
 
-
 @dataclass(frozen=True)
 class Verdict:
     """One threshold.
@@ -151,5 +150,6 @@ def _measured(
 
 
 def _exactly(limit: Any) -> str:
-    """Write a limit as it was set; one that was computed (a third, say) with six digits."""
-    return number(float(f"{limit:.6g}")) if isinstance(limit, float) else figure(limit)
+    """Write a limit as it was set; one with the digits of a computed one (a third, say) as a figure."""
+    text = number(limit) if isinstance(limit, float) else ""
+    return text if 0 < len(text) < 16 else figure(limit)
