@@ -42,9 +42,9 @@ test: .venv/installed-dev
 	touch $@
 
 spark: .venv/installed-spark
-	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_methods.py \
-	  tests/engines/test_spark_audit.py tests/engines/test_spark_frames.py \
-	  tests/engines/test_spark_executors.py
+	$(BIN)/python -m pytest -q tests/backends/test_spark.py tests/backends/test_spark_methods.py \
+	  tests/backends/test_spark_audit.py tests/backends/test_spark_frames.py \
+	  tests/backends/test_spark_executors.py
 
 # built from a copy, so that what is generated lies in build/ alone
 docs: .venv/installed-dev
@@ -64,9 +64,9 @@ $(LOWEST)/installed: pyproject.toml scripts/lowest_versions.py
 
 lowest: $(LOWEST)/installed
 	NUMBA_CACHE_DIR=$(abspath $(LOWEST)/kernels) $(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal \
-	  tests/test_cli.py tests/test_cli_first.py tests/kernels/test_compiled.py tests/table/test_files.py \
-	  tests/table/test_labels.py tests/table/test_workbook.py tests/engines/test_sql.py \
-	  tests/engines/test_duckdb.py tests/studio/test_guard.py tests/studio/test_server.py
+	  tests/test_cli.py tests/test_cli_first.py tests/kernels/test_compiled.py tests/io/test_files.py \
+	  tests/io/test_labels.py tests/io/test_workbook.py tests/backends/test_sql.py \
+	  tests/backends/test_duckdb.py tests/studio/test_guard.py tests/studio/test_server.py
 	set -e; for pair in $(TYPERS); do \
 	  rm -rf $(LOWEST)/typer; \
 	  $(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \

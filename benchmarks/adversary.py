@@ -13,14 +13,15 @@ import argparse
 import warnings
 
 import hedgerow as hr
-from hedgerow.audit.outside import left_out, refitting
+from hedgerow.audit.attacks.composition import composition, other_releases
+from hedgerow.audit.attacks.downcoding import downcoding
+from hedgerow.audit.attacks.membership import membership
+from hedgerow.audit.attacks.predicates import predicate_singling_out
+from hedgerow.audit.non_members import left_out, refitting
 from hedgerow.audit.pairing import pair_up
-from hedgerow.audit.risk.composition import composition, other_releases
-from hedgerow.audit.risk.downcoding import downcoding
-from hedgerow.audit.risk.membership import membership
-from hedgerow.audit.risk.predicates import predicate_singling_out
 from hedgerow.audit.subject import of_release
-from hedgerow.table import Table, read
+from hedgerow.columns.table import Table
+from hedgerow.io.read import read
 
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 SCHEMA = hr.Schema(quasi=QUASI, sensitive=["hours-per-week", "occupation"])

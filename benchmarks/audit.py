@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
+from hedgerow.audit.attacks.sensitive import diversity_summary
 from hedgerow.audit.pairing import align
-from hedgerow.audit.risk.sensitive import diversity_summary
-from hedgerow.classes import Classes
 from hedgerow.errors import HedgerowError
-from hedgerow.table import read
+from hedgerow.io.read import read
+from hedgerow.measures import Classes
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")
 ADULT = (

@@ -148,7 +148,7 @@ def peaks(folder: Path, rows: int, memory: str) -> None:
 
     What is refused is tried once more with four times as much.
     """
-    from hedgerow.table.workspace import memory_of
+    from hedgerow.columns.workspace import memory_of
 
     source, release = folder / "people.parquet", folder / "MART"
     make(source, rows)

@@ -21,8 +21,8 @@ import pyarrow.csv
 import pyarrow.json
 
 from hedgerow.datasets import make_people
-from hedgerow.table import read
-from hedgerow.table.write import write_table
+from hedgerow.io.read import read
+from hedgerow.io.write import write_table
 
 
 def seconds(work: Callable[[], Any]) -> float:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import hedgerow as hr
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 QUASI = (
     "age",

@@ -34,15 +34,15 @@ from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow import MART
 from hedgerow.datasets import make_people
+from hedgerow.io.read import read
 from hedgerow.methods.partition import Quasi
 from hedgerow.schema import Schema
-from hedgerow.table import read
 from hedgerow.trees.grow import grow
+from hedgerow.trees.node_rows import Predictors, Rows
+from hedgerow.trees.objective import Rules
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.rows import Predictors, Rows
 from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import SSE, StatisticsLayout
-from hedgerow.trees.terms import Rules
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")
 SENSITIVE = ("income", "assets")

@@ -27,9 +27,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hedgerow as hr
+from hedgerow.audit.attacks.learners import TRAINED
 from hedgerow.audit.inference import infer
 from hedgerow.audit.pairing import align
-from hedgerow.audit.risk.learners import TRAINED
 
 CAPS = (None, 0.5, 0.3, 0.2)
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")

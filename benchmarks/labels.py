@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import hedgerow as hr
-from hedgerow.table import read
-from hedgerow.table.write import write_table
+from hedgerow.io.read import read
+from hedgerow.io.write import write_table
 
 
 def seconds(work: Callable[[], object]) -> float:

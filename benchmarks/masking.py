@@ -28,8 +28,8 @@ from hedgerow import (
     TopBottomCoding,
     score,
 )
-from hedgerow.audit.scores import score_arrays
 from hedgerow.datasets import load_casc
+from hedgerow.measures.masking_scores import score_arrays
 
 
 def numbers(rows: int, columns: int, seed: int = 1) -> Any:

@@ -30,19 +30,19 @@ import pandas as pd
 from experiments.hedge import ADULT, ALCOHOL, CREDIT, Case, _adult, learnt, sample
 
 import hedgerow as hr
+from hedgerow.audit.attacks import knows_method as attack
+from hedgerow.audit.attacks.knows_method import Agreeing, Posterior, Values, agreeing, posterior
 from hedgerow.audit.pairing import Pair, align, pair_up
-from hedgerow.audit.risk import knows_method as attack
-from hedgerow.audit.risk.knows_method import Agreeing, Posterior, Values, agreeing, posterior
 from hedgerow.audit.subject import of_release
+from hedgerow.columns.table import Table
 from hedgerow.datasets import load_alcohol, load_german_credit
-from hedgerow.guarantees import ColumnGuarantee, Disclosure
 from hedgerow.kernels.joins import measure
+from hedgerow.measures.guarantees import ColumnGuarantee, Disclosure
 from hedgerow.methods import hedge, refusals
+from hedgerow.methods.design import Quasi
 from hedgerow.methods.joining import joined
-from hedgerow.methods.quasi import Quasi
 from hedgerow.methods.refusals import Refused, _splits, joined_cells, refused_splits
 from hedgerow.notation import JOIN, MISSING, interval, quote
-from hedgerow.table import Table
 
 K, GROUPS = 10, 12
 CLEARLY = 0.01

@@ -20,7 +20,7 @@ import numpy as np
 
 from hedgerow.kernels.draws import draw
 from hedgerow.methods.response.contingency import build
-from hedgerow.methods.response.estimate import em, projected
+from hedgerow.methods.response.estimators import em, projected
 from hedgerow.methods.response.optimum import optimize
 from hedgerow.methods.response.risk import Risk
 from hedgerow.methods.response.rr_matrix import Channel

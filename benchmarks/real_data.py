@@ -17,8 +17,8 @@ import pyarrow as pa
 
 import hedgerow as hr
 from hedgerow import datasets
-from hedgerow.classes import Classes
-from hedgerow.table import read
+from hedgerow.io.read import read
+from hedgerow.measures import Classes
 
 ADULT = [
     "age",

@@ -139,21 +139,21 @@ SIDE_BY_SIDE = ("Datafly", "Incognito", "RandomizedResponse", "TreePatternPreser
 def driver_job(source: str, folder: str, method: str, memory: str) -> None:
     """One run; prints the most memory that this process took, and what it was estimated to take."""
     import hedgerow as hr
-    from hedgerow.engines.spark import table
-    from hedgerow.engines.spark.packing import together
+    from hedgerow.backends.spark import spark_table
+    from hedgerow.backends.spark.packing import together
 
     spark = session(folder, memory, **{"spark.sql.shuffle.partitions": "4"})
     quasi = [name for name in QUASI if name not in LEFT_OUT.get(method, ())]
     schema = hr.Schema(quasi=quasi, sensitive=SENSITIVE)
     made = getattr(hr, method.partition("-")[0])(**METHODS[method])
     estimates: list[int] = []
-    asked = table.check_room
+    asked = spark_table.check_room
 
     def check_room(n: int, sizes: Mapping[str, int], besides: int, *told: Any) -> None:
         estimates.append(besides + together(n, sizes))
         asked(n, sizes, besides, *told)
 
-    table.check_room = check_room  # type: ignore[attr-defined]
+    spark_table.check_room = check_room  # type: ignore[attr-defined]
     make(Path(folder, "small.parquet"), 20_000)
     small = spark.read.parquet(str(Path(folder, "small.parquet")))
     hr.protect(small, schema, made).table.unpersist()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.audit.risk.special_uniques import special_uniques
+from hedgerow.audit.attacks.special_uniques import special_uniques
 
 LEVELS = (2, 3, 5, 8, 10, 15, 20, 50, 80, 300)
 SIZE = 3

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
+from hedgerow.audit.attacks.class_risk import released_risk
+from hedgerow.audit.attacks.population import journalist
 from hedgerow.audit.pairing import align
-from hedgerow.audit.risk.groups import released_risk
-from hedgerow.audit.risk.population import journalist
-from hedgerow.classes import group
-from hedgerow.classes.sizes import expected_risk
-from hedgerow.classes.uniqueness import MODELS, population_uniques
-from hedgerow.table import read
+from hedgerow.io.read import read
+from hedgerow.measures import group
+from hedgerow.measures.sizes import expected_risk
+from hedgerow.measures.uniqueness import MODELS, population_uniques
 
 PEOPLE = 1_000_000
 WEIGHTS = (10, 100, 1000)

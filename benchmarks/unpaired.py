@@ -101,7 +101,7 @@ def ours(
     import hedgerow as hr
     from hedgerow.audit.subject import subject
     from hedgerow.audit.unpaired.matches import halves
-    from hedgerow.audit.unpaired.tables import apart
+    from hedgerow.audit.unpaired.unpaired_tables import apart
 
     schema = hr.Schema(quasi=[n for n in people if n not in SECRETS], sensitive=SECRETS)
     begin = time.process_time()

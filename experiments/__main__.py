@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.cli.console import as_json, complain, say, table
-from hedgerow.cli.working import working
+from hedgerow.cli.progress import working
 from hedgerow.datasets import fetching
 from hedgerow.errors import HedgerowError, ParameterError, did_you_mean
 from hedgerow.files import unwritable, write_private

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.classes import Counts
-from hedgerow.classes import group as by_codes
-from hedgerow.classes.disclosure import Disclosed, of_numbers
+from hedgerow.measures import Counts
+from hedgerow.measures import group as by_codes
+from hedgerow.measures.disclosure import Disclosed, of_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

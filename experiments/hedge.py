@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from hedgerow.audit.design_matrix import design_known, design_released, known_rows, known_table
 from hedgerow.audit.pairing import Pair, pair_up
 from hedgerow.audit.subject import of_release
+from hedgerow.columns.table import Table
 from hedgerow.datasets import (
     load_adult,
     load_alcohol,
@@ -33,13 +34,13 @@ from hedgerow.datasets import (
     load_disability_portfolio,
     load_german_credit,
 )
+from hedgerow.io.read import read
 from hedgerow.methods.base import Method
 from hedgerow.methods.hedge import Hedge
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
 from hedgerow.release import Release, protect
 from hedgerow.schema import Schema
-from hedgerow.table import Table, read
 
 Floats = NDArray[np.float64]
 

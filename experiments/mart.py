@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
+from hedgerow.backends import transform
 from hedgerow.datasets import MART_CATEGORIES, load_mart_example
-from hedgerow.engines import transform
+from hedgerow.io.read import read
 from hedgerow.methods.mart import MART
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 from .folds import LEARNERS, RemainingUncertainty, folds, paired, predict, remaining_uncertainty
 from .mart_folds import (

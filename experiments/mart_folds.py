@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.classes import FloatArray, SensitiveCounts, group
-from hedgerow.classes.disclosure import rsd
-from hedgerow.engines import transform
-from hedgerow.engines.partitions import route
-from hedgerow.guarantees import ColumnGuarantee, known
+from hedgerow.backends import transform
+from hedgerow.backends.partitions import route
+from hedgerow.columns.table import Table
+from hedgerow.io.read import read
+from hedgerow.measures import FloatArray, SensitiveCounts, group
+from hedgerow.measures.disclosure import rsd
+from hedgerow.measures.guarantees import ColumnGuarantee, known
 from hedgerow.methods.full_domain import Datafly
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
 from hedgerow.methods.partition import PartitionMethod
 from hedgerow.plan import Partition
-from hedgerow.table import Table, read
 
 from .folds import (
     LEARNERS,

@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.columns.column import Column
+from hedgerow.columns.table import Table
 from hedgerow.datasets import load_alcohol, load_census_income, load_german_credit
 from hedgerow.hierarchy import TOP, Hierarchy
+from hedgerow.io.read import read
 from hedgerow.schema import Schema
-from hedgerow.table import Table, read
-from hedgerow.table.column import Column
 
 Groups = Mapping[str, Sequence[str]]
 

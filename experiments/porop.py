@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.scores import score_arrays
+from hedgerow.columns.numbers import numeric_matrix
+from hedgerow.columns.table import Table
 from hedgerow.datasets import load_casc
+from hedgerow.measures.masking_scores import score_arrays
 from hedgerow.methods.ordered_partitions import Noise, order
-from hedgerow.table import Table
-from hedgerow.table.numbers import numeric_matrix
 
 from .curves import Line, Panel, curves
 

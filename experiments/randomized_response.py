@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from hedgerow.datasets import load_adult, load_adult_hierarchies
 from hedgerow.errors import InfeasibleError
+from hedgerow.io.read import read
 from hedgerow.kernels.draws import draw
 from hedgerow.methods.anatomy import bucketize
 from hedgerow.methods.anatomy_tables import expected
 from hedgerow.methods.full_domain import Incognito
 from hedgerow.methods.response.contingency import Target, build
-from hedgerow.methods.response.estimate import clipped, cube_error, distances, em, uncertainty
+from hedgerow.methods.response.estimators import clipped, cube_error, distances, em, uncertainty
 from hedgerow.methods.response.optimum import Optimum, optimize
 from hedgerow.methods.response.risk import Risk
 from hedgerow.methods.response.rr_matrix import Channel
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 from .response_pictures import pictures
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.columns.column import Column
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.table.column import Column
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.classes import Counts, group
-from hedgerow.classes.diversity import frequency
+from hedgerow.io.read import read
+from hedgerow.measures import Counts, group
+from hedgerow.measures.diversity import frequency
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
 from hedgerow.methods.tpp.builder import BuiltTree, Node
-from hedgerow.methods.tpp.columns import PredictedColumn, Predictor
+from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.settings import RpartSettings
 from hedgerow.methods.tpp.targets import RpartTree
 from hedgerow.progress import Progress, telling
-from hedgerow.table import read
 
 from .folds import folds as splits
 from .mart_folds import PapersMondrian

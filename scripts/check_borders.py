@@ -10,45 +10,41 @@ from pathlib import Path
 # Rooms in the order in which data flows; a room may import itself and any earlier one.
 ORDER = (
     "errors",
-    "arguments",
+    "validation",
     "files",
     "progress",
     "kernels",
     "hierarchy",
     "notation",
-    "declared",
-    "faces",
+    "notebook",
     "schema",
     "key",
     "profiles",
     "plan",
-    "table",
+    "columns",
     "datasets",
-    "classes",
-    "guarantees",
+    "measures",
     "trees",
-    "engines",
+    "backends",
     "methods",
-    "explode",
     "release",
-    "reconstruct",
     "audit",
     "report",
-    "session",
+    "workflow",
     "studio",
     "cli",
 )
 
-# Files that belong to a room of another name.
-PART_OF = {"__main__": "cli", "_people": "datasets"}
+# Files and folders that belong to a layer of another name: a table is columns that were read.
+PART_OF = {"__main__": "cli", "io": "columns"}
 
 # Third-party packages that only some rooms may import (anywhere in a file).
 ALLOWED = {
-    "numba": {"kernels", "trees", "engines", "methods", "audit"},
+    "numba": {"kernels", "trees", "backends", "methods", "audit"},
     "llvmlite": {"kernels"},
-    "pyspark": {"engines"},
-    "duckdb": {"table", "engines", "datasets"},
-    "sqlglot": {"engines"},
+    "pyspark": {"backends"},
+    "duckdb": {"columns", "backends", "datasets"},
+    "sqlglot": {"backends"},
     "typer": {"cli"},
     "rich": {"cli"},
     "sklearn": {"methods", "release", "audit"},
@@ -57,19 +53,18 @@ ALLOWED = {
     "fastapi": {"studio"},
     "starlette": {"studio"},
     "uvicorn": {"studio"},
-    "pyreadstat": {"table"},
-    "openpyxl": {"table"},
+    "pyreadstat": {"columns"},
+    "openpyxl": {"columns"},
 }
 
 # Rooms that hold nothing but the standard library.
 PLAIN = {
     "errors",
-    "arguments",
+    "validation",
     "files",
     "hierarchy",
     "notation",
-    "declared",
-    "faces",
+    "notebook",
     "schema",
     "profiles",
     "plan",
@@ -78,24 +73,23 @@ PLAIN = {
 # Public conveniences: late imports upwards, or around, that keep the public face pleasant, as
 # (file, imported module). Every other import, late and type-only ones included, follows the order.
 LATE = {
-    ("schema.py", "table.profile"),  # Schema.guess
+    ("schema.py", "columns.roles"),  # Schema.guess
     ("plan/records.py", "plan.codec"),  # Plan.save, Plan.load, Plan.public
     ("plan/records.py", "release"),  # Plan.apply
     ("plan/records.py", "release.explain"),  # Plan.explain
-    ("plan/records.py", "engines.sql"),  # Plan.to_sql
-    ("release/protection.py", "audit.inference_bound"),  # protect(max_inference=...)
-    ("release/protection.py", "audit.kept_profile"),  # protect(profile=...)
+    ("plan/records.py", "backends.sql"),  # Plan.to_sql
+    ("release/protect.py", "audit.inference_bound"),  # protect(max_inference=...)
+    ("release/protect.py", "audit.profile_binding"),  # protect(profile=...)
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
     ("audit/points.py", "report.frontier_picture"),  # Frontier.picture
     ("audit/points.py", "report.plots"),  # Frontier.plot
-    ("audit/compared.py", "report"),  # Comparison.plot, and the text that print shows
-    ("release/release.py", "audit.compared"),  # Release.compare
-    ("release/release.py", "audit.against"),  # Release.against
-    ("release/release.py", "audit.judged"),  # what it gives
-    ("audit/judged.py", "report.standards"),  # the text that print shows
+    ("audit/column_comparison.py", "report"),  # Comparison.plot, and the text that print shows
+    ("release/release.py", "audit.column_comparison"),  # Release.compare
+    ("release/release.py", "audit.profile_check"),  # Release.against
+    ("release/release.py", "audit.profile_result"),  # what it gives
+    ("audit/profile_result.py", "report.standards"),  # the text that print shows
     ("release/release.py", "report.plots"),  # Release.plot
     ("audit/points.py", "report.lines"),  # the text that print shows
-    ("methods/porop_search.py", "audit.scores"),  # PoROP(k="auto") is searched by the score
 }
 
 # Packages that take long to load: never at the top of a file that the command line always loads.
@@ -113,7 +107,7 @@ HEAVY = {
     "narwhals",
     "jinja2",
 }
-LIGHT_FILES = ("__init__.py", "errors.py", "faces.py", "schema.py", "hierarchy.py")
+LIGHT_FILES = ("__init__.py", "errors.py", "notebook.py", "schema.py", "hierarchy.py")
 LIGHT_ROOMS = ("plan", "cli")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
-from hedgerow.session.methods import METHODS
+from hedgerow.workflow.methods import METHODS
 
 from .session.conftest import CHOSEN, chosen
 

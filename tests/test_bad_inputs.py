@@ -15,8 +15,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.errors import HedgerowError, InputError
-from hedgerow.session.methods import METHODS, make
-from hedgerow.table import read
+from hedgerow.io.read import read
+from hedgerow.workflow.methods import METHODS, make
 from tests.limits import a_file_holds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -316,10 +316,10 @@ class Gone:
 @pytest.mark.parametrize(
     ("name", "where"),
     [
-        ("people.csv", "hedgerow.table.csvfile.whole"),
+        ("people.csv", "hedgerow.io.csv_file.whole"),
         ("people.parquet", "pyarrow.parquet.read_metadata"),
         ("people.feather", "pyarrow.ipc.open_file"),
-        ("people.jsonl", "hedgerow.table.jsonlines.indexed"),
+        ("people.jsonl", "hedgerow.io.json_lines.indexed"),
     ],
 )
 @pytest.mark.parametrize("kind", ["numpy", "arrow", "duckdb", "system"])
@@ -328,7 +328,7 @@ def test_memory_that_ran_out_is_told_as_such(
 ) -> None:
     import duckdb
 
-    from hedgerow.table.write import write_table
+    from hedgerow.io.write import write_table
 
     errors = {
         "numpy": MemoryError("Unable to allocate 8 EiB"),

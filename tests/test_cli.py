@@ -23,7 +23,7 @@ import hedgerow
 from hedgerow import __version__
 from hedgerow.cli.app import app
 from hedgerow.cli.run import run
-from hedgerow.session.options import split
+from hedgerow.workflow.options import split
 
 SECRET = "Zweifelhaft"
 FLAGS = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name", "-k", "5"]
@@ -502,32 +502,31 @@ SAYS = {
     "cli/outputs.py": "protect",
     "cli/run.py": READING,
     "cli/schema.py": "protect audit frontier",
-    "declared.py": "protect audit frontier",
-    "engines": "protect apply audit",
+    "schema.py": "protect audit frontier",
+    "backends": "protect apply audit",
     "methods": "protect frontier",
     "release": "protect",
     "release/apply.py": "apply",
-    "release/cautions.py": "protect frontier",
+    "release/warnings.py": "protect frontier",
     "release/write.py": "protect frontier",
     "report": "protect audit",
-    "schema.py": "protect audit frontier",
-    "session": "protect",
-    "session/methods.py": "protect frontier",
+    "workflow": "protect",
+    "workflow/methods.py": "protect frontier",
     "studio/faults.py": "protect",
     "studio/run.py": "studio",
-    "table/csvfile.py": "inspect protect apply audit frontier score",
-    "table/dialect.py": "inspect protect apply audit frontier score",
-    "table/profile.py": "protect audit frontier",
-    "table/scanned.py": "protect apply audit",
-    "table/weights.py": "protect audit frontier",
-    "table/workbook.py": READING,
+    "io/csv_file.py": "inspect protect apply audit frontier score",
+    "io/dialect.py": "inspect protect apply audit frontier score",
+    "columns/roles.py": "protect audit frontier",
+    "columns/chunked_table.py": "protect apply audit",
+    "columns/weights.py": "protect audit frontier",
+    "io/workbook.py": READING,
 }
 """The commands that print the messages of a file or folder, where it is not a command itself."""
 NO_OPTIONS = {
     ("datasets.py", "--download"),
     ("cli/__init__.py", "--version"),
     ("cli/app.py", "--version"),
-    ("session/options.py", "--no"),
+    ("workflow/options.py", "--no"),
 }
 """What stands before every command, and the beginning of others."""
 
@@ -558,7 +557,7 @@ def test_every_option_that_a_message_names_is_one_of_the_command_that_prints_it(
     """A message can name another command: `protect --mapping`."""
     commands, wrong = options_of_commands(), []
     for file, option, before in options_in_messages():
-        if file == "session/repeat.py" or (file, option) in NO_OPTIONS:
+        if file == "workflow/script.py" or (file, option) in NO_OPTIONS:
             continue
         other = re.search(rf"\b({'|'.join(commands)}) $", before)
         command = Path(file).stem.replace("_", "-") if file.startswith("cli/") else ""
@@ -566,16 +565,16 @@ def test_every_option_that_a_message_names_is_one_of_the_command_that_prints_it(
         says = says or next(SAYS[k] for k in sorted(SAYS, reverse=True) if file.startswith(f"{k}/"))
         wrong += [(file, option, name) for name in says.split() if option not in commands[name]]
     assert wrong == []
-    words = {option for file, option, _ in options_in_messages() if file == "session/repeat.py"}
+    words = {option for file, option, _ in options_in_messages() if file == "workflow/script.py"}
     assert words <= commands["protect"]
 
 
 def test_an_audit_that_has_no_room_names_what_audit_has(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hedgerow.audit import holder
+    from hedgerow.audit import backend
 
-    monkeypatch.setattr(holder, "LEAST", 1 << 60)
+    monkeypatch.setattr(backend, "LEAST", 1 << 60)
     asked = ["audit", "people.csv", "people.csv", "--engine", "duckdb", *FLAGS[:4]]
     asked += ["--no-attacks", "--no-learning"]
     assert run(asked) == 2

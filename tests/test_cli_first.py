@@ -18,7 +18,7 @@ import pytest
 import hedgerow as hr
 from experiments import __main__ as experiments
 from hedgerow import datasets
-from hedgerow.cli import working as showing
+from hedgerow.cli import progress as showing
 from hedgerow.cli.app import app
 from hedgerow.cli.console import speak
 from hedgerow.cli.run import run
@@ -246,7 +246,7 @@ def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:
         "from hedgerow.kernels.compiled import kernel\n"
         "heard = []\n"
         "with hearing_compiling(lambda: heard.append(1)):\n"
-        "    from hedgerow.kernels.ordered import normalise_blocks as f\n"
+        "    from hedgerow.kernels.porop_passes import normalise_blocks as f\n"
         "    f(np.arange(4.0), np.zeros(2), np.ones(2), 2)\n"
         "print(len(heard))\n"
     )
@@ -355,7 +355,7 @@ def test_prose_is_warned_of_before_work_starts(
     def stop(*words: object, **given: object) -> None:
         raise hr.HedgerowError("work began")
 
-    monkeypatch.setattr("hedgerow.session.steps.Session.protect", stop)
+    monkeypatch.setattr("hedgerow.workflow.session.Session.protect", stop)
     words = ["protect", "people.csv", "--quasi", "age,notes", "--sensitive", "income"]
     told = refused([*words, "--identifiers", "name", "--out", "out"], capsys)
     assert told.index("notes holds text of up to 6,000 characters") < told.index("work began")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.cli.run import run
-from hedgerow.session.methods import METHODS, make
+from hedgerow.workflow.methods import METHODS, make
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.io.read import read
+from hedgerow.io.write import write_table
 from hedgerow.methods.tpp import RpartSettings
-from hedgerow.table import read
-from hedgerow.table.write import write_table
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.explode import explode
 from hedgerow.notation import concatenation, split_concatenation
+from hedgerow.release.explode import explode
 
 RELEASED = {
     "job": ["nurse:4+cook:1", '"a+b"+cook', None, "cook"],

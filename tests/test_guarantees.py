@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.classes import Classes
 from hedgerow.errors import ParameterError, PlanError
-from hedgerow.guarantees import (
+from hedgerow.io.read import read
+from hedgerow.measures import Classes
+from hedgerow.measures.guarantees import (
     KINDS,
     Disclosure,
     KAnonymity,
@@ -25,7 +26,6 @@ from hedgerow.guarantees import (
     from_promise,
     unbounded,
 )
-from hedgerow.table import read
 
 
 def classes(released: list[Any], **sensitive: list[Any]) -> Classes:

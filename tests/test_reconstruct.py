@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.engines.randomize import original_codes
+from hedgerow.backends.randomize import original_codes
 from hedgerow.errors import InputError, ParameterError, PlanError
-from hedgerow.methods.response.estimate import (
+from hedgerow.io.read import read
+from hedgerow.methods.response.estimators import (
     clipped,
     cube_error,
     distances,
@@ -22,8 +23,7 @@ from hedgerow.methods.response.estimate import (
 )
 from hedgerow.methods.response.rr_matrix import Channel
 from hedgerow.plan import Randomize, Randomized
-from hedgerow.reconstruct import Reconstruction, reconstruct
-from hedgerow.table import read
+from hedgerow.release.reconstruct import Reconstruction, reconstruct
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 T = np.array([0.6, 0.4, 1.0])

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.declared import Event
 from hedgerow.errors import SchemaError, UnsupportedError
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.schema import KINDS, Schema
+from hedgerow.schema import KINDS, Event, Schema
 
 
 def test_roles():

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from .audit.inference import inference as inference
     from .audit.result import Audit as Audit
     from .audit.run import audit as audit
-    from .audit.scores import score as score
+    from .audit.score import score as score
     from .errors import HedgerowError as HedgerowError
-    from .explode import explode as explode
     from .hierarchy import Hierarchy as Hierarchy
     from .key import Key as Key
     from .methods.anatomy import Anatomy as Anatomy
@@ -50,12 +49,13 @@ if TYPE_CHECKING:
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
     from .profiles import Profile as Profile
-    from .reconstruct import reconstruct as reconstruct
     from .release import Release as Release
-    from .release import protect as protect
+    from .release.explode import explode as explode
+    from .release.protect import protect as protect
+    from .release.reconstruct import reconstruct as reconstruct
     from .schema import Schema as Schema
-    from .session.inspection import inspect as inspect
-    from .session.steps import Session as Session
+    from .workflow.inspection import inspect as inspect
+    from .workflow.session import Session as Session
 
 # Where each public name lives; a name is looked up when it is first used, so that
 # `import hedgerow` loads nothing heavy.
@@ -67,9 +67,9 @@ _HOMES = {
     "Hedge": "methods.hedge",
     "HedgerowError": "errors",
     "Hierarchy": "hierarchy",
-    "Session": "session.steps",
-    "inspect": "session.inspection",
-    "reconstruct": "reconstruct",
+    "Session": "workflow.session",
+    "inspect": "workflow.inspection",
+    "reconstruct": "release.reconstruct",
     "Incognito": "methods.full_domain",
     "Datafly": "methods.full_domain",
     "Anatomy": "methods.anatomy",
@@ -88,11 +88,11 @@ _HOMES = {
     "TopBottomCoding": "methods.top_bottom_coding",
     "TreePatternPreserving": "methods.tpp",
     "audit": "audit.run",
-    "explode": "explode",
+    "explode": "release.explode",
     "frontier": "audit.frontier",
     "inference": "audit.inference",
-    "protect": "release",
-    "score": "audit.scores",
+    "protect": "release.protect",
+    "score": "audit.score",
     "verify_model": "methods.tpp",
 }
 _MODULES = ("datasets", "errors")

@@ -11,9 +11,9 @@ from operator import index
 from pathlib import Path
 from typing import Any, Self
 
-from .arguments import PATH, takes
 from .errors import HedgerowError, InputError, OutputError, ParameterError
 from .files import unwritable
+from .validation import PATH, takes
 
 _SIZE = 32
 _LEAST = 16

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.engines.rows import hashes, words_of
+from hedgerow.backends.row_ids import hashes, words_of
+from hedgerow.io.read import read
 from hedgerow.methods.anatomy import bucketize
-from hedgerow.table import read
 
 Rank = Callable[[pd.DataFrame, str], Any]
 """Where each record would stand in the bucket of a value, in [0, 1): what an intruder supposes."""

@@ -21,7 +21,7 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 K = 5
 NUMBERS = ("MDAV", "MDAV with Gower's distance")

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.io.write import write_table
 from hedgerow.release import apply_plan
-from hedgerow.table.write import write_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 from ..contracts.methods import CASES, Case
 from ..contracts.tables import TABLES

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 import hedgerow as hr
-from hedgerow.engines.rows import Rows
-from hedgerow.methods.response.verify import likelihood_of_kept
+from hedgerow.backends.row_ids import Rows
+from hedgerow.methods.response.verify_response import likelihood_of_kept
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

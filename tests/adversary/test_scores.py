@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.classes import Counts, group
-from hedgerow.classes.scores import Public, Scores
+from hedgerow.measures import Counts, group
+from hedgerow.measures.proper_scores import Public, Scores
 
 from . import checker
 

@@ -14,8 +14,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
-from hedgerow.table import read
-from hedgerow.table.write import write_table
+from hedgerow.io.read import read
+from hedgerow.io.write import write_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

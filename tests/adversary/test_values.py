@@ -22,8 +22,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.pairing import same as unchanged
+from hedgerow.columns.table import Table
 from hedgerow.errors import HedgerowError, InfeasibleError
-from hedgerow.table import Table, read
+from hedgerow.io.read import read
 from tests.contracts.methods import CASES, Case
 
 N = 36
@@ -286,7 +287,7 @@ def test_two_ids_that_share_a_double_are_two_sensitive_values(tmp_path: Path) ->
             "id": [low] * 4 + [high] * 4 + [low, high] * 2,
         }
     )
-    from hedgerow.classes import Classes, disclosure
+    from hedgerow.measures import Classes, disclosure
 
     made = Classes.of_table(Table(table), ["town"], ["id"]).sensitive["id"]
     assert disclosure.of_column(made).tolist() == [1.0, 1.0, 0.0]

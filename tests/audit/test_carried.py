@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.carried import coarser, shares
+from hedgerow.audit.column_ablation import coarser, shares
 from hedgerow.audit.frontier import Prepared
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 # income is 1 or 3 by job, and 0.5 apart by sex; height says nothing
 ROWS = [(job, sex, height, 1.0 + 2 * (job == "cook") + 0.5 * (sex == "m"))

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import cells
+from hedgerow.audit import cell_patterns as cells
+from hedgerow.audit.cell_semantics import read_released
 from hedgerow.audit.pairing import align
-from hedgerow.audit.reading import read_released
 from hedgerow.audit.subject import UnreadCells
 from hedgerow.audit.utility.loss import certainty_penalty
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 AGES = list(range(10, 61))
 RATES = [0.0, 19.9, 20.0, 20.5, 29.9, 30.0, 30.1, 60.0]

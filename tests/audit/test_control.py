@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.outside import check_control
+from hedgerow.audit.non_members import check_control
 from hedgerow.audit.whole_rows import alike
 from hedgerow.errors import InputError
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

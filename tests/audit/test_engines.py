@@ -156,7 +156,7 @@ def test_what_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--sample 100000" in str(refused.value.hint)
     with pytest.raises(UnsupportedError, match="others: these need all rows"):
         hr.audit(original, released, engine="duckdb", sample=100, others=[released])
-    monkeypatch.setattr(sys.modules["hedgerow.audit.holder"], "_MEASURED", 1 << 20)
+    monkeypatch.setattr(sys.modules["hedgerow.audit.backend"], "_MEASURED", 1 << 20)
     with pytest.raises(UnsupportedError, match="measuring 2,000 records takes"):
         hr.audit(original, released, engine="duckdb", memory="1GB", sample=9)
     with pytest.raises(ParameterError, match="sample must be at least 1"):

@@ -9,12 +9,12 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit import inference as room
 from hedgerow.audit import shares
+from hedgerow.audit.attacks import learners as learning
+from hedgerow.audit.attacks.learners import Lesson
 from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align
-from hedgerow.audit.risk import learners as learning
-from hedgerow.audit.risk.learners import Lesson
-from hedgerow.classes import Counts
 from hedgerow.errors import ParameterError
+from hedgerow.measures import Counts
 
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
 

@@ -17,11 +17,11 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.safe_harbor import identifiers_found
 from hedgerow.cli.run import run
+from hedgerow.columns.table import Table
 from hedgerow.errors import Cancelled, ParameterError, PromiseError
 from hedgerow.release.evidence import evidence_schema
 from hedgerow.report.standards import verdict
 from hedgerow.report.verdict import verdicts
-from hedgerow.table import Table
 
 SCHEMA = hr.Schema(quasi=["job"], sensitive=["ill"])
 QUIET = {"attacks": False, "learning": False, "inference": False}

@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.masked_linkage import (
+from hedgerow.audit.score import score
+from hedgerow.errors import InputError, ParameterError, UnsupportedError
+from hedgerow.measures.masked_linkage import (
     by_deviations,
     by_ranks,
     distance_linkage,
@@ -18,8 +20,7 @@ from hedgerow.audit.masked_linkage import (
     probabilistic_linkage,
     standardise,
 )
-from hedgerow.audit.scores import information_loss, score, score_arrays
-from hedgerow.errors import InputError, ParameterError, UnsupportedError
+from hedgerow.measures.masking_scores import information_loss, score_arrays
 
 
 def pair(n=60, a=4, seed=0, digits=None, noise=0.4):

@@ -17,8 +17,8 @@ from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.subject import Subject
 from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError
+from hedgerow.io.read import read
 from hedgerow.release.mapping import RowMap
-from hedgerow.table import read
 
 from .conftest import people_of
 

@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.unprotected import unprotected
 from hedgerow.errors import SchemaError
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 PEOPLE = pd.DataFrame(
     {

@@ -19,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hedgerow.engines import engine
-from hedgerow.engines.base import Capabilities
+from hedgerow.backends import engine
+from hedgerow.backends.base import Capabilities
 from hedgerow.errors import HedgerowError, PromiseError, UnsupportedError
+from hedgerow.io.verify_read import plain_types
 from hedgerow.methods.base import Method
 from hedgerow.methods.full_domain import Datafly, Incognito
 from hedgerow.methods.hedge import Hedge
@@ -31,9 +32,8 @@ from hedgerow.methods.randomized_response import RandomizedResponse
 from hedgerow.methods.tpp import TreePatternPreserving
 from hedgerow.plan.codec import dumps
 from hedgerow.progress import cautions
-from hedgerow.release.protection import protect
+from hedgerow.release.protect import protect
 from hedgerow.schema import Schema
-from hedgerow.table.readback import plain_types
 
 _ROWS = 60
 _QUASI, _PAY = ("age", "job"), ("pay",)
@@ -177,7 +177,7 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         _people(who=[f"P{i}" for i in range(_ROWS)], extra=1 + np.arange(_ROWS)),
         Schema(quasi=_QUASI, sensitive=_PAY, identifiers=["who"]),
     ),
-    # every odd cell at once: an engine that starts slowly is asked these two (tests/engines)
+    # every odd cell at once: an engine that starts slowly is asked these two (tests/backends)
     "missing, zeros and booleans at once": lambda: OddTable(
         _people(
             zero=_cycle(0.0, -0.0, float("nan"), None, 2.0),

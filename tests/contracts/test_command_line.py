@@ -13,9 +13,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
-from hedgerow.methods.ladder import TRIED
+from hedgerow.io.read import read
+from hedgerow.methods.tightening import TRIED
 from hedgerow.release.write import OURS
-from hedgerow.table import read
 
 from .methods import CASES, Case
 from .tables import TABLES

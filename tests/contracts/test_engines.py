@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.engines import ENGINES, engine
+from hedgerow.backends import ENGINES, engine
 
 from .engine_suite import engine_checks
 
 CHECKS = [
     pytest.param(check, id=f"{name}: {title}")
     for name in ENGINES
-    if name not in ("memory", "spark")  # some of Spark's: tests/engines/test_spark_methods.py
+    if name not in ("memory", "spark")  # some of Spark's: tests/backends/test_spark_methods.py
     for title, check in engine_checks(name)
 ]
 

@@ -21,9 +21,9 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, UnsupportedError
+from hedgerow.io.read import read
 from hedgerow.schema import Schema
-from hedgerow.session.methods import METHODS
-from hedgerow.table import read
+from hedgerow.workflow.methods import METHODS
 
 from .methods import CASES, Case
 from .tables import PLAIN, SECRET_NUMBER, SECRET_TEXT, TABLES

@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.columns.table import Table
 from hedgerow.errors import HedgerowError
+from hedgerow.io.read import read
+from hedgerow.io.write import write_table
 from hedgerow.schema import Schema
-from hedgerow.table import Table, read
-from hedgerow.table.write import write_table
 
 from .methods import CASES, Case
 from .tables import TABLES

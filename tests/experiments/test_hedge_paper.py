@@ -11,7 +11,7 @@ import pytest
 import hedgerow as hr
 from experiments import hedge, hedge_figures
 from hedgerow.audit.subject import of_fitted
-from hedgerow.table import read
+from hedgerow.io.read import read
 
 PEOPLE = hr.datasets.make_people(500, seed=3)
 ROLES = hr.Schema(quasi=["age", "education", "job"], sensitive=["income"])

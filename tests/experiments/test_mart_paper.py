@@ -15,11 +15,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 from experiments import folds as protocol
 from experiments import mart
-from hedgerow.classes import SensitiveCounts
-from hedgerow.classes import group as by_codes
-from hedgerow.classes.disclosure import rsd
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.table import read
+from hedgerow.io.read import read
+from hedgerow.measures import SensitiveCounts
+from hedgerow.measures import group as by_codes
+from hedgerow.measures.disclosure import rsd
 
 with_data = pytest.mark.skipif(
     not os.environ.get("HEDGEROW_DATA"), reason="HEDGEROW_DATA does not name the data folder"

@@ -13,11 +13,11 @@ import pytest
 from experiments.mart_folds import mart as papers_mart
 from scipy.stats import chi2
 
+from hedgerow.columns.table import Table
 from hedgerow.datasets import MART_CATEGORIES, load_mart_example
-from hedgerow.methods.cells import public_step
+from hedgerow.methods.group_cells import public_step
 from hedgerow.methods.mart import MART
 from hedgerow.schema import Schema
-from hedgerow.table import Table
 
 QUASI = ["Age", "YearsEdu", "Occupation"]
 SENSITIVE = ["Income", "Asset"]

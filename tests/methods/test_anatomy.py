@@ -11,7 +11,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 import hedgerow as hr
-import hedgerow.table
+import hedgerow.columns
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError, UnsupportedError
 from hedgerow.methods.anatomy import bucketize
 from hedgerow.methods.anatomy_tables import join

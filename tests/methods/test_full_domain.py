@@ -16,8 +16,8 @@ from sklearn.base import clone
 import hedgerow as hr
 from hedgerow.errors import InfeasibleError, ParameterError, SchemaError
 from hedgerow.hierarchy import Hierarchy
+from hedgerow.io.read import read
 from hedgerow.plan import Plan
-from hedgerow.table import read
 
 from ..plan.mapping import mapped_rows
 

@@ -14,14 +14,15 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.columns.table import Table, Window
+from hedgerow.columns.value_counts import ValueCounts
 from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
-from hedgerow.guarantees import LDiversity, TCloseness
+from hedgerow.io.read import read
 from hedgerow.kernels import joins
-from hedgerow.methods.cells import between_points, public_step, rounded
+from hedgerow.measures.guarantees import LDiversity, TCloseness
+from hedgerow.methods.group_cells import between_points, public_step, rounded
 from hedgerow.methods.screening import telling
-from hedgerow.release.plain import plainly
-from hedgerow.table import Table, ValueCounts, read
-from hedgerow.table.table import Window
+from hedgerow.release.rederive import plainly
 
 
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from hedgerow.classes import Counts, SensitiveCounts
-from hedgerow.guarantees import LDiversity, TCloseness
 from hedgerow.hierarchy import Hierarchy
+from hedgerow.io.read import read
+from hedgerow.measures import Counts, SensitiveCounts
+from hedgerow.measures.guarantees import LDiversity, TCloseness
 from hedgerow.methods.generalization import accept, build
 from hedgerow.methods.lattice import LOSSES, Axis, Lattice
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 
 def chain(d: int) -> Axis:

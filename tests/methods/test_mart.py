@@ -17,8 +17,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from hedgerow.classes import Classes
-from hedgerow.classes.disclosure import of_column
 from hedgerow.errors import (
     HedgerowError,
     InfeasibleError,
@@ -27,15 +25,17 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
-from hedgerow.guarantees import LDiversity, TCloseness
 from hedgerow.hierarchy import Hierarchy
-from hedgerow.methods.cells import public_step
+from hedgerow.io.read import read
+from hedgerow.measures import Classes
+from hedgerow.measures.disclosure import of_column
+from hedgerow.measures.guarantees import LDiversity, TCloseness
+from hedgerow.methods.group_cells import public_step
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
 from hedgerow.notation import counted
 from hedgerow.release import protect
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 QUASI = ["age", "job"]
 

@@ -19,6 +19,7 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
+from hedgerow.io.read import read
 from hedgerow.key import Key
 from hedgerow.methods.masking import mask_numbers
 from hedgerow.methods.microaggregation import Microaggregation
@@ -30,7 +31,6 @@ from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.plan import Plan
 from hedgerow.plan.codec import dumps, loads
 from hedgerow.release.explain import recoding_in_words
-from hedgerow.table import read
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("HEDGEROW_DATA"), reason="HEDGEROW_DATA does not name the data folder"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow.backends.partitions import route
+from hedgerow.columns.table import Table
 from hedgerow.datasets import load_adult, make_people
-from hedgerow.engines.partitions import route
 from hedgerow.errors import HedgerowError
-from hedgerow.guarantees import LDiversity
+from hedgerow.io.read import read
+from hedgerow.measures.guarantees import LDiversity
+from hedgerow.methods.design import Quasi
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian, positions
-from hedgerow.methods.quasi import Quasi
 from hedgerow.release import protect
 from hedgerow.schema import Schema
-from hedgerow.table import Table, read
 
 QUASI = ("age", "sex", "marital", "job", "children")
 

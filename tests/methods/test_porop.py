@@ -215,14 +215,14 @@ def test_the_release_uses_other_noise_than_the_search():
     best = method.search_[0]
     given = PoROP(best["block_size"], degree=best["degrees"], random_state=5).fit_transform(frame)
     pd.testing.assert_frame_equal(method.transform(frame), given)
-    from hedgerow.audit.scores import score
+    from hedgerow.audit.score import score
 
     made = score(frame, given)
     assert made.score not in (best["score"], best["held_out"])
 
 
 def test_the_search_is_not_won_by_one_value_that_was_pulled_in(monkeypatch):
-    from hedgerow.audit.scores import score_arrays
+    from hedgerow.measures.masking_scores import score_arrays
     from hedgerow.methods import porop_search
 
     random = np.random.default_rng(0)

@@ -24,9 +24,9 @@ from hedgerow.errors import (
     PromiseError,
     SchemaError,
 )
-from hedgerow.methods.response.verify import verify
+from hedgerow.io.read import read
+from hedgerow.methods.response.verify_response import verify
 from hedgerow.plan import Plan
-from hedgerow.table import read
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 SCHEMA = hr.Schema(

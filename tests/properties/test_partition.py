@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import HedgerowError
+from hedgerow.io.read import read
 from hedgerow.methods.mart import MART
 from hedgerow.notation import MISSING, parse_dates, parse_range, split_concatenation
 from hedgerow.schema import Schema
-from hedgerow.table import read
 
 from ..adversary import checker
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.table import Table
+from hedgerow.columns.table import Table
 
 from ..adversary import checker
 from ..adversary.hedge_checker import random_table

@@ -15,9 +15,9 @@ from hedgerow.cli.run import run
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import NoiseAddition
 from hedgerow.methods.top_bottom_coding import TopBottomCoding
-from hedgerow.release.cautions import certainty_lost
+from hedgerow.release.warnings import certainty_lost
 
-from ..session.conftest import CHOSEN, chosen, here
+from ..workflow.conftest import CHOSEN, chosen, here
 
 __all__ = ["here"]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

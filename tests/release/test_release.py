@@ -26,9 +26,9 @@ from hedgerow.errors import (
     PromiseError,
     SchemaError,
 )
+from hedgerow.io.read import read
 from hedgerow.release import apply_plan
 from hedgerow.release import pseudonyms as pseudonym_room
-from hedgerow.table import read
 
 from ..adversary import checker
 
@@ -305,8 +305,8 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
     "target",
     [
         "hedgerow.release.release.write_table",
-        "hedgerow.release.contents.pieces",
-        "hedgerow.release.contents.verify_file",
+        "hedgerow.release.artifacts.pieces",
+        "hedgerow.release.artifacts.verify_file",
         "hedgerow.release.write.os.rename",
     ],
 )

@@ -16,14 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.columns.table import Table
 from hedgerow.errors import PromiseError
+from hedgerow.io.read import read
 from hedgerow.plan import Cell, ColumnMap, Maps, Plan, PlanColumn, Recoded
+from hedgerow.release import expected_rows as rows_of_a_release
 from hedgerow.release import release as room
-from hedgerow.release import rows as rows_of_a_release
-from hedgerow.release.plain.centres import untrue
-from hedgerow.release.plain.recipe import Numbers
+from hedgerow.release.rederive.centres import untrue
+from hedgerow.release.rederive.recipe import Numbers
 from hedgerow.release.verify import classes, verify
-from hedgerow.table import Table, read
 
 from ..plan.partitions import mixed, plan_of
 from . import reference
@@ -257,7 +258,7 @@ def test_the_order_of_the_rows_is_free(method: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["ranges", "means", "maps", "draws"])
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".feather", ".jsonl"])
 def test_written_files_hold_in_every_format(suffix: str, method: str, tmp_path: Path) -> None:
-    from hedgerow.table.write import write_table
+    from hedgerow.io.write import write_table
 
     table = (
         people()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.guarantees import Check
+from hedgerow.measures.guarantees import Check
 from hedgerow.report.drawings import bars
 from hedgerow.report.page import render
 from hedgerow.report.promises import lines

@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.report.narrow import stacked
 from hedgerow.report.page import render
 from hedgerow.report.pictures import class_sizes
-from hedgerow.session.text import outcome
+from hedgerow.workflow.outcome import outcome
 from tests.audit.conftest import people_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")

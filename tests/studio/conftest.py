@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hedgerow.studio import desk as desks
-from hedgerow.studio import guard
-from hedgerow.studio.work import Job
+from hedgerow.studio import security
+from hedgerow.studio import state as desks
+from hedgerow.studio.worker_client import Job
 
 PORT = 8123
 HOME = f"http://127.0.0.1:{PORT}"
@@ -90,7 +90,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> desks.Desk:
 @pytest.fixture(autouse=True)
 def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests that are made without a connection are this user's."""
-    monkeypatch.setattr(guard, "owner", lambda client, port: os.getuid())
+    monkeypatch.setattr(security, "owner", lambda client, port: os.getuid())
 
 
 class Browser:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hedgerow.studio import forms
-from hedgerow.studio.desk import Desk
+from hedgerow.studio.state import Desk
 
 
 def point(k: int, cap: float | None, disclosure: float, utility: float) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hedgerow.studio import guard
-from hedgerow.studio.desk import Desk
-from hedgerow.studio.guard import owner
+from hedgerow.studio import security
+from hedgerow.studio.security import owner
+from hedgerow.studio.state import Desk
 
 from .browsing import studio
 from .conftest import HOME, PORT, Browser
@@ -115,13 +115,13 @@ def test_pages_ask_for_nothing_elsewhere(browser: Browser) -> None:
 def test_another_user_of_this_machine_gets_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, user: int | str | None, status: int
 ) -> None:
-    whose = guard._myself() if user == "me" else user
-    monkeypatch.setattr(guard, "owner", lambda client, port: whose)
+    whose = security._myself() if user == "me" else user
+    monkeypatch.setattr(security, "owner", lambda client, port: whose)
     browser = Browser(desk)
     first = browser("GET", f"/?token={browser.app.token}", token=False)
     assert first.status_code == status
     assert ("set-cookie" in first.headers) == (status == 303)
-    monkeypatch.setattr(guard, "owner", lambda client, port: None)
+    monkeypatch.setattr(security, "owner", lambda client, port: None)
     if status == 403:  # the token is not used up
         assert browser("GET", f"/?token={browser.app.token}", token=False).status_code == 303
 
@@ -155,7 +155,7 @@ def test_the_tables_of_the_system_are_read_as_they_are_written(
         "   0: 0100007F:1FBB 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 7 1\n"
         "   1: 0100007F:C350 0100007F:1FBB 01 00000000:00000000 00:00000000 00000000  1001        0 8 1\n"
     )
-    monkeypatch.setattr(guard, "_CONNECTIONS", (str(tmp_path / "absent"), str(told)))
+    monkeypatch.setattr(security, "_CONNECTIONS", (str(tmp_path / "absent"), str(told)))
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(sys, "byteorder", "little")
     assert owner(("127.0.0.1", 50000), 8123) == 1001
@@ -170,7 +170,7 @@ def test_whoever_is_not_known_gets_nothing_even_with_the_cookie(
 ) -> None:
     assert browser("GET", "/table").status_code == 200
     before = desk.turn, list(desk.work.asked)
-    monkeypatch.setattr(guard, "owner", lambda client, port: -1)
+    monkeypatch.setattr(security, "owner", lambda client, port: -1)
     for path in (*PAGES, "/download/plan.json", "/report/open", "/picture/0.svg", "/favicon.ico"):
         assert browser("GET", path).status_code == 403
     for path in POSTS:
@@ -200,8 +200,8 @@ def test_a_port_that_somebody_else_takes_over_does_not_speak_for_the_one_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A request whose connection was reset waits to be accepted; its port is used again meanwhile."""
-    monkeypatch.setattr(guard, "owner", owner)
-    with guard.Listening(socket.AF_INET, socket.SOCK_STREAM) as listening:
+    monkeypatch.setattr(security, "owner", owner)
+    with security.Listening(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         address = listening.getsockname()
@@ -222,8 +222,8 @@ def test_a_port_that_somebody_else_takes_over_does_not_speak_for_the_one_before(
 
 @LINUX
 def test_a_connection_of_which_one_half_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "owner", owner)
-    with guard.Listening(socket.AF_INET, socket.SOCK_STREAM) as listening:
+    monkeypatch.setattr(security, "owner", owner)
+    with security.Listening(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         with socket.create_connection(listening.getsockname()) as client:

@@ -88,6 +88,6 @@ def test_a_system_that_does_not_tell_whose_a_connection_is_is_refused_at_the_sta
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("uvicorn", reason="the extra studio is not installed")
-    monkeypatch.setattr("hedgerow.studio.guard.owner", lambda client, port: -1)
+    monkeypatch.setattr("hedgerow.studio.security.owner", lambda client, port: -1)
     assert run(["studio", "--no-browser"]) == 2
     assert "whose a connection is" in capsys.readouterr().err

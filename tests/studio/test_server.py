@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.studio.desk import STEPS, UNDO, Desk
+from hedgerow.studio.state import STEPS, UNDO, Desk
 
 from .conftest import METHODS, OPENED, Browser
 
@@ -206,7 +206,7 @@ def test_a_fault_of_the_studio_tells_no_value(
 
 
 def test_every_step_has_a_page_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.studio import desk as desks
+    from hedgerow.studio import state as desks
 
     from .conftest import Idle
 

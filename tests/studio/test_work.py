@@ -16,8 +16,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.key import Key
 from hedgerow.studio.faults import in_sentences, told_of
-from hedgerow.studio.work import Work
 from hedgerow.studio.worker import Worker
+from hedgerow.studio.worker_client import Work
 
 ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id": "identifier"}
 

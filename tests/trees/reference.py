@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.trees.objective import Rules
 from hedgerow.trees.statistics import ENTROPY, StatisticsLayout
-from hedgerow.trees.terms import Rules
 
 from ..adversary.checker import vectors
 from .tables import Sensitive

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.table import Column, read
+from hedgerow.columns.column import Column
+from hedgerow.io.read import read
+from hedgerow.trees.node_rows import Predictors, Rows
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.rows import Predictors, Rows
 
 
 @dataclass(frozen=True)

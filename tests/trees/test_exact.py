@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from hedgerow.kernels.bits import trailing_zeros
-from hedgerow.kernels.exact import UNIT_BITS, deviations, scale
+from hedgerow.kernels.exact_sums import UNIT_BITS, deviations, scale
 
 SIZE = 1 << UNIT_BITS
 

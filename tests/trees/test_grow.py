@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.table import read
+from hedgerow.io.read import read
 from hedgerow.trees.grow import SHARED, Grown, grow
+from hedgerow.trees.objective import Rules
 from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import ENTROPY, SSE, StatisticsLayout
-from hedgerow.trees.terms import Rules
 
 from .reference import Grower, Node, Scored
 from .tables import Given, Sensitive, predictors, responses

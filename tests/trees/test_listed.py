@@ -13,11 +13,11 @@ import pytest
 from numba import njit
 
 from hedgerow import MART
+from hedgerow.io.read import read
 from hedgerow.kernels.bits import scatter_apart
-from hedgerow.table import read
 from hedgerow.trees.grow import grow
-from hedgerow.trees.listed_orders import STEPS
 from hedgerow.trees.prune import measure
+from hedgerow.trees.sparse_class_orders import STEPS
 from hedgerow.trees.statistics import COUNTED, ENTROPY, StatisticsLayout
 
 from .tables import Given, Sensitive, predictors

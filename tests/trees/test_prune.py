@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hedgerow.classes import SensitiveCounts, group
-from hedgerow.classes.disclosure import rsd
-from hedgerow.table import read
+from hedgerow.io.read import read
+from hedgerow.measures import SensitiveCounts, group
+from hedgerow.measures.disclosure import rsd
 from hedgerow.trees.grow import grow
 from hedgerow.trees.prune import cut, measure, prune_order
 from hedgerow.trees.split import LEAF

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.columns.value_counts import ValueCounts
 from hedgerow.errors import ParameterError
-from hedgerow.table import ValueCounts
 from hedgerow.trees import grow as growing
 from hedgerow.trees.grow import grow
+from hedgerow.trees.node_rows import BYTE, LONG, SHORT, WORD, Format, Rows, code_at
 from hedgerow.trees.responses import MOST_ROWS, Responses
-from hedgerow.trees.rows import BYTE, LONG, SHORT, WORD, Format, Rows, code_at
 from hedgerow.trees.statistics import StatisticsLayout, root_statistics
 
 from .reference import Grower

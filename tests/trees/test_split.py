@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.trees.counted import Split, choose_split
+from hedgerow.trees.counted_split import Split, choose_split
 from hedgerow.trees.grow import grow
+from hedgerow.trees.objective import Terms
 from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import ENTROPY, StatisticsLayout
-from hedgerow.trees.terms import Terms
 
 from .tables import Given, Sensitive, predictors, responses
 from .test_grow import left_codes, rules

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ..classes import FloatArray, IntArray
-from ..table import Column, Table
+from ..columns.column import Column
+from ..columns.table import Table
+from ..measures import FloatArray, IntArray
 from .released_values import ReleasedColumn
 
 WIDEST = 60

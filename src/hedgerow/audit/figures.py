@@ -9,39 +9,39 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Generic, TypeVar
 
+from ..columns.table import Table
 from ..errors import HedgerowError
 from ..progress import Tell
-from ..release.cautions import rare_ends
-from ..table import Table
-from .alone import Alone
+from ..release.warnings import rare_ends
+from .attacks.altered_records import linkage_summary
+from .attacks.class_risk import released_risk, unprotected_risk
+from .attacks.composition import composition, other_releases
+from .attacks.downcoding import downcoding
+from .attacks.influence import influence
+from .attacks.knows_method import knows_method
+from .attacks.linking import linking_attacks
+from .attacks.membership import membership
+from .attacks.other_columns import other_columns
+from .attacks.population import Population, journalist, weighted_sizes
+from .attacks.predicates import predicate_singling_out
+from .attacks.regression import regression_attacks
+from .attacks.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
+from .example_records import shown
 from .histograms import histograms
 from .inference import infer
-from .outside import FOLDS, Outside, Refit, given, left_out, refitting
+from .non_members import FOLDS, Outside, Refit, given, left_out, refitting
 from .pairing import Pair
 from .per_person import per_person
+from .release_only import Alone
 from .released_values import ReleasedColumn
-from .risk.altered import linkage_summary
-from .risk.attacks import regression_attacks
-from .risk.composition import composition, other_releases
-from .risk.downcoding import downcoding
-from .risk.groups import released_risk, unprotected_risk
-from .risk.influence import influence
-from .risk.knows_method import knows_method
-from .risk.linking import linking_attacks
-from .risk.membership import membership
-from .risk.other_columns import other_columns
-from .risk.population import Population, journalist, weighted_sizes
-from .risk.predicates import predicate_singling_out
-from .risk.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
 from .sample import Sample
-from .shown import shown
 from .subject import Subject
 from .unpaired.inference import infer_apart
 from .unpaired.learning import regression
 from .unpaired.linking import linking
 from .unpaired.membership import membership as membership_apart
 from .unpaired.singling_out import singling_out
-from .unpaired.tables import Apart
+from .unpaired.unpaired_tables import Apart
 from .utility.distributions import distribution_summary
 from .utility.estimates import estimates
 from .utility.loss import loss_summary, loss_unpaired

@@ -8,7 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import (
+from ..columns.order import content_order
+from ..columns.roles import refuse_repeated
+from ..columns.table import Table
+from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError
+from ..io.read import read
+from ..methods.tightening import TRIED
+from ..progress import Progress, carried, telling
+from ..schema import SCHEMA, Schema
+from ..validation import (
     LIST,
     METHOD,
     NONE,
@@ -23,18 +31,11 @@ from ..arguments import (
     takes,
     whole,
 )
-from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError
-from ..methods.ladder import TRIED
-from ..progress import Progress, carried, telling
-from ..schema import SCHEMA, Schema
-from ..table import Table, read
-from ..table.order import content_order
-from ..table.profile import refuse_repeated
 from .inference_bound import InferenceBound
 from .pairing import align
 from .points import Frontier, Point, mark_dominated
 from .settings import CAP, Setting, methods_by_name, settings_of
-from .tried import Trial
+from .trials import Trial
 
 DISCLOSURES = {
     "worst": "disclosure of the most exposed group (left is safer)",

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import FloatArray, IntArray
+from ..measures import FloatArray, IntArray
 from ..notation import moment, number
 from .released_values import ReleasedColumn
-from .sides import Sides
+from .table_pair import Sides
 from .utility.distributions import value_shares
 
 BINS = 20

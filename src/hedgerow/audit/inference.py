@@ -14,32 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import METHOD, NAMES, PROGRESS, SEED, takes, whole
-from ..classes import FloatArray, IntArray
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError
-from ..guarantees import cap_of
+from ..io.read import read
+from ..measures import FloatArray, IntArray
+from ..measures.guarantees import cap_of
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, protect
 from ..schema import SCHEMA, Schema
-from ..table import Column, Table, read
+from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
+from .attacks.group_learners import OUTSIDE, UNKNOWN
+from .attacks.learners import LEARNERS, MOST_CLASSES, Lesson, applicable, check_learners, nearest_of
+from .attacks.worst_corrected import corrected_in_words, worst_corrected
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
-from .outside import Outside, Refit, check_control, left_out, refitting
+from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import Pair, by_name, evenly, pair_up
-from .risk.group_learners import OUTSIDE, UNKNOWN
-from .risk.learners import (
-    LEARNERS,
-    MOST_CLASSES,
-    Lesson,
-    applicable,
-    check_learners,
-    nearest_of,
-)
-from .risk.worst_corrected import corrected_in_words, worst_corrected
 from .shares import in_shares
-from .sides import Sides
 from .subject import of_release
+from .table_pair import Sides
 
 MOST_ASKED = 5_000
 """People who are asked about; of a larger table as many, spread evenly over its sorted values."""

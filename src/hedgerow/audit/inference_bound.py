@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..classes.disclosure import SLACK
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
-from ..guarantees import Check
-from ..methods.ladder import moved
+from ..io.read import read
+from ..measures.disclosure import SLACK
+from ..measures.guarantees import Check
+from ..methods.tightening import moved
 from ..notation import figure
 from ..progress import Progress, caution, cautions, telling
 from ..release import Release, protect
 from ..schema import Schema
-from ..table import Table, read
+from .attacks.learners import LEARNERS
 from .inference import Inference, infer
 from .pairing import pair_up
-from .risk.learners import LEARNERS
 from .subject import of_release
 
 

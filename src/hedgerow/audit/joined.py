@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..classes import Groups, group
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import InputError
 from ..kernels.draws import siphash_words
+from ..measures import Groups, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
-from ..table import Column, Table
 
 
 def join(

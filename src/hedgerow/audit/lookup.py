@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import BoolArray, FloatArray
+from ..columns.column import Column
 from ..errors import InputError, UnsupportedError
+from ..measures import BoolArray, FloatArray
 from ..notation import plain
-from ..table import Column
+from .example_records import labels
 from .pairing import Pair
 from .released_values import ReleasedColumn
-from .shown import labels
 
 
 @dataclass(frozen=True)

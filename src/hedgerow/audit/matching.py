@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc  # scipy.stats takes longer to load than a small table
 
-from ..classes import IntArray, group
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import InputError, SchemaError
-from ..table import Column, Table
+from ..measures import IntArray, group
 from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
 from .whole_rows import shared

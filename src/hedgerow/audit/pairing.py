@@ -9,18 +9,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..classes import Groups, IntArray, Persons, group
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import InputError, SchemaError
+from ..io.read import read
+from ..measures import Groups, IntArray, Persons, group
 from ..release.mapping import RowMap
 from ..schema import Schema
-from ..table import Column, Table, read
-from .cautions import elsewhere, exchanged, left_open, told_of_table
+from .cell_semantics import Read, read_released
 from .design_matrix import Everybody, known_rows
 from .joined import join
 from .matching import find_rows
-from .reading import Read, read_released
 from .released_values import ReleasedColumn, taken, unchanged
 from .subject import Subject, UnreadCells, named_cells
+from .table_warnings import elsewhere, exchanged, left_open, told_of_table
 from .tolerances import Target
 
 _GOLDEN = (5**0.5 - 1) / 2

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..arguments import PATH, takes, whole
-from ..classes import Classes, FloatArray, IntArray
+from ..columns.column import Column
 from ..errors import ParameterError
-from ..table import Column
-from ..table.write import write_table
+from ..io.write import write_table
+from ..measures import Classes, FloatArray, IntArray
+from ..validation import PATH, takes, whole
+from .attacks.households import household_risks
+from .attacks.population import Population
+from .attacks.special_uniques import SpecialUniques
 from .design_matrix import shown_values
 from .pairing import Pair
-from .risk.households import household_risks
-from .risk.population import Population
-from .risk.special_uniques import SpecialUniques
 from .tolerances import Target
 
 

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import AXES, NUMBER, PATH, one_of, takes
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
-from ..faces import face
 from ..files import write_private
 from ..notation import figure, plain
+from ..notebook import face
 from ..release import protect
 from ..schema import Schema
-from ..table import Table
+from ..validation import AXES, NUMBER, PATH, one_of, takes
 from .settings import in_words
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Point:
     explained, most_explained : float or None
         The part of the public loss that the groups explain, averaged over the sensitive
         columns (R squared of numbers, of categories the same of the Brier score), and the most
-        that any partition explains under the same cap (`hedgerow.classes.explained`).
+        that any partition explains under the same cap (`hedgerow.measures.explained`).
     loss, least_loss : float or None
         Of microaggregation, the part of the sum of squares that is lost within groups, and one
         that no grouping with the same k goes below (`hedgerow.methods.least_loss`).

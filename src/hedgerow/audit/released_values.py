@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ..classes import BoolArray, FloatArray, IntArray
+from ..columns.column import Column
+from ..columns.cover import Cover
+from ..measures import BoolArray, FloatArray, IntArray
 from ..notation import counted
-from ..table import Column
-from ..table.cover import Cover
 
 
 @dataclass(frozen=True, eq=False)

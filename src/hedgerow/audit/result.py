@@ -9,20 +9,20 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
-from ..classes.disclosure import SLACK
 from ..files import write_private
-from ..guarantees import Check, Disclosure, grouped, unbounded
+from ..measures.disclosure import SLACK
+from ..measures.guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
-from .judged import unmet
-from .measures import MEASURES
+from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
+from .measure_definitions import MEASURES
+from .profile_result import unmet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .example_records import Shown
     from .per_person import PerPerson
-    from .shown import Shown
 
 VERSION = 1
 DIGITS = 10
@@ -287,7 +287,7 @@ class Audit:
 
     def _repr_html_(self) -> str:
         """The figures that decide, for notebooks; shares and counts, no value of a person."""
-        from ..report.face import audit_face
+        from ..report.notebook import audit_face
 
         return audit_face(self.to_dict())
 

@@ -9,28 +9,29 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..arguments import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
-from ..engines.spark.table import Gathered
+from ..backends.spark.spark_table import Gathered
+from ..columns.chunked_table import Scanned
+from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
+from ..io.read import read
 from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, telling
-from ..release.cautions import extremes_in_words
+from ..release.warnings import extremes_in_words
 from ..schema import SCHEMA, Schema
-from ..table import Table, read
-from ..table.scanned import Scanned
-from .alone import Alone
-from .clustered import copies, counted, is_clustered, put_there
+from ..validation import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
+from .attacks.learners import LEARNERS, check_learners
+from .backend import check_room, holder
 from .figures import CASES, ON_SAMPLE, Task, figures_of
-from .holder import check_room, holder
-from .judged import judged
-from .outside import check_control
+from .non_members import check_control
 from .pairing import Pair, pair_up
+from .profile_result import judged
+from .release_only import Alone
 from .result import Audit
-from .risk.learners import LEARNERS, check_learners
 from .sample import Sample, sample_of
+from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
-from .unpaired.tables import Apart, apart
+from .unpaired.unpaired_tables import Apart, apart
 
 
 @takes(

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns.roles import ColumnProfile, profile
+from ..columns.row_hashes import value_class
+from ..columns.table import Table
+from ..columns.vocabulary import FREE, NAMES, plain, says_known, says_sensitive, tokens
 from ..notation import JOIN, MISSING, parse_dates, parse_range
-from ..table import Table
-from ..table.profile import ColumnProfile, profile
-from ..table.rowhash import value_class
-from ..table.vocabulary import FREE, NAMES, plain, says_known, says_sensitive, tokens
-from .telltale import MOST, YEARS, numbers_like, round_numbers, whole_number
+from .identifier_patterns import MOST, YEARS, numbers_like, round_numbers, whole_number
 
 OLDEST = 89
 """The last age that stands by itself."""

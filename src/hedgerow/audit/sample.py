@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..classes import IntArray, group
-from ..engines.rows import hashes
+from ..backends.row_ids import hashes
+from ..columns.table import Table
 from ..key import Key
-from ..table import Table
+from ..measures import IntArray, group
 from .pairing import Pair
 from .released_values import taken
 

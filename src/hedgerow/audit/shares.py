@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import FloatArray, IntArray
+from ..measures import FloatArray, IntArray
 
 REPEATS = 500
 """Bootstrap samples of the people asked."""

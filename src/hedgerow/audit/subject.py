@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import IntArray
-from ..engines import engine as computing
-from ..engines import transform
-from ..engines.rows import hashes
+from ..backends import engine as computing
+from ..backends import transform
+from ..backends.row_ids import hashes
+from ..columns.chunked_table import Scanned
+from ..columns.table import Table
 from ..errors import InputError, SchemaError
-from ..guarantees import KAnonymity
 from ..key import Key
+from ..measures import IntArray
+from ..measures.guarantees import KAnonymity
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
@@ -23,9 +25,7 @@ from ..release.folder import altered, is_table, released_file
 from ..release.mapping import MAPPING, RowMap
 from ..release.write import AUDIT, PLAN
 from ..schema import READING, UNSAID, Schema
-from ..table import Table
-from ..table.scanned import Scanned
-from .holder import Holder
+from .backend import Holder
 from .whole_rows import rows_alike
 
 _LARGEST = 1e150

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import FloatArray
+from ..columns.column import Column
+from ..columns.roles import attacked_as
 from ..kernels.windows import best_windows
+from ..measures import FloatArray
 from ..notation import percent
 from ..schema import Schema
-from ..table import Column
-from ..table.profile import attacked_as
 
 SHARES = (0.05, 0.10, 0.20)
 """Of a number itself."""
@@ -83,7 +83,7 @@ class Target:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> from hedgerow.table import Table
+        >>> from hedgerow.columns import Table
         >>> pay = Table(pa.table({"pay": [10.0, 20.5, 31.0]})).column("pay")
         >>> target = Target.of(pay, Schema())
         >>> target.attacked_as, target.headline.words

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..classes import sizes
+from ..columns.roles import refuse_repeated
+from ..columns.table import Table
+from ..measures import sizes
 from ..notation import plain
 from ..progress import Progress, telling
 from ..schema import Schema
-from ..table import Table
-from ..table.profile import refuse_repeated
+from .attacks.influence import influence
+from .attacks.regression import regression_attacks
 from .pairing import Pair, check_measured
-from .risk.attacks import regression_attacks
-from .risk.influence import influence
 
 LEARNER = ("tree",)
 """Who attacks before a method was chosen: the regression tree that the papers ask."""
@@ -31,7 +31,7 @@ class Unprotected:
     rows : int
     quasi, sensitive : tuples of str
     classes : mapping
-        How many records share all quasi-identifiers; see `hedgerow.classes.sizes.SizeSummary`.
+        How many records share all quasi-identifiers; see `hedgerow.measures.sizes.SizeSummary`.
     reidentification : mapping
         What the sizes say of finding a person's record.
     attacks : sequence of mapping, optional
@@ -84,7 +84,7 @@ def unprotected(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from hedgerow.table import read
+    >>> from hedgerow.columns import read
     >>> people = read(pa.table({"age": [30, 30, 40], "income": [2100, 2300, 1900]}))
     >>> schema = Schema(quasi=["age"], sensitive=["income"])
     >>> unprotected(people, schema, attacks=False)

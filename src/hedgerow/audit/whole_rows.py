@@ -6,8 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ..classes import IntArray, group
-from ..table import Column, Table
+from ..columns.column import Column
+from ..columns.table import Table
+from ..measures import IntArray, group
 
 
 def shared(

@@ -7,13 +7,13 @@ from typing import Any
 
 from ..errors import InputError, ParameterError
 from ..progress import cautions
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, how_held, note, say, warn
 from .options import ConfigFile, command, merged
 from .outputs import ENGINE, ESCAPE, KEEP_ORDER, PARTS, RESTART, new_file
+from .progress import working
 from .schema import READING, read_as
-from .streams import STREAM, sent
-from .working import working
+from .stdio import STREAM, sent
 
 OPTIONS = (
     Option(

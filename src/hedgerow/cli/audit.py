@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..session.options import Option, under
+from ..workflow.options import Option, under
 from .console import as_json, beside, say
 from .options import ConfigFile, command, merged
 from .outputs import DATE, ENGINE, EVIDENCE_FILE, NUMBERS, REPORT, each_apart, new_file
+from .progress import working
 from .schema import SCHEMA, TABLES, read_as, said, schema_of
-from .working import working
 
 if TYPE_CHECKING:
     from ..audit.result import Audit

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ..report.lines import wrapped
 
 if TYPE_CHECKING:
-    from ..table import Table
+    from ..columns.table import Table
 
 QUIET, USUAL, VERBOSE = -1, 0, 1
 _loudness = USUAL

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import OutputError
 from ..notation import figure
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, note, say
 from .options import command, merged
 from .outputs import new_file
-from .working import working
+from .progress import working
 
 if TYPE_CHECKING:
-    from ..session.steps import Session
+    from ..workflow.session import Session
 
 QUASI = ("age", "sex", "education", "job", "region", "marital", "hours_per_week", "born_abroad")
 SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
@@ -33,15 +33,15 @@ def demo(**given: Any) -> None:
     No record is about a real person. The folder demo/ then holds the made table
     (people.csv) and its release with the report, to look at and to go on with.
     """
-    from ..engines.ahead import begin
+    from ..backends.precompile import begin
 
     begin()
     from ..datasets import make_people
+    from ..io.write import write_table
     from ..methods.mart import MART
     from ..release.write import check_target
     from ..schema import Schema
-    from ..session.steps import Session
-    from ..table.write import write_table
+    from ..workflow.session import Session
 
     options = merged(given, None, OPTIONS)
     folder = Path(options.get("out", "demo"))

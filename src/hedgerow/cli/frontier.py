@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
-from ..methods.ladder import TRIED
+from ..methods.tightening import TRIED
 from ..notation import figure
-from ..session import methods
-from ..session.options import Option, under
+from ..workflow import methods
+from ..workflow.options import Option, under
 from .console import as_json, say, warn
 from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
 from .outputs import FORCE, PICTURE, POINTS, each_apart, new_file
+from .progress import working
 from .schema import SCHEMA, TABLES, schema_of
-from .working import working
 
 
 def _listed(name: str) -> str:
@@ -132,7 +132,7 @@ def frontier(source: str | None = None, config: ConfigFile = None, **given: Any)
     axes |= {n: _numbers(options[n], n) for n in ("k", "max_disclosure") if n in options}
     axes["settings"] = {n: _numbers(options[n], n) for n in VARIED if n in options}
     chosen = {name: _make(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
-    from ..session.steps import Session
+    from ..workflow.session import Session
 
     with working("reading"):
         session = Session(path, schema=schema)

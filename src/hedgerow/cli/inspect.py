@@ -7,13 +7,13 @@ from typing import Any
 
 from ..errors import OutputError
 from ..files import write_private
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, say
 from .options import FORMATS, SHEET, ConfigFile, command, merged, sheet_of
 from .outputs import new_file
+from .progress import working
 from .schema import READING, said
-from .streams import named
-from .working import working
+from .stdio import named
 
 OPTIONS = (
     Option(
@@ -38,8 +38,8 @@ def inspect(source: str, config: ConfigFile = None, **given: Any) -> None:
     The proposal is a guess from names and values. Correct it: only you know what an
     intruder may know.
     """
-    from ..session.repeat import Chosen, command_line, sayable
-    from ..session.steps import Session
+    from ..workflow.script import Chosen, command_line, sayable
+    from ..workflow.session import Session
 
     options = merged(given, config, OPTIONS)
     with working("reading"):

@@ -14,9 +14,9 @@ from typer.core import TyperCommand
 
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
-from ..session.options import Option, fits, split
+from ..workflow.options import Option, fits, split
 from .console import speak
-from .streams import received
+from .stdio import received
 
 ConfigFile = Annotated[
     Path | None,

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from ..arguments import PATH, check
 from ..errors import OutputError
 from ..files import same_file
-from ..session.options import Option, under
+from ..validation import PATH, check
+from ..workflow.options import Option, under
 
 ESCAPE = Option(
     "escape", bool, "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, say, table
 from .options import ConfigFile, command, merged
 

@@ -8,21 +8,21 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import DAY, check
 from ..errors import Cancelled, HedgerowError, ParameterError
 from ..profiles import Profile
 from ..progress import cautions
-from ..session import methods
-from ..session.options import Option, under
+from ..validation import DAY, check
+from ..workflow import methods
+from ..workflow.options import Option, under
 from .console import as_json, how_held, note, say, warn
 from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
 from .outputs import DATE, ENGINE, ESCAPE, FORCE, KEEP_ORDER, PARTS, RESTART, each_apart
+from .progress import working
 from .schema import SCHEMA, TABLES, schema_of
-from .streams import STREAM, send
-from .working import working
+from .stdio import STREAM, send
 
 if TYPE_CHECKING:
-    from ..session.steps import Session
+    from ..workflow.session import Session
 
 OUTPUT = (
     *under(
@@ -125,12 +125,12 @@ def protect(source: str | None = None, config: ConfigFile = None, **given: Any) 
     file = sheet_of(file, options)
     if not options.get("out"):
         raise ParameterError("no --out given", hint="name the folder to write: --out release/")
-    from ..engines.ahead import begin
+    from ..backends.precompile import begin
 
     begin()
     from ..release.write import PUBLIC_MARKS, check_target
-    from ..session.inspection import beforehand
-    from ..session.steps import Session
+    from ..workflow.inspection import beforehand
+    from ..workflow.session import Session
 
     if "date" in options:
         check("date", options["date"], DAY)  # before the work
@@ -148,7 +148,7 @@ def protect(source: str | None = None, config: ConfigFile = None, **given: Any) 
     method, pseudonym_key = _secrets(options)
     profile = Profile.load(options["profile"]) if options.get("profile") else None
     if profile is not None:
-        from ..audit.kept_profile import stronger
+        from ..audit.profile_binding import stronger
 
         with cautions() as heard:
             method = stronger(profile, method, given="k" in options)
@@ -213,7 +213,7 @@ def protect(source: str | None = None, config: ConfigFile = None, **given: Any) 
 
 def _hand_on(session: Session, folder: Path) -> None:
     """The released table alone, on standard output."""
-    from ..session.text import outcome
+    from ..workflow.outcome import outcome
 
     for line in outcome(session.release):
         note(line)
@@ -251,7 +251,7 @@ def _asked(options: dict[str, Any], profile: Profile | None) -> dict[str, bool]:
     if "inference" in options:
         found["inference"] = bool(options["inference"])
     if profile is not None:
-        from ..audit.judged import needs_attacks
+        from ..audit.profile_result import needs_attacks
 
         found.setdefault("inference", attacks)
         found["attacks"] = bool(options.get("attacks", needs_attacks(profile)))
@@ -283,7 +283,7 @@ def _measure(
 
 def _tell(session: Session, folder: Path, public: str | None, json: bool) -> None:
     from ..report.standards import verdict
-    from ..session.text import outcome
+    from ..workflow.outcome import outcome
 
     release = session.release
     other = release.plan.names("other")

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..files import private_file
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, say, table
 from .options import ConfigFile, command, merged
 from .outputs import new_file
-from .working import working
+from .progress import working
 
 OPTIONS = (
     Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
@@ -28,7 +28,7 @@ _SHOWN = 40
 @command(OPTIONS, source=("SOURCE", "A release folder, or its table."))
 def reconstruct(source: str, config: ConfigFile = None, **given: Any) -> None:
     """Estimate counts of the original from a randomized release."""
-    from ..reconstruct import reconstruct as estimate
+    from ..release.reconstruct import reconstruct as estimate
 
     options = merged(given, config, OPTIONS)
     out = new_file(options["out"]) if options.get("out") else None

@@ -16,7 +16,7 @@ from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import cautions
 from .app import app
 from .console import complain, speak, warn
-from .streams import forget
+from .stdio import forget
 
 # click's UsageError, wherever typer keeps its click
 UsageError: Any = typer.BadParameter.__bases__[0]

@@ -13,7 +13,7 @@ from ..plan import Plan
 from ..schema import EVERY_ROW, SURVEY, Schema
 from ..schema import READING as HOW
 from ..schema import TABLES as COLUMNWISE
-from ..session.options import Option, under
+from ..workflow.options import Option, under
 
 READING = under(
     "Columns",

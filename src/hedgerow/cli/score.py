@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, say, table
 from .options import FORMATS, ConfigFile, command, merged
+from .progress import working
 from .schema import READING
-from .working import working
 
 OPTIONS = (
     Option("columns", list, "Columns to compare, in the order in which an intruder learns them."),
@@ -41,7 +41,7 @@ def score(original: str, masked: str, config: ConfigFile = None, **given: Any) -
     other, which is tested; a release folder that holds its mapping (protect --mapping) knows
     its rows. The numeric columns that both have are compared. Low figures are good.
     """
-    from ..audit.scores import score as score_files
+    from ..audit.score import score as score_files
 
     options = merged(given, config, OPTIONS)
     plain = options.pop("json", False)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import note, say
 from .options import ConfigFile, command, merged
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..session.options import Option
+from ..workflow.options import Option
 from .console import as_json, say
 from .options import command, merged
-from .working import working
+from .progress import working
 
 OPTIONS = (Option("json", bool, "Print the result as JSON."),)
 

@@ -12,18 +12,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..arguments import is_number
-from ..classes import Classes
-from ..classes import group as by_codes
-from ..classes.diversity import largest_share
-from ..engines import Transformed
-from ..engines.rows import Rows, sequence, words_of
+from ..backends import Transformed
+from ..backends.row_ids import Rows, sequence, words_of
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..guarantees import Check
 from ..key import Key
+from ..measures import Classes
+from ..measures import group as by_codes
+from ..measures.diversity import largest_share
+from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
-from ..table import Column, Table
+from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
 from .base import Method, NoTransform, Told
 from .generalization import check_finite

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..columns.column import Column
+from ..columns.encode import is_text
+from ..columns.table import Table
 from ..errors import ParameterError
-from ..table import Column, Table, read
-from ..table.encode import is_text
+from ..io.read import read
 
 Ints = NDArray[np.int64]
 

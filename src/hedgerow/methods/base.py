@@ -11,21 +11,23 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from ..arguments import Kind, check
-from ..classes import Classes
-from ..engines import Transformed, transform
+from ..backends import Transformed, transform
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
-from ..guarantees import Check, Guarantee
+from ..io.read import read
 from ..kernels.threads import side_by_side
 from ..key import Key
+from ..measures import Classes
+from ..measures.guarantees import Check, Guarantee
 from ..notation import beyond_years, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
 from ..schema import READING, SCHEMA, Schema
-from ..table import Column, Table, read
+from ..validation import Kind, check
 from .estimator import Estimator
 from .features import Features, as_array, output_as
-from .ladder import rungs
 from .refusals import Refused
+from .tightening import rungs
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
 from ..errors import ParameterError
-from ..faces import face
+from ..notebook import face
 
 OUTPUTS = ("default", "pandas", "polars")
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..columns.table import Table
 from ..errors import InputError, PlanError
+from ..io.read import read
 from ..progress import caution
-from ..table import Table, read
 
 _SHOWN = 5
 

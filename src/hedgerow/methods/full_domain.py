@@ -9,19 +9,26 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from ..arguments import MAPPING, NUMBER, Kind, check_one_of
-from ..classes import Persons
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
-from ..guarantees import Check, ColumnGuarantee, Disclosure, KAnonymity, LDiversity, TCloseness
 from ..hierarchy import Hierarchy
+from ..measures import Persons
+from ..measures.guarantees import (
+    Check,
+    ColumnGuarantee,
+    Disclosure,
+    KAnonymity,
+    LDiversity,
+    TCloseness,
+)
 from ..plan import Plan
 from ..schema import Schema
-from ..table import Table
+from ..validation import MAPPING, NUMBER, Kind, check_one_of
 from .base import Method, check_columns
-from .checks import check_named, check_people
 from .estimator import renamed
 from .generalization import Domain, accept, build
 from .lattice import LOSSES, Lattice, Outcome
+from .validation import check_named, check_people
 
 Diversity = Literal["entropy", "distinct", "recursive"]
 Search = Literal["minimal", "optimal"]

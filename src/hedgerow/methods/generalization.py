@@ -9,16 +9,16 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import Counts, Groups, Persons, SensitiveCounts, group
-from ..classes.persons import Held
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import ParameterError, SchemaError
-from ..guarantees import ColumnGuarantee
 from ..hierarchy import TOP, Hierarchy
+from ..measures import Counts, Groups, Persons, SensitiveCounts, group
+from ..measures.guarantees import ColumnGuarantee
+from ..measures.persons import Held
 from ..notation import quote
 from ..plan import ColumnMap, Maps
 from ..schema import Schema
-from ..table import Table
-from ..table.column import Column
 from .lattice import Axis, Lattice, Levels, NodeClasses
 
 Ints = NDArray[np.int64]

@@ -9,23 +9,24 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import FLAG, Kind
-from ..classes import Classes, Persons
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
+from ..measures import Classes, Persons
+from ..measures.guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
 from ..plan import Partition, Plan
 from ..schema import Schema
-from ..table import Column, Table
-from ..trees.likeness import Likeness
 from ..trees.responses import check_sensitive
+from ..trees.similarity import Likeness
 from ..trees.split import LEAF
 from ..trees.tree import Tree
+from ..validation import FLAG, Kind
+from .design import Quasi
 from .joining import joined
 from .partition import PartitionMethod
-from .parts import classes_of, full_tree
-from .quasi import Quasi
 from .refusals import Refused, joined_cells
 from .screening import telling
+from .tree_to_plan import classes_of, full_tree
 
 _CELL = 10_000
 """Bytes of a cell's sums, of some two hundred entries."""
@@ -123,7 +124,7 @@ class Hedge(PartitionMethod):
             if not isinstance(criterion, ColumnGuarantee):
                 raise UnsupportedError(
                     "further promises speak of sensitive columns",
-                    hint="use hedgerow.guarantees.LDiversity(l) or TCloseness(t)",
+                    hint="use hedgerow.measures.guarantees.LDiversity(l) or TCloseness(t)",
                 )
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..classes import Classes, Counts, SensitiveCounts
-from ..classes.scores import Ranked, Shares, Squared
 from ..errors import InfeasibleError
-from ..guarantees import Disclosure, Guarantee, LDiversity
 from ..kernels.joins import (
     ENTROPY,
     JOINED,
@@ -22,6 +19,9 @@ from ..kernels.joins import (
     Limits,
     join,
 )
+from ..measures import Classes, Counts, SensitiveCounts
+from ..measures.guarantees import Disclosure, Guarantee, LDiversity
+from ..measures.proper_scores import Ranked, Shares, Squared
 from ..progress import done
 
 Ints = npt.NDArray[np.int64]

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import group
-from ..classes.persons import Held
 from ..errors import ParameterError
+from ..measures import group
+from ..measures.persons import Held
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

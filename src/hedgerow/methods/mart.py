@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from ..arguments import is_number
-from ..classes import Persons
+from ..columns.table import Table
 from ..errors import ParameterError
-from ..guarantees import LDiversity
+from ..measures import Persons
+from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
-from ..table import Table
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
-from .checks import check_whole
+from ..validation import is_number
+from .design import Quasi
 from .partition import PartitionMethod
-from .quasi import Quasi
 from .refusals import Refused
+from .validation import check_whole
 
 
 @dataclass(eq=False, repr=False)

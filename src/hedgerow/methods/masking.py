@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..engines import Transformed
-from ..engines.rows import Rows
+from ..backends import Transformed
+from ..backends.row_ids import Rows
+from ..columns.array_memory import one_piece
+from ..columns.column import Column as EncodedColumn
+from ..columns.encode import decoded
+from ..columns.numbers import numeric_matrix, one_zero, released_column
+from ..columns.table import Table
 from ..errors import UnsupportedError
-from ..guarantees import Guarantee
 from ..key import Key
+from ..measures.guarantees import Guarantee
 from ..notation import plain
 from ..plan.masking import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
-from ..table import Column as EncodedColumn
-from ..table import Table
-from ..table.encode import decoded
-from ..table.memory import one_piece
-from ..table.numbers import numeric_matrix, one_zero, released_column
 from .base import Files, Method, Told, check_columns
 
 Floats = NDArray[np.float64]

@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import check_one_of, is_number
-from ..classes import Counts, Persons, group
+from ..columns.numbers import numeric_matrix, standardise
+from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
-from ..guarantees import KAnonymity
 from ..kernels.mdav import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
 from ..kernels.sorting import stable_sort
+from ..measures import Counts, Persons, group
+from ..measures.guarantees import KAnonymity
 from ..schema import Schema
-from ..table import Table
-from ..table.numbers import numeric_matrix, standardise
-from .checks import check_people
+from ..validation import check_one_of, is_number
 from .least_loss import least_loss
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
+from .validation import check_people
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]

@@ -8,21 +8,22 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import check_one_of
-from ..classes import Persons
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import ParameterError
-from ..guarantees import LDiversity
+from ..measures import Persons
+from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
-from ..table import Column, Table
 from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
+from ..trees.node_rows import Rows
 from ..trees.responses import Responses
-from ..trees.rows import Rows
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from ..trees.tree import Tree
+from ..validation import check_one_of
+from .design import Quasi
 from .partition import PartitionMethod
-from .parts import full_tree
-from .quasi import Quasi
+from .tree_to_plan import full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 _MEDIAN = 350

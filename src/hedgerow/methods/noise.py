@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import is_number
+from ..columns.table import Table
 from ..errors import ParameterError
 from ..key import Key
 from ..schema import Schema
-from ..table import Table
-from .checks import check_clip
+from ..validation import is_number
 from .masking import Masked, Masking, mask_numbers, numbers
+from .validation import check_clip
 
 Floats = NDArray[np.float64]
 

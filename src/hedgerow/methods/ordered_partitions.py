@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..kernels.ordered import normalise_blocks, place_back, trace_back
+from ..kernels.porop_passes import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
 from ..kernels.threads import in_parts
 from ..progress import done
-from .checks import check_whole
+from .validation import check_whole
 
 Floats = NDArray[np.float64]
 Noise = Literal["synthetic", "perturbative"]

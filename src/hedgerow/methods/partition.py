@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..arguments import LIST, Kind, check_one_of, is_number
-from ..classes import Persons, group
-from ..classes.disclosure import SLACK
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
-from ..guarantees import (
+from ..hierarchy import TOP
+from ..kernels.threads import side_by_side
+from ..measures import Persons, group
+from ..measures.disclosure import SLACK
+from ..measures.guarantees import (
     ColumnGuarantee,
     Disclosure,
     Guarantee,
@@ -21,24 +24,22 @@ from ..guarantees import (
     LDiversity,
     Together,
 )
-from ..hierarchy import TOP
-from ..kernels.threads import side_by_side
 from ..notation import Cell
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
-from ..table import Column, Table
 from ..trees.grow import Grown, grow
+from ..trees.objective import Rules
 from ..trees.responses import Responses
 from ..trees.split import LEAF
 from ..trees.statistics import COUNTED, StatisticsLayout
-from ..trees.terms import Rules
 from ..trees.tree import Tree
+from ..validation import LIST, Kind, check_one_of, is_number
 from .base import Method, check_columns
-from .cells import between_points, public_step, recode, rounded
-from .checks import check_people, check_whole
-from .parts import Parts, conditions, full_tree, keeping
-from .quasi import Quasi
+from .design import Quasi
+from .group_cells import between_points, public_step, recode, rounded
 from .refusals import Refused, known_splits, refused_splits
+from .tree_to_plan import Parts, conditions, full_tree, keeping
+from .validation import check_people, check_whole
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")

@@ -14,18 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import check_one_of
-from ..engines.rows import normal, sequence
+from ..backends.row_ids import normal, sequence
+from ..columns.table import Table
 from ..key import Key
 from ..notation import percent
 from ..progress import caution
 from ..schema import Schema
-from ..table import Table
-from .checks import check_clip
+from ..validation import check_one_of
 from .estimator import renamed
 from .masking import Masked, Masking, mask_numbers, numbers, share
 from .ordered_partitions import block_degrees, check_settings, order
 from .porop_search import search_settings
+from .validation import check_clip
 
 Floats = NDArray[np.float64]
 

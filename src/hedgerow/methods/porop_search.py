@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..measures.masking_scores import score_arrays
 from ..progress import done
 from .ordered_partitions import Ordered, block_degrees, check_settings, order
 
@@ -102,7 +103,6 @@ class _Trial:
         self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
     ) -> dict[str, Any]:
         """Score one choice; k counts values of the whole table."""
-        from ..audit.scores import score_arrays
 
         if self.ordered[0] != k:  # candidates of one k follow each other: sort once
             self.ordered = (k, order(self.values[self.there], self._cut(k)))

@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import FLAG, Kind
-from ..engines.rows import words_of
+from ..backends.row_ids import words_of
+from ..columns.column import Column
+from ..columns.table import Table
 from ..errors import ParameterError, SchemaError
 from ..key import Key
 from ..schema import Schema
-from ..table import Column, Table
-from .checks import check_named, check_share
+from ..validation import FLAG, Kind
 from .masking import Masked, Masking, category_column, masked_column
+from .validation import check_named, check_share
 
 Floats = NDArray[np.float64]
 

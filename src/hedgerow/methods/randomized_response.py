@@ -11,15 +11,15 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ..arguments import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
-from ..engines import Transformed, transform
+from ..backends import Transformed, transform
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..guarantees import Check
 from ..key import Key
+from ..measures.guarantees import Check
 from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
-from ..table import Table
+from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Files, Method, Told
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, cells_of, check_size, windows
@@ -43,7 +43,7 @@ class RandomizedResponse(Method):
     """Keep each value by chance, else replace it, with chances that readers can correct for.
 
     No single record is to be believed. Readers estimate counts from the published chances
-    (`hedgerow.reconstruct`). Whoever finds somebody's own record infers the sensitive value with a
+    (`hedgerow.release.reconstruct`). Whoever finds somebody's own record infers the sensitive value with a
     probability of at most 1/l.
 
     Every quasi-identifier (and, on request, the sensitive attribute) keeps its value with
@@ -228,7 +228,7 @@ class RandomizedResponse(Method):
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """The risk on the full original table, and the draws against their probabilities."""
-        from .response.verify import verify
+        from .response.verify_response import verify
 
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
@@ -242,7 +242,7 @@ class RandomizedResponse(Method):
 
     def told(self, file: str) -> Told:
         """How to read a randomized table, and its distortion parameters."""
-        from .response.recipient import told
+        from .response.recipient_notes import told
 
         return told(self.plan_)
 

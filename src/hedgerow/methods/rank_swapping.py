@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..columns.table import Table
 from ..kernels.sorting import stable_sort
 from ..kernels.swap import swap_ranks
 from ..key import Key
 from ..schema import Schema
-from ..table import Table
-from .checks import check_share
 from .masking import Masked, Masking, mask_numbers, numbers
+from .validation import check_share
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..trees.grow import Grown
 from ..trees.split import EXHAUSTIVE, LEAF
 from ..trees.tree import Tree
-from .quasi import Quasi
+from .design import Quasi
 
 Ints = npt.NDArray[np.int64]
 Sides = npt.NDArray[np.bool_]

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.exact import scale
-from ..table import Column, ValueCounts, bins_of
+from ..columns.bins import bins_of
+from ..columns.column import Column
+from ..columns.value_counts import ValueCounts
+from ..kernels.exact_sums import scale
 
 LEVELS = 16
 EACH = 25

@@ -11,18 +11,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..arguments import MAPPING, Kind, is_number
-from ..classes import Persons
-from ..classes import group as by_codes
+from ..columns.array_memory import one_piece
+from ..columns.numbers import one_zero
+from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
-from ..guarantees import KAnonymity
+from ..measures import Persons
+from ..measures import group as by_codes
+from ..measures.guarantees import KAnonymity
 from ..schema import Schema
-from ..table import Table
-from ..table.memory import one_piece
-from ..table.numbers import one_zero
+from ..validation import MAPPING, Kind, is_number
 from .base import check_columns
-from .checks import check_named, check_whole
 from .masking import Masked, Masking, masked_column, share
+from .validation import check_named, check_whole
 
 Codes = NDArray[np.int64]
 

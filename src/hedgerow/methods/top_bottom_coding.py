@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..arguments import check_one_of, is_number
+from ..columns.numbers import numeric_matrix, released_column
+from ..columns.table import Table
 from ..errors import ParameterError
 from ..schema import Schema
-from ..table import Table
-from ..table.numbers import numeric_matrix, released_column
-from .checks import check_named, check_share
+from ..validation import check_one_of, is_number
 from .masking import Masked, Masking, mask_numbers, numbers, share
+from .validation import check_named, check_share
 
 Floats = NDArray[np.float64]
 

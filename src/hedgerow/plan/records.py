@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ..arguments import PATH, TEXT, takes
 from ..errors import UnsupportedError
-from ..faces import face, given
 from ..notation import Cell
+from ..notebook import face, given
 from ..schema import KINDS, ROLES
+from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, plain, read
 from .vector import Vector
 
@@ -467,7 +467,7 @@ class Plan:
         UnsupportedError
             The recoding cannot be written as SQL, or the database has no such thing.
         """
-        from ..engines.sql import to_sql
+        from ..backends.sql import to_sql
 
         return to_sql(self, table, dialect, create=create, name=name)
 

@@ -31,7 +31,7 @@ class Criterion:
     asks : str
         What it asks, in a sentence.
     statistic : str
-        The figure that answers it (`hedgerow.audit.judged`).
+        The figure that answers it (`hedgerow.audit.profile_result`).
     at_most, at_least : float, optional
         What the figure must keep to; with neither it is told and compared with nothing.
     read : {"primary", "reprint", "secondary"}

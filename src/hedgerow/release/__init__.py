@@ -1,7 +1,7 @@
 """4 RELEASE: plan + table -> released table, verified, written atomically."""
 
 from .apply import Applied, apply_plan
-from .protection import protect
+from .protect import protect
 from .release import Release
 
 __all__ = ["Applied", "Release", "apply_plan", "protect"]

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..arguments import check_one_of
-from ..engines import ENGINES, transform
-from ..engines import engine as computing
-from ..engines.choice import opened
-from ..engines.spark.table import SparkTable
+from ..backends import ENGINES, transform
+from ..backends import engine as computing
+from ..backends.select import opened
+from ..backends.spark.spark_table import SparkTable
+from ..columns.chunked_table import Scanned
+from ..columns.table import Table
+from ..columns.weights import check_weights
 from ..errors import PlanError, did_you_mean
+from ..io.read import read
+from ..io.write import in_parts, write_parts, write_table
 from ..key import Key
 from ..plan import Plan
 from ..progress import caution
 from ..schema import READING, Schema
-from ..table import Table, read
-from ..table.scanned import Scanned
-from ..table.weights import check_weights
-from ..table.write import in_parts, write_parts, write_table
-from .spark import write_collected
-from .streamed import lasting, write_streamed
+from ..validation import check_one_of
+from .spark_release import write_collected
+from .streamed_release import lasting, write_streamed
 from .write import PARTS_MARKS, write_folder
 
 UNSEEN = ("error", "suppress", "count")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 from itertools import accumulate
 
-from ..guarantees import from_promise
+from ..measures.guarantees import from_promise
 from ..notation import cut, duration, figure, percent
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 

@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..engines import engine
+from ..backends import engine
+from ..columns.table import Table
 from ..errors import HedgerowError, InputError
+from ..io.file_sets import parts_of
+from ..io.write import PART_FILE
 from ..schema import Schema
-from ..table import Table
-from ..table.parts import parts_of
-from ..table.write import PART_FILE
 
 
 def released_file(folder: Path, name: str = "release") -> Path:

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..columns.table import Table
 from ..errors import InputError
 from ..plan import Plan
-from ..table import Table
 
 VERSION = 1
 MAPPING = "mapping.json"

@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..classes import Classes, Counts, group
-from ..classes.classes import SensitiveCounts
-from ..engines.spark.cells import reading
-from ..engines.spark.cluster import binaries, collected, over_parts
-from ..engines.spark.columns import CountedColumn
-from ..engines.spark.table import SparkTable
-from ..engines.spark.writing import by_group
+from ..backends.spark.cell_values import reading
+from ..backends.spark.cluster import binaries, collected, over_parts
+from ..backends.spark.counted_columns import CountedColumn
+from ..backends.spark.spark_table import SparkTable
+from ..backends.spark.writing import by_group
+from ..columns.column import Column
+from ..columns.row_hashes import RowSums
+from ..columns.table import Table, Window
 from ..errors import SchemaError
-from ..guarantees import Check
+from ..measures import Classes, Counts, group
+from ..measures.classes import SensitiveCounts
+from ..measures.guarantees import Check
 from ..plan import Partition, Plan, PlanColumn, Recoding
 from ..plan.records import RANDOM
-from ..table import Column, Table
-from ..table.rowhash import RowSums
-from ..table.table import Window
-from .plain.maps import MapsRecipe
-from .rows import Expected, ExpectedRows, means_and_shares
+from .expected_rows import Expected, ExpectedRows, means_and_shares
+from .rederive.maps import MapsRecipe
 
 _SUMS = "n long, whole binary, columns binary, outside string, untrue string"
 _PART = 1 << 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ..engines import engine
-from ..engines.ordered import ReleasedColumn
+from ..backends import engine
+from ..backends.release_order import ReleasedColumn
+from ..columns.table import Table
 from ..errors import ParameterError
 from ..key import Secret
-from ..table import Table
 
 _BYTES = 8
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..guarantees import BEYOND, Disclosure, from_promise
+from ..io.dialect import FileFormat
+from ..measures.guarantees import BEYOND, Disclosure, from_promise
 from ..methods.base import Told
 from ..notation import SIGNS, duration, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
-from ..table.dialect import FileFormat
 
 _STYLES = {
     "mean": "*mean*: the mean of the group in place of each value. It is the group's, not this "

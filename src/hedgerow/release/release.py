@@ -11,34 +11,34 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..arguments import AXES, PATH, PROGRESS, TEXT, Kind, takes
-from ..classes import Classes, disclosure, sizes
-from ..classes.disclosure import Disclosed
+from ..columns.array_memory import give_back
+from ..columns.table import Table
 from ..errors import OutputError, PromiseError
-from ..guarantees import Check
+from ..io.read import read
+from ..io.write import in_parts, write_parts, write_table
 from ..key import Secret
+from ..measures import Classes, disclosure, sizes
+from ..measures.disclosure import Disclosed
+from ..measures.guarantees import Check
 from ..methods.base import Method
 from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..schema import Schema
-from ..table import Table, read
-from ..table.memory import give_back
-from ..table.write import in_parts, write_parts, write_table
-from .cautions import extremes, extremes_in_words, not_bounded, of_release
-from .contents import Contents
+from ..validation import AXES, PATH, PROGRESS, TEXT, Kind, takes
+from .artifacts import Contents
+from .audit_record import Measured
+from .expected_rows import same_rows
 from .explain import recoding_in_words
-from .face import release_face
-from .handed import hand_out
-from .record import Measured
-from .rows import same_rows
+from .notebook import release_face
 from .verify import Verified, classes, require, verify
-from .write import PUBLIC_MARKS, check_target, write_folder
+from .warnings import extremes, extremes_in_words, not_bounded, of_release
+from .write import PUBLIC_MARKS, check_target, hand_out, write_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..audit.compared import Comparison
-    from ..audit.judged import Judged
+    from ..audit.column_comparison import Comparison
+    from ..audit.profile_result import Judged
     from ..profiles import Profile
 
 IntArray = NDArray[np.int64]
@@ -279,7 +279,7 @@ class Release:
         Comparison
             `.rows` (quantiles of numbers, shares of categories), `.plot()`; print shows a table.
         """
-        from ..audit.compared import compare
+        from ..audit.column_comparison import compare
 
         return compare(self, column)
 
@@ -297,7 +297,7 @@ class Release:
         -------
         Judged : `.state`, `.criteria`; print shows a table
         """
-        from ..audit.against import against
+        from ..audit.profile_check import against
 
         return against(self, profile, asked)
 

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classes import Classes, Persons, disclosure, group
-from ..classes.classes import distinct_values
-from ..classes.ranges import by_ranges
-from ..engines.spark.table import SparkTable
+from ..backends.spark.spark_table import SparkTable
+from ..columns.array_memory import give_back
+from ..columns.row_hashes import RowHasher
+from ..columns.table import Table
 from ..errors import PromiseError
-from ..guarantees import Check, from_promise
+from ..io.verify_read import plain_types, read_back
+from ..io.write import layout_like
 from ..key import Secret
+from ..measures import Classes, Persons, disclosure, group
+from ..measures.class_ranges import by_ranges
+from ..measures.classes import distinct_values
+from ..measures.guarantees import Check, from_promise
 from ..plan import Plan
 from ..plan.records import LEFT_OUT, MAPPED, RANDOM, UNCHANGED
 from ..progress import Tell, telling
-from ..table import Table
-from ..table.memory import give_back
-from ..table.readback import plain_types, read_back
-from ..table.rowhash import RowHasher
-from ..table.write import layout_like
 from . import on_cluster
+from .expected_rows import ExpectedRows, compare, derive, summed
 from .folder import parts_in
 from .on_cluster import sensitive_column
-from .plain.keyed import PseudonymRecipe
-from .rows import ExpectedRows, compare, derive, summed
+from .rederive.keyed import PseudonymRecipe
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from ..arguments import PATH, check
 from ..errors import OutputError
 from ..files import (
     OLD,
@@ -21,11 +21,29 @@ from ..files import (
     synced,
     unwritable,
 )
-from ..table.parts import PART as PART_NAME
-from ..table.parts import would_join
-from ..table.write import PART_FILE
+from ..io.file_sets import PART as PART_NAME
+from ..io.file_sets import would_join
+from ..io.write import PART_FILE
+from ..validation import PATH, check
+from .audit_record import Measured
 from .evidence import EVIDENCE
 from .mapping import MAPPING
+
+
+def hand_out(
+    inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **told: Any
+) -> None:
+    """Copy what may leave the steward; the recipient's report is written anew.
+
+    `told` is what a report is told of a release: its plan, its checks, the name of its file.
+    """
+    for name in published:
+        copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
+        copy(inside / name, out / name)
+    if measured is not None:
+        drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
+        measured.report(out / REPORT, audience="recipient", drawings=drawings, **told)
+
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..guarantees import cap_of
+from ..measures.guarantees import cap_of
 from ..notation import figure, percent
 from ..plan import Plan
 from .drawings import bars, shares_by_group

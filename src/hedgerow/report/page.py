@@ -9,10 +9,10 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import check_one_of
 from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
+from ..validation import check_one_of
 from . import pictures, standards
 from .figures import at
 from .first import Card, cap_on, cards

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..audit.histograms import scatter
-from ..classes import disclosure
 from ..errors import InputError
-from ..guarantees import cap_of
+from ..measures import disclosure
+from ..measures.guarantees import cap_of
 from .frontier_picture import draw_frontier
 from .pictures import STYLE, column_size, draw_attacks, draw_column, draw_disclosure, draw_sizes
 

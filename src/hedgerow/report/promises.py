@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..guarantees import Check, from_promise
+from ..measures.guarantees import Check, from_promise
 from ..notation import figure, percent, words
 from ..plan import Plan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..audit.risk.worst_corrected import corrected_in_words
-from ..guarantees import BEYOND
+from ..audit.attacks.worst_corrected import corrected_in_words
+from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
 from . import survey
 from .figures import WIDE, at, count

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..classes.disclosure import SLACK
-from ..guarantees import Check, from_promise, unbounded
+from ..measures.disclosure import SLACK
+from ..measures.guarantees import Check, from_promise, unbounded
 from ..notation import figure, number, percent
 from ..plan import Plan
 from .promises import OVER

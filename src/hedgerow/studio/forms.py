@@ -16,9 +16,9 @@ from ..hierarchy import Hierarchy
 from ..key import Key
 from ..profiles import Profile
 from ..schema import KINDS
-from ..session.methods import METHODS, OPTIONS
-from ..session.options import Option, split
-from .desk import Choices
+from ..workflow.methods import METHODS, OPTIONS
+from ..workflow.options import Option, split
+from .state import Choices
 
 MOST = 1_000_000
 """Bytes of a form, and of a standard's file."""

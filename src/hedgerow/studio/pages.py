@@ -17,11 +17,11 @@ from ..report.drawings import bars
 from ..report.narrow import stacked
 from ..report.standards import HEADS, ground, rows, verdict
 from ..schema import KINDS
-from ..session.advice import advise, listed, setting
-from ..session.methods import OPTIONS
+from ..workflow.advice import advise, listed, setting
+from ..workflow.methods import OPTIONS
 from . import forms
-from .desk import PEOPLE, STEPS, Desk
 from .faults import in_sentences
+from .state import PEOPLE, STEPS, Desk
 
 TITLES = {
     "table": "Table",

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import OutputError, UnsupportedError
 from ..files import sweep, temporary_folder
-from .guard import Listening, welcome
+from .security import Listening, welcome
 
 
 def serve(
@@ -47,7 +47,7 @@ def serve(
             "the studio needs FastAPI and uvicorn, which are not installed",
             hint="pip install 'hedgerow[studio]'",
         ) from None
-    from .desk import Desk
+    from .state import Desk
 
     listening = _bound(port)
     port = listening.getsockname()[1]

@@ -18,9 +18,9 @@ from ..errors import HedgerowError
 from ..files import SUFFIXES
 from ..profiles import Profile
 from . import forms, pages
-from .desk import STEPS, Choices, Desk
 from .faults import in_sentences
-from .guard import Guard
+from .security import Guard
+from .state import STEPS, Choices, Desk
 
 MOST = 500_000_000
 """Bytes of an upload; a larger table is opened by its path, and not copied."""

@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..audit.judged import needs_attacks
+from ..audit.profile_result import needs_attacks
 from ..errors import Cancelled, HedgerowError
 from ..hierarchy import Hierarchy
 from ..notation import plain
 from ..profiles import Profile
 from ..schema import UNSAID, Schema
-from ..session import methods
-from ..session.steps import Session
+from ..workflow import methods
+from ..workflow.session import Session
 from .faults import told_of
 
 PREVIEW = 8
@@ -78,7 +78,7 @@ class Worker:
     def _demo(self, ask: Ask) -> dict[str, Any]:
         """Made people as a file; no real person stands behind any record."""
         from ..datasets import make_people
-        from ..table.write import write_table
+        from ..io.write import write_table
 
         write_table(make_people(ask["people"], seed=1), ask["path"])
         return self._open(ask)
@@ -179,7 +179,7 @@ class Worker:
         return session
 
     def _measure(self, ask: Ask) -> dict[str, Any]:
-        from .told import compared
+        from .comparison import compared
 
         session = self._measured(ask, ask["attacks"])
         self._progress("drawing", None)

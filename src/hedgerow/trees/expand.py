@@ -17,7 +17,7 @@ import numpy as np
 
 from ..kernels.bits import borrowed
 from ..kernels.compiled import inner, kernel
-from .beside import list_node, work_of
+from .dispatch import list_node, work_of
 from .histogram import (
     aligned,
     clear,
@@ -27,9 +27,9 @@ from .histogram import (
     keep_counted,
     subtract,
 )
-from .rows import MASK, SHIFT, WORD_AT
+from .node_rows import MASK, SHIFT, WORD_AT
+from .objective import keeps_silent
 from .split import BEST, LEAF, Histograms, choose
-from .terms import keeps_silent
 
 OPEN = -2
 """Mark of nodes that one call of the kernel leaves to others."""

@@ -38,13 +38,13 @@ from .expand import (
     expand,
 )
 from .histogram import Fields, Tally
-from .listed import Listed
 from .moments import Products, products
+from .node_rows import Rows
+from .objective import Rules, Terms
 from .responses import Responses
-from .rows import Rows
+from .sparse_classes import Listed
 from .split import LEAF, Histograms, Space
 from .statistics import StatisticsLayout, root_statistics
-from .terms import Rules, Terms
 
 Ints = npt.NDArray[np.int64]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernels.bits import add_lanes, clear_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
-from .rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format
+from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format
 from .statistics import StatisticsLayout
 
 BLOCK = 64

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.compiled import kernel
-from ..kernels.exact import UNIT_BITS
-from .rows import Rows
+from ..kernels.exact_sums import UNIT_BITS
+from .node_rows import Rows
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..kernels.bits import borrowed
 from ..kernels.compiled import inner, kernel
-from ..kernels.exact import UNIT_BITS
+from ..kernels.exact_sums import UNIT_BITS
 from ..progress import done
 from .category_orders import sort_places
 from .expand import (
@@ -38,10 +38,10 @@ from .expand import (
     SUBSET_AT,
     bring_left,
 )
+from .extents import Spread, count_codes, extents_of, middles, summarise, sweep
 from .grow import Grown, in_preorder
-from .rows import MASK, SHIFT, WORD_AT, Rows
+from .node_rows import MASK, SHIFT, WORD_AT, Rows
 from .split import LEAF
-from .spread import Spread, count_codes, extents_of, middles, summarise, sweep
 
 MEDIAN, LOSS = 0, 1
 NEXT, BEST_AT, BEST_OF, BEST_COLUMN = range(5, 9)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import UnsupportedError
 from ..kernels.compiled import checked
-from ..kernels.exact import UNIT_BITS
+from ..kernels.exact_sums import UNIT_BITS
 from .grow import Grown
 from .responses import Responses
 from .split import LEAF

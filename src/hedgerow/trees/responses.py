@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..classes.scores import Public, Ranked, Shares
+from ..columns.value_counts import ValueCounts
 from ..errors import ParameterError
-from ..kernels.exact import UNIT_BITS, scale
-from ..table import ValueCounts
+from ..kernels.exact_sums import UNIT_BITS, scale
+from ..measures.proper_scores import Public, Ranked, Shares
 
 Ints = npt.NDArray[np.int64]
 

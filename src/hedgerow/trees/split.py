@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ..kernels.bits import trailing_zeros
 from ..kernels.compiled import inner
 from ..kernels.measures import number_terms
-from .alike import Alike, walk_alike
-from .beside import (
+from .category_orders import category_means
+from .dispatch import (
     admits_beside,
     at_once,
     bring,
@@ -29,9 +29,9 @@ from .beside import (
     orders_beside,
     take_back,
 )
-from .category_orders import category_means
-from .rows import Predictors
-from .terms import NOWHERE, TIE, admissible, gain_of, keeps_silent
+from .multioutput import Alike, walk_alike
+from .node_rows import Predictors
+from .objective import NOWHERE, TIE, admissible, gain_of, keeps_silent
 
 Ints = npt.NDArray[np.int64]
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.exact import UNIT_BITS
+from ..kernels.exact_sums import UNIT_BITS
 from .responses import Judged, Quantity, Responses
 
 Ints = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.audit.subject import subject
-from hedgerow.audit.unpaired.tables import apart
+from hedgerow.audit.unpaired.unpaired_tables import apart
 from hedgerow.schema import Schema
 
 SCHEMA = Schema(quasi=["age", "place", "job", "height"], sensitive=["pay", "ill"])

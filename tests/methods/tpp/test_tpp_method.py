@@ -23,6 +23,7 @@ from hedgerow.errors import (
     SchemaError,
     UnsupportedError,
 )
+from hedgerow.io.read import read
 from hedgerow.methods.tpp import (
     BoostingSettings,
     ForestSettings,
@@ -37,7 +38,6 @@ from hedgerow.methods.tpp.picture import trees_svg
 from hedgerow.methods.tpp.sanitize import Step, groups_of, keeps
 from hedgerow.plan.codec import dumps as plan_dumps
 from hedgerow.plan.codec import loads as plan_loads
-from hedgerow.table import read
 
 
 def people(n=600, seed=0):

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from hedgerow.methods.tpp.builder import bootstrap, features_at, grow, midpoint
-from hedgerow.methods.tpp.columns import PredictedColumn, Predictor, xlogx, xlogx_shift
-from hedgerow.methods.tpp.scores import (
+from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor, xlogx, xlogx_shift
+from hedgerow.methods.tpp.settings import TreeSettings
+from hedgerow.methods.tpp.split_scores import (
     CRITERIA,
     dense,
     gain_of,
@@ -21,7 +22,6 @@ from hedgerow.methods.tpp.scores import (
     scan_subsets,
     split_rows,
 )
-from hedgerow.methods.tpp.settings import TreeSettings
 
 
 def plain_gain(left, total, criterion):

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.methods.tpp.builder import Builder, BuiltTree
-from hedgerow.methods.tpp.columns import Predictor
-from hedgerow.methods.tpp.scores import gain_of
+from hedgerow.methods.tpp.predictors import Predictor
+from hedgerow.methods.tpp.split_scores import gain_of
 
 
 def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predictor:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...classes import IntArray
+from ...measures import IntArray
 from ...progress import Tell
+from ..attacks.group_learners import OUTSIDE, UNKNOWN
+from ..attacks.learners import nearest_of
 from ..design_matrix import true_values
 from ..inference import MOST_ASKED, WITHOUT, Asked, Inference, asked_of, attackers
-from ..risk.group_learners import OUTSIDE, UNKNOWN
-from ..risk.learners import nearest_of
-from .tables import Apart, People
+from .unpaired_tables import Apart, People
 
 
 def infer_apart(

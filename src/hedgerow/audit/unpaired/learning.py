@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..attacks.group_learners import OUTSIDE, UNKNOWN
+from ..attacks.learners import LEARNERS, nearest_of
+from ..attacks.regression import OnColumn, attack_lesson, known_in, shown_as, truth_of, unprotected
 from ..pairing import by_name, spread
-from ..risk.attacks import OnColumn, attack_lesson, known_in, shown_as, truth_of, unprotected
-from ..risk.group_learners import OUTSIDE, UNKNOWN
-from ..risk.learners import LEARNERS, nearest_of
-from .tables import Apart
+from .unpaired_tables import Apart
 
 
 def regression(

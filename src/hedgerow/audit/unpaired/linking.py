@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...classes import FloatArray, IntArray, group
+from ...measures import FloatArray, IntArray, group
 from ..intervals import area, attack_record, rate_of
-from ..reach import NEAR
+from ..record_distance import NEAR
 from .matches import Matches, halves, match
-from .tables import Apart
+from .unpaired_tables import Apart
 
 WARNING = (
     "How near released records lie is no measure of what they give away: records that lie far "

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...classes import BoolArray, FloatArray, IntArray
 from ...kernels.threads import in_parts
+from ...measures import BoolArray, FloatArray, IntArray
 from ..pairing import by_name
-from ..reach import Reach
+from ..record_distance import Reach
 from ..released_values import ReleasedColumn
-from .tables import Apart, People
+from .unpaired_tables import Apart, People
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..attacks.membership import membership_records, told_apart
 from ..pairing import by_name
 from ..released_values import unchanged
-from ..risk.membership import membership_records, told_apart
-from .tables import Apart
+from .unpaired_tables import Apart
 
 
 def membership(

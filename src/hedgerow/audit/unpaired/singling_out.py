@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import BoolArray, FloatArray, IntArray, group
+from ...measures import BoolArray, FloatArray, IntArray, group
 from ..intervals import Rate, attack_record, rate_of, wilson
 from ..pairing import by_name
 from ..released_values import ReleasedColumn, unchanged
-from .tables import Apart, People
+from .unpaired_tables import Apart, People
 
 KINDS = ("one column", "several columns", "whole record")
 TRIES = 20

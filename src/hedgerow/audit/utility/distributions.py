@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import FloatArray
-from ...table import Column
+from ...columns.column import Column
+from ...measures import FloatArray
 from ..released_values import ReleasedColumn
-from ..sides import Sides
+from ..table_pair import Sides
 
 _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...classes import FloatArray
+from ...measures import FloatArray
 from ..pairing import Pair
 from .queries import group_queries
 

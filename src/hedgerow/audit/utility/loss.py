@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...classes import FloatArray
+from ...measures import FloatArray
 from ..pairing import Pair
 from ..released_values import ReleasedColumn
-from ..sides import Sides
+from ..table_pair import Sides
 
 
 def certainty_penalty(pair: Pair) -> dict[str, float]:

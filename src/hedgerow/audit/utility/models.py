@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import FloatArray, IntArray
+from ...columns.column import Column
 from ...errors import InputError, ParameterError
-from ...table import Column
+from ...measures import FloatArray, IntArray
+from ..attacks.learners import quiet
 from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
 from ..pairing import Pair, evenly
-from ..risk.learners import quiet
-from ..unpaired.tables import Apart
+from ..unpaired.unpaired_tables import Apart
 
 MAX_ROWS = 10_000
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...classes import FloatArray, group
+from ...measures import FloatArray, group
 from ..released_values import ReleasedColumn
-from ..sides import Sides
+from ..table_pair import Sides
 
 COLUMNS, WIDTH = 2, 0.3
 """Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.bins import bins_of
+from ...columns.column import Column, smallest
+from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...notation import interval
-from ...table import Table, bins_of
-from ...table.column import Column, smallest
 
 Bins = int | Mapping[str, int | Sequence[float]]
 DEFAULT_BINS = 8

@@ -17,8 +17,9 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import PredictedColumn, Predictor, xlogx, xlogx_shift
-from .scores import (
+from .predictors import PredictedColumn, Predictor, xlogx, xlogx_shift
+from .settings import TreeSettings
+from .split_scores import (
     CRITERIA,
     RATIO,
     VARIANCE,
@@ -30,7 +31,6 @@ from .scores import (
     scan_subsets,
     split_rows,
 )
-from .settings import TreeSettings
 
 
 @dataclass(frozen=True)

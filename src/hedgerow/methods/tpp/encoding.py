@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.column import Column
+from ...columns.numbers import LARGEST
+from ...columns.table import Table
 from ...errors import ParameterError, PromiseError, SchemaError, did_you_mean
 from ...notation import MISSING
 from ...plan import ColumnMap
 from ...schema import Schema
-from ...table import Column, Table
-from ...table.numbers import LARGEST
 from .builder import BuiltTree
-from .columns import MOST_SUBSETS, PredictedColumn, Predictor
+from .predictors import MOST_SUBSETS, PredictedColumn, Predictor
 from .sanitize import ColumnPlan, group_labels
 
 

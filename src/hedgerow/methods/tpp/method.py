@@ -8,18 +8,19 @@ from typing import Any, ClassVar, get_args
 
 import pyarrow as pa
 
-from ...arguments import NAMES, NUMBER, TEXT, Kind
-from ...classes import Classes, Persons, group
-from ...classes.diversity import frequency
+from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
-from ...guarantees import Check, KAnonymity
+from ...io.read import read
+from ...measures import Classes, Persons, group
+from ...measures.diversity import frequency
+from ...measures.guarantees import Check, KAnonymity
 from ...plan import Maps, Plan
 from ...progress import caution
 from ...schema import Schema
-from ...table import Table, read
+from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Files, Method, Told
-from ..checks import check_people
 from ..features import as_array
+from ..validation import check_people
 from .encoding import (
     check_numbers,
     column_map,
@@ -29,10 +30,10 @@ from .encoding import (
     sensitive_codes,
 )
 from .model import dumps, model_to_json, verify_model
+from .recipient_notes import recipient_lines, shrunk
 from .sanitize import Sanitizer, Step, release_column
 from .settings import Settings, TreeSettings, parse
 from .targets import own_target
-from .words import recipient_lines, shrunk
 
 _RECORD = 180
 """Bytes that a record takes while a tree is grown (measured on seven predictors)."""

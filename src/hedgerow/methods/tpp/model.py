@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import MAPPING, PATH, takes
+from ...columns.table import Table
 from ...errors import HedgerowError, PlanError, SchemaError
 from ...files import read_text
+from ...io.read import read
+from ...io.spelling import as_spelled
 from ...notation import MISSING
 from ...plan.codec import check_version, parsed
-from ...table import Table, read
-from ...table.spelling import as_spelled
+from ...validation import MAPPING, PATH, takes
 from .builder import BuiltTree
-from .columns import PredictedColumn, Predictor
+from .predictors import PredictedColumn, Predictor
 from .settings import from_json
 from .targets import own_target
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...classes import Counts, Groups, Persons, group
-from ...classes.diversity import frequency
 from ...errors import InfeasibleError, ParameterError
+from ...measures import Counts, Groups, Persons, group
+from ...measures.diversity import frequency
 from ...notation import concatenation
 from .builder import BuiltTree, Node
-from .columns import PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
+from .predictors import PredictedColumn, Predictor
 from .representatives import Boundary, plan_blocks, unused_value
 
 ALL = "ALL"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, SchemaError, UnsupportedError
 from ...notation import plain
 from .builder import BuiltTree, Node, leaf_of
-from .columns import PredictedColumn, Predictor
+from .predictors import PredictedColumn, Predictor
 from .targets import SingleTree
 
 _KINDS = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, UnsupportedError
 from ...progress import done
 from .builder import Builder, BuiltTree, bootstrap, features_at, grow
-from .columns import PredictedColumn, Predictor
+from .predictors import PredictedColumn, Predictor
 from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, to_json
 
 

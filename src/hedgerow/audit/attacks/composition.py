@@ -1,0 +1,382 @@
+"""Composition: what several releases of the same people tell together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import reduce
+from math import fsum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...columns.column import Column
+from ...columns.table import Table
+from ...errors import InputError
+from ...io.read import read
+from ...measures import Counts, FloatArray, Groups, IntArray, SensitiveCounts
+from ...release import Release
+from ..intervals import attack_record, rate_of
+from ..pairing import Pair, by_name, evenly, pair_up
+from ..subject import of_release, plan_of, subject
+from ..whole_rows import rows_alike
+
+MOST_ASKED = 5_000
+"""People who are asked about; of more as many, spread evenly over their sorted values."""
+MOST_CELLS = 20_000_000
+"""Values of their groups that are looked at in all: fewer people are asked about large groups."""
+_BLOCK = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What one release tells of the people of a table.
+
+    Parameters
+    ----------
+    name : str
+        For a reader.
+    labels : Groups
+        The groups of the released rows.
+    at : int array, shape (n_people,)
+        The released row of each row of the original, -1 without one.
+    sensitive : mapping of str to Column
+        The released sensitive columns, by released row.
+    """
+
+    name: str
+    labels: Groups
+    at: IntArray
+    sensitive: dict[str, Column]
+
+    @classmethod
+    def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> Told:
+        """A paired release; `rows` are the rows of the original behind its pairs."""
+        at = np.full(n_people, -1)
+        at[rows] = np.arange(len(rows))
+        return cls(name, pair.told, at, {c.name: c for c in pair.released_sensitive})
+
+
+def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[Told]:
+    """Further releases of the original's people, or of some of them.
+
+    Parameters
+    ----------
+    pair : Pair
+        The release that is audited.
+    others : sequence of Release, release folders, paths, frames
+        A release and a folder know their roles; for a plain file those of `pair` hold, as far
+        as it has the columns.
+    key : str, optional
+        A column that numbers the rows, where a file has it.
+
+    Raises
+    ------
+    InputError
+        A release has none of the quasi-identifiers, alters values, is of other people, or its
+        rows cannot be paired.
+    """
+    if pair.yardstick == "linkage":
+        raise InputError(
+            "the release altered values, so it has no groups of equal cells that other releases could narrow down",
+            hint="leave others (--also) out",
+        )
+    return [_other(pair, other, key, f"other release {i}") for i, other in enumerate(others, 1)]
+
+
+def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
+    if isinstance(other, Release):
+        found = pair_up(other.original, of_release(other))
+        rows = _rows_in(other.original, pair.original, name)[found.rows]
+    else:
+        plan, schema = plan_of(other), None
+        if plan is None:
+            other = read(other)
+            named = set(other.names)
+            schema = pair.schema.replace(
+                quasi=tuple(n for n in pair.schema.quasi if n in named),
+                sensitive=tuple(n for n in pair.schema.sensitive if n in named),
+            )
+            if not schema.quasi:
+                raise InputError(
+                    f"{name} has none of the quasi-identifiers",
+                    hint="give a release of the same people, or a release folder, which knows its roles",
+                )
+        what = subject(other, schema, plan)
+        found = pair_up(pair.original, what, key=key if key in what.table.names else None)
+        rows = found.rows
+    if found.yardstick == "linkage":
+        raise InputError(
+            f"{name} altered values, so it has no groups of equal cells to narrow down",
+            hint="leave it out of others (--also)",
+        )
+    return Told.of(name, found, rows, pair.original.n_rows)
+
+
+def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
+    """The row of a table behind each row of a part of it."""
+    if part is whole:
+        return np.arange(whole.n_rows)
+    rows, lost = rows_alike(whole, part)
+    if lost:
+        raise InputError(
+            f"{lost:,} of {part.n_rows:,} people of {name} are not in the original",
+            hint="give as original a table that holds the people of all releases",
+        )
+    return rows
+
+
+def composition(
+    pair: Pair, others: Sequence[Told], *, k: int | None = None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Intersect the groups of known people over several releases.
+
+    The intruder knows the quasi-identifiers of a person who is in the releases, finds the
+    person's group in each, and keeps the sensitive values that all of them have, each as often
+    as the group that has it least.
+
+    Parameters
+    ----------
+    pair : Pair
+        The release that is audited.
+    others : sequence of Told
+        The other ones.
+    k : int, optional
+        Fewest records that a group should leave; by default those of the smallest group.
+
+    Returns
+    -------
+    dict
+        Per sensitive column what is left and told by the releases together, and by each alone.
+    list of dict
+        The same as attacks. ``success`` is the share of people of whom one value is left, and it
+        is theirs; ``public_best`` the same by the release alone that tells most; ``control``
+        keeps the person's own record back from every group; ``original`` asks the groups of the
+        original.
+    """
+    own = Told.of("this release", pair, pair.rows, pair.original.n_rows)
+    k = int(pair.told.sizes.min()) if k is None else k
+    columns, attacks = {}, []
+    for column in by_name(pair.sensitive):
+        having = [t for t in (own, *others) if column.name in t.sensitive]
+        found = _column(pair, column, having, k)
+        if found is not None:
+            columns[column.name], attack = found
+            attacks.append(attack)
+    return {"releases": 1 + len(others), "k": k, "columns": columns}, attacks
+
+
+def _column(
+    pair: Pair, column: Column, releases: Sequence[Told], k: int
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """One sensitive column; None where no two releases have a person in common."""
+    at = [t.at[pair.rows] for t in releases]
+    shared = np.sum([a >= 0 for a in at], axis=0) > 1
+    order = pair.canonical[shared[pair.canonical]]
+    if not len(order):
+        return None
+    groups = [_Groups.of(t, column) for t in releases]
+    cells = sum((g.cells_of(a[order]) for g, a in zip(groups, at, strict=True)), np.zeros(1))
+    asked = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
+    public = pair.original.declared_column(pair.schema, column.name)
+    blocks = np.array_split(asked, max(int(cells.mean() * len(asked)) // _BLOCK, 1))
+    found: list[list[_People]] = [[] for _ in range(len(releases) + 1)]
+    for people in blocks:
+        truth = column.codes[people].astype(np.int64)
+        each = [_Left.alone(g, a[people]) for g, a in zip(groups, at, strict=True)]
+        for told, left in zip(found, (*each, reduce(_Left.and_by, each)), strict=True):
+            told.append(_People.of(left, public, truth))
+    *singly, together = (_People.joined(told) for told in found)
+    alone = [{"release": t.name, **p.summary(k)} for t, p in zip(releases, singly, strict=True)]
+    before = pair.unchanged.classes
+    same = before.labels[pair.rows[asked]]
+    distinct = Counts.of(before, public.codes, public.n_values + 1)
+    attack = attack_record(
+        "composition",
+        learner="intersection",
+        target=column.name,
+        means="one value is left, and it is the person's",
+        success=rate_of(together.certain),
+        control=rate_of(together.withheld),
+        original=rate_of(np.diff(distinct.starts)[same] == 1),
+        public_guess=float(column.n_values == 1),
+        public_best=max(one["certain"] for one in alone),
+        random_row=float(column.n_values == 1),
+    )
+    return {"people": len(asked), "together": together.summary(k), "alone": alone}, attack
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """The values of a column in each group of a release, in the original's codes."""
+
+    labels: Groups
+    counts: Counts
+    codes: IntArray
+
+    @classmethod
+    def of(cls, told: Told, own: Column) -> _Groups:
+        unknown = own.n_values + 1
+        codes = told.sensitive[own.name].codes_in(own, unknown=unknown).astype(np.int64)
+        return cls(told.labels, Counts.of(told.labels, codes, unknown + 1), codes)
+
+    def cells_of(self, at: IntArray) -> FloatArray:
+        """How many values the groups of some rows have; -1: not in the release."""
+        sizes = np.append(np.diff(self.counts.starts)[self.labels.labels], 0)
+        return sizes[at].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """The values that are left of each person, and how often.
+
+    Parameters
+    ----------
+    n_values : int
+    keys : int64 array, ascending
+        ``person * n_values + value``.
+    counts, withheld : int64 arrays
+        Records that are left, and without the person's own.
+    known : bool array, shape (n_people,)
+        Who is in the release; nothing is known of the others.
+    """
+
+    n_values: int
+    keys: IntArray
+    counts: IntArray
+    withheld: IntArray
+    known: npt.NDArray[np.bool_]
+
+    @classmethod
+    def alone(cls, groups: _Groups, at: IntArray) -> _Left:
+        """What one release leaves of the people in some of its rows; -1: not in it."""
+        counts, people = groups.counts, np.flatnonzero(at >= 0)
+        own = groups.labels.labels[at[people]].astype(np.int64)
+        begin, size = counts.starts[own], np.diff(counts.starts)[own]
+        cells = np.repeat(begin - np.cumsum(size) + size, size) + np.arange(size.sum())
+        values, number = counts.values[cells], counts.counts[cells]
+        mine = values == np.repeat(groups.codes[at[people]], size)
+        keys = np.repeat(people, size) * counts.n_values + values
+        return cls(counts.n_values, keys, number, number - mine, at >= 0)
+
+    def and_by(self, other: _Left) -> _Left:
+        """What two releases leave: who is in one alone keeps what that one leaves."""
+        place = np.searchsorted(other.keys, self.keys)
+        place = np.minimum(place, max(len(other.keys) - 1, 0))
+        met = np.zeros(len(self.keys), np.bool_)
+        if len(other.keys):
+            met = other.keys[place] == self.keys
+        kept = met | ~other.known[self.keys // self.n_values]
+        new = ~self.known[other.keys // self.n_values]
+        keys = np.concatenate([self.keys[kept], other.keys[new]])
+        order = np.argsort(keys)
+
+        def fewer(mine: IntArray, theirs: IntArray) -> IntArray:
+            found = mine.copy()
+            found[met] = np.minimum(mine[met], theirs[place[met]])
+            return np.concatenate([found[kept], theirs[new]])[order]
+
+        return _Left(
+            self.n_values,
+            keys[order],
+            fewer(self.counts, other.counts),
+            fewer(self.withheld, other.withheld),
+            self.known | other.known,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """What is left of each person: arrays of shape (n_people,).
+
+    Parameters
+    ----------
+    known : bool array
+        Who is in the release.
+    records, values : float arrays
+        How many are left.
+    named : float array
+        The chance that the most frequent of them is the person's; ties share.
+    certain, withheld : bool arrays
+        Whether one is left and is the person's; without the person's own record.
+    disclosure : float array
+        What is left, scored as a group; NaN where nothing of the column is.
+    """
+
+    known: npt.NDArray[np.bool_]
+    records: FloatArray
+    values: FloatArray
+    named: FloatArray
+    certain: npt.NDArray[np.bool_]
+    withheld: npt.NDArray[np.bool_]
+    disclosure: FloatArray
+
+    @classmethod
+    def of(cls, left: _Left, public: Column, truth: IntArray) -> _People:
+        """Of some people with their true codes; `public` is the original's whole column."""
+        n = len(truth)
+        who, values = left.keys // left.n_values, left.keys % left.n_values
+        right = values == truth[who]
+
+        def per_person(amounts: Any) -> FloatArray:
+            return np.bincount(who, amounts, n).astype(np.float64)
+
+        def certain(there: Any) -> Any:
+            return (per_person(there) == 1) & (per_person(there & right) == 1)
+
+        top = np.zeros(n, np.int64)
+        np.maximum.at(top, who, left.counts)
+        first = left.counts == top[who]
+        ties = per_person(first)
+        return cls(
+            left.known,
+            per_person(left.counts),
+            per_person(left.counts > 0),
+            np.divide(per_person(first & right), ties, out=np.zeros(n), where=ties > 0),
+            certain(left.counts > 0),
+            certain(left.withheld > 0),
+            _disclosure(who, values, left.counts, public, n),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[_People]) -> _People:
+        """Several people's."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    def summary(self, k: int) -> dict[str, Any]:
+        """Over the people who are in the release."""
+        told = self.disclosure[np.isfinite(self.disclosure)]
+        return {
+            "people": int(self.known.sum()),
+            "records": _mean(self.records[self.known]),
+            "fewer_than_k": _mean(self.records[self.known] < k),
+            "values": _mean(self.values[self.known]),
+            "named": _mean(self.named[self.known]),
+            "certain": _mean(self.certain[self.known]),
+            "disclosure": {"mean": _mean(told), "worst": float(told.max())} if len(told) else None,
+        }
+
+
+def _mean(values: Any) -> float:
+    """The same in any order."""
+    return fsum(values.tolist()) / max(len(values), 1)
+
+
+def _disclosure(
+    who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int
+) -> FloatArray:
+    """What is left of each person, scored as a group of its own."""
+    out = np.full(n_people, np.nan)
+    n_values = public.n_values + public.has_missing
+    used = values < n_values
+    if not used.any():
+        return out
+    people, groups = np.unique(who[used], return_inverse=True)
+    whole = public.counts()[:n_values].astype(np.int64)
+    told = Counts(groups.astype(np.int64), values[used], counts[used], len(people), n_values, whole)
+    made = SensitiveCounts(
+        public.name, public.kind, public.values, told, public.exact, public.events
+    )
+    out[people] = made.scores.worst
+    return out

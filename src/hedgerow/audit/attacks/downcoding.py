@@ -1,0 +1,340 @@
+"""Downcoding: the finer values behind coarsened cells, named from the release alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...measures import FloatArray, Groups, IntArray
+from ..intervals import Rate, attack_record, wilson
+from ..pairing import Pair, by_name, evenly, spread
+from ..released_values import ReleasedColumn
+from .finer_values import FEW, Finer, nested, together
+from .learners import quiet
+
+LEARNT_FROM = 20_000
+"""Released classes that dependence is learnt from, spread evenly over their sorted cells."""
+ODDS = 1e-9
+"""What is left of the weight of a finer value that the rule excludes."""
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How far the other columns may be believed, together; the release itself decides."""
+TRIED = 2_000
+"""Released rows by which that is decided."""
+_BLOCK = 64
+
+
+def downcoding(
+    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Any = None
+) -> list[dict[str, Any]]:
+    """Name the finer value behind every coarsened cell of some people, knowing the release alone.
+
+    The intruder knows the values that a column may have, from a hierarchy or elsewhere, and not
+    how often. Two intruders try:
+
+    - ``rule``: asks why a cell was coarsened. Where cells lie in one another as in a hierarchy, a
+      record is not in a finer released class, or it would stand there. Where ranges and sets
+      overlap, they are the extents of their groups, and somebody has each end. Weights that a
+      cell shows are taken as they are.
+    - ``dependence``: goes by the other columns, as far as the release tells how they go
+      together, and by ends and weights. What half of the records tell of the cells of the
+      other half decides how far. It does not ask why: where cells were hidden by chance, only
+      this intruder is right.
+
+    Numbers beyond 128 different values share 128 steps, and categories beyond as many the last
+    one; a cell within one step is not coarsened.
+
+    Parameters
+    ----------
+    pair : Pair
+        The original and the release.
+    people : int
+        How many people are tried, spread evenly over the sorted table.
+    random_state : int
+        Whom.
+
+    Returns
+    -------
+    list of dict
+        ``success`` is the share of coarsened cells whose finer value is named. ``public_guess``
+        names the most frequent one that the cell allows, as far as the release tells frequencies;
+        ``public_best`` as the original has them. ``control`` is what the same names would reach if
+        values were drawn within their cells from the original's totals, whatever the rest of the
+        row. Intervals count a person's cells as one attempt. Nothing where no cell is coarse.
+
+    References
+    ----------
+    A. Cohen (2022), Attacks on Deidentification's Defenses. USENIX Security.
+    """
+    known = by_name(pair.released_quasi)
+    columns = [Finer.of(column) for column in known]
+    asked = spread(pair.canonical, people, random_state)
+    targets = [
+        j for j, c in enumerate(columns) if known[j].general and c.coarse[c.codes[asked]].any()
+    ]
+    if not targets:
+        return []
+    if progress:
+        progress("downcoding: what the release tells of coarsened cells")
+    classes = pair.classes
+    labels, place = np.unique(classes.labels[asked], return_inverse=True)
+    with quiet():
+        rule = _Rule(known, columns, classes)
+        shown = rule.shown(labels.astype(np.int64), targets)
+        left = rule.excluding(labels.astype(np.int64), shown)
+        told = _Dependence(pair, known, columns, classes, rule.public)
+        found: dict[str, dict[int, IntArray]] = {
+            "rule": {j: left[j].argmax(axis=1)[place] for j in targets},
+            "dependence": {j: told.named(j, asked, shown[j][place]) for j in targets},
+        }
+        if any((left[j] != shown[j]).any() for j in targets):
+            found["rule and dependence"] = {
+                j: told.named(j, asked, left[j][place]) for j in targets
+            }
+    return [
+        _record(learner, names, columns, known, asked, rule.public)
+        for learner, names in found.items()
+    ]
+
+
+class _Rule:
+    """What a release's own rule leaves of the finer values of its cells."""
+
+    def __init__(
+        self,
+        known: Sequence[ReleasedColumn],
+        columns: Sequence[Finer],
+        classes: Groups,
+    ) -> None:
+        self.known, self.columns, self.classes = known, columns, classes
+        self.public = [column.shares(np.arange(classes.n_rows)) for column in columns]
+        self.nested = [nested(c) for c in known]
+        self.cells = np.stack([c.codes[classes.first].astype(np.int64) for c in known])
+        self._mass = [
+            np.maximum(c.held @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)
+        ]
+
+    def shown(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
+        """By target column the weight of every step for each of some classes, from its cell."""
+        out = {j: self._within(j, self.cells[j, labels]) for j in targets}
+        return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
+
+    def excluding(
+        self, labels: IntArray, shown: Mapping[int, FloatArray]
+    ) -> Mapping[int, FloatArray]:
+        """The same without what has a finer class of its own, where cells are those of a hierarchy."""
+        if not all(self.nested):
+            return shown
+        out = {j: weights.copy() for j, weights in shown.items()}
+        for begin in range(0, len(labels), _BLOCK):
+            part = np.arange(begin, min(begin + _BLOCK, len(labels)))
+            for i, finer in self._finer(labels[part]):
+                for j in out:
+                    out[j][part[i]] *= self._left(j, int(labels[part[i]]), finer)
+        return out
+
+    def _within(self, j: int, cells: IntArray) -> FloatArray:
+        """Steps of each cell by what it shows, or by how often the release has them."""
+        column, found = self.columns[j], self.columns[j].held[cells].toarray() * self.public[j]
+        source = self.known[j]
+        if not source.is_number:
+            for i, cell in enumerate(cells):
+                shown = source.weights[cell]
+                if not source.anything[cell] and len(shown) > 1 and np.ptp(shown) > 0:
+                    steps = column.step[source.members[cell]]
+                    found[i] = np.bincount(steps, shown, column.n_steps)
+        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+
+    def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
+        """Expected records by step, where every end, or every value of a set, has one."""
+        column, source, out = self.columns[j], self.known[j], shares.copy()
+        for i, label in enumerate(labels):
+            cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
+            if source.anything[cell] or not column.coarse[cell]:
+                continue
+            steps = column.held.indices[column.held.indptr[cell] : column.held.indptr[cell + 1]]
+            if source.is_number:
+                values = steps[steps < column.n_steps - 1]
+                steps = values[[0, -1]] if len(values) else values
+            if len(steps) <= n:
+                out[i] *= n - len(steps)
+                out[i, steps] += 1
+        return out
+
+    def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
+        """For some classes, the released classes that lie in them."""
+        inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
+        inside[np.arange(len(labels)), labels] = False
+        for source, cells in zip(self.known, self.cells, strict=True):
+            own, place = np.unique(cells[labels], return_inverse=True)
+            inside &= _within_cells(source, own)[:, cells][place]
+        return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
+
+    def _left(self, j: int, label: int, finer: IntArray) -> FloatArray:
+        """What is left of each step of a class when it is in none of the finer ones."""
+        share = np.ones(len(finer))
+        for i, mass in enumerate(self._mass):
+            if i != j:
+                share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
+        taken = self.columns[j].held[self.cells[j, finer]].T @ share
+        return np.maximum(1.0 - taken, ODDS)
+
+
+def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
+    """Which cells of a column lie in some of them; shape (n, n_cells)."""
+    anything, missing = column.anything, column.missing
+    if column.is_number:
+        empty = np.isnan(column.lo) & ~anything
+        lo = np.where(empty, np.inf, column.lo)
+        hi = np.where(empty, -np.inf, column.hi)
+        found = (lo >= lo[cells, None]) & (hi <= hi[cells, None])
+    else:
+        m = column.original.n_values
+        member = np.zeros((len(cells), m), np.bool_)
+        for i, cell in enumerate(cells):
+            member[i, column.members[cell]] = True
+        found = np.stack([member[:, own].all(axis=1) for own in column.members], axis=1)
+    found &= ~missing | missing[cells, None]
+    found &= ~anything
+    return np.asarray(found | anything[cells, None])
+
+
+class _Dependence:
+    """How the other released columns go together with the steps of one."""
+
+    def __init__(
+        self,
+        pair: Pair,
+        known: Sequence[ReleasedColumn],
+        columns: Sequence[Finer],
+        classes: Groups,
+        public: Sequence[FloatArray],
+    ) -> None:
+        self.columns, self.public, self.classes = columns, public, classes
+        sensitive = by_name(pair.released_sensitive)
+        self.evidence = [
+            *(Finer.of(column, FEW) for column in known),
+            *(Finer.plain(column) for column in sensitive),
+        ]
+        kept = evenly(np.arange(classes.n_groups), LEARNT_FROM)
+        rows = np.flatnonzero(np.isin(classes.labels, kept))
+        self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
+
+    def named(self, j: int, asked: IntArray, weights: FloatArray) -> IntArray:
+        """The likeliest step of each person asked about; `weights` is what the own cell tells."""
+        others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
+        target, rows = self.columns[j], self.rows
+        learnt, tried = rows[::2], evenly(rows[1::2], TRIED)
+        if not others or not len(tried):
+            return np.asarray(weights.argmax(axis=1))
+        shares = target.shares(learnt)
+        told = self._told(j, others, learnt, tried, shares)
+        held = target.held[target.codes[tried]].toarray()
+        likely = [_likelihood(held, shares, told * w) for w in WEIGHTS]
+        best = WEIGHTS[int(np.argmax(np.round(likely, 9)))]
+        if best == 0:
+            return np.asarray(weights.argmax(axis=1))
+        log = self._told(j, others, rows, asked, self.public[j]) * best
+        log -= log.max(axis=1, keepdims=True)
+        return np.asarray((weights * np.exp(log)).argmax(axis=1))
+
+    def _told(
+        self,
+        j: int,
+        others: Sequence[int],
+        learnt: IntArray,
+        asked: IntArray,
+        shares: FloatArray,
+    ) -> FloatArray:
+        """The log of how much likelier the others' cells are at each step; shape (n, n_steps)."""
+        target, out = self.columns[j], np.zeros((len(asked), self.columns[j].n_steps))
+        for i in others:
+            other = self.evidence[i]
+            beside = other.shares(learnt)
+            pairs = together(target, other, learnt, shares, beside)
+            cells, place = np.unique(other.codes[asked], return_inverse=True)
+            held = other.held[cells]
+            mass = np.maximum(held @ beside, 1e-300)
+            both = held @ pairs.T
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gain = np.log(both / (mass[:, None] * shares[None, :]))
+            out += np.nan_to_num(gain, nan=0.0, neginf=-30.0, posinf=30.0)[place]
+        return out
+
+
+def _likelihood(held: FloatArray, shares: FloatArray, log: FloatArray) -> float:
+    """How likely the released cells are when steps are weighed by evidence."""
+    weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
+    inside = (held * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+    return float(np.log(np.maximum(inside, 1e-300)).mean())
+
+
+def _record(
+    learner: str,
+    names: dict[int, IntArray],
+    columns: Sequence[Finer],
+    known: Sequence[ReleasedColumn],
+    asked: IntArray,
+    public: Sequence[FloatArray],
+) -> dict[str, Any]:
+    """The attack as plain data, over all columns and by column."""
+    touched, by_column = np.zeros(len(asked), np.bool_), {}
+    total, sums = 0, np.zeros(5)
+    for j, named in names.items():
+        column = columns[j]
+        coarse = column.coarse[column.codes[asked]]
+        touched |= coarse
+        cells, own = (
+            column.codes[asked][coarse],
+            column.step[known[j].original.codes[asked]][coarse],
+        )
+        found = _compared(column, cells, own, named[coarse], public[j], known[j])
+        n, sums, total = int(coarse.sum()), sums + found, total + int(coarse.sum())
+        shares = found / n
+        by_column[column.name] = {
+            "cells": n,
+            "success": float(shares[0]),
+            "control": float(shares[1]),
+            "public_guess": float(shares[2]),
+            "public_best": float(shares[3]),
+        }
+    people = int(touched.sum())
+    success, control, guess, best, random = sums / total
+    return attack_record(
+        "downcoding",
+        learner=learner,
+        target="coarsened cells",
+        means="the finer value behind the cell is named",
+        success=_rate(success, people),
+        control=_rate(control, people),
+        original=_rate(1.0, people),
+        public_guess=float(guess),
+        public_best=float(best),
+        random_row=float(random),
+    ) | {"cells": total, "columns": by_column}
+
+
+def _rate(share: float, people: int) -> Rate:
+    return wilson(min(float(share), 1.0) * people, people)
+
+
+def _compared(
+    column: Finer,
+    cells: IntArray,
+    own: IntArray,
+    named: IntArray,
+    public: FloatArray,
+    source: ReleasedColumn,
+) -> FloatArray:
+    """How many are right: the names, the control, the two public guesses, a draw."""
+    true = np.bincount(column.step, source.whole.counts(), column.n_steps)
+    shown, place = np.unique(cells, return_inverse=True)
+    held = column.held[shown].toarray()
+    drawn = held * true
+    drawn /= np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300)
+    guess, best = (held * public).argmax(axis=1)[place], drawn.argmax(axis=1)[place]
+    right = [named == own, drawn[place, named], guess == own, best == own, drawn[place, own]]
+    return np.array([fsum(each) for each in right])  # the same sum in any order

@@ -1,0 +1,99 @@
+"""Which quasi-identifiers give people away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...measures import FloatArray, IntArray
+from ..design_matrix import design_known, design_released, feature_columns, indicators, known_rows
+from ..pairing import Pair, evenly
+
+MAX_ROWS = 20_000
+LEAF, LEAF_SHARE = 10, 0.002
+
+
+def influence(pair: Pair) -> list[dict[str, Any]]:
+    """Each quasi-identifier's share of the disclosure, before and after the release.
+
+    A regression tree predicts all sensitive columns together, each scaled so
+    that its whole squared error is 1 (categories as indicator columns, whose
+    squared error is the Brier score). Two views of one column:
+
+    - ``tree``: the error it takes away in the tree, as a share of all that the
+      tree takes away;
+    - ``without``: how much of the explained share is lost when the tree is grown
+      without the column (what dropping it from the release would gain). Columns
+      that carry the same information hide each other here.
+
+    Trees are judged on the half of the people they did not see.
+
+    Returns
+    -------
+    list of dict
+        ``column``, and ``tree`` and ``without`` for ``original`` and
+        ``release``; largest share of the release first.
+    """
+    if not pair.sensitive:
+        return []
+    found = {}
+    for name, side in (("original", pair.unchanged), ("release", pair)):
+        quasi, rows = side.released_quasi, evenly(side.canonical, MAX_ROWS)
+        y = _responses(side, rows)
+        if len(rows) < 4 or ((y - y.mean(axis=0)) ** 2).sum() <= 0:
+            return []
+        asked = design_known(quasi, known_rows(quasi, rows))
+        x = asked if side is pair.unchanged else design_released(quasi, rows)
+        found[name] = _shares(x, asked, y, feature_columns(quasi), len(quasi))
+    out = []
+    for j, column in enumerate(pair.released_quasi):
+        entry: dict[str, Any] = {"column": column.name}
+        for name, (tree, without) in found.items():
+            entry[name] = {"tree": float(tree[j]), "without": float(without[j])}
+        out.append(entry)
+    return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))
+
+
+def _responses(pair: Pair, rows: IntArray) -> FloatArray:
+    """Sensitive columns side by side, each with a squared error of 1 a row."""
+    parts = []
+    for column in pair.sensitive:
+        if column.is_number:
+            y = column.numbers[rows]
+            known = np.isfinite(y)
+            block = np.where(known, y, y[known].mean() if known.any() else 0.0)[:, None]
+        else:
+            block = indicators(column)[column.codes[rows]].toarray()
+        scale = np.sqrt(((block - block.mean(axis=0)) ** 2).sum(axis=1).mean())
+        parts.append(block / scale if scale > 0 else block * 0)
+    return np.hstack(parts)
+
+
+def _shares(
+    x: FloatArray, asked: FloatArray, y: FloatArray, origin: Any, n: int
+) -> tuple[FloatArray, FloatArray]:
+    importance = np.zeros(n)
+    model, full = _explained(x, asked, y)
+    np.add.at(importance, origin, model.feature_importances_)
+    without = np.zeros(n)
+    for j in range(n):
+        rest = origin != j
+        if rest.any():
+            without[j] = full - _explained(x[:, rest], asked[:, rest], y)[1]
+        else:
+            without[j] = full
+    return importance, without
+
+
+def _explained(x: FloatArray, asked: FloatArray, y: FloatArray) -> tuple[Any, float]:
+    """A tree grown on every other row and the share it explains of the rest."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    size = max(LEAF, int(LEAF_SHARE * len(x)))
+    model = DecisionTreeRegressor(min_samples_leaf=size, random_state=0)
+    model.fit(x[::2], y[::2])
+    rest = y[1::2]
+    guess = np.asarray(model.predict(asked[1::2])).reshape(rest.shape)
+    total = ((rest - y[::2].mean(axis=0)) ** 2).sum()
+    return model, float(1 - ((rest - guess) ** 2).sum() / total) if total > 0 else 0.0

@@ -1,0 +1,464 @@
+"""The attack of who knows the method: which values agree with the finer groups that it refused.
+
+A cap bounds what a released group says. Methods that keep one refuse finer groups because some part
+would break it, and somebody who knows the method, its parameters and everybody's quasi-identifiers
+can work out which finer groups were refused, and what that says of their members ("minimality",
+Wong et al. 2007). No release of such methods promises anything about this; here it is measured.
+
+The intruder sees the sensitive values of every released group and, at first, believes every
+assignment of them to its members equally likely. Assignments that do not agree with the method are
+then left out:
+
+- `MART`, and `Mondrian` with the objectives "regression" and "information_gain": a leaf was not
+  split, so every split that the method tries there (k members on both sides, and another mean or
+  share of some response on the left than on the right) has a side that breaks the cap or another
+  promise. Left out are splits of more than ten categories, whose orders depend on the values, all
+  but 32 splits of a group, which splits of the ancestors were the best, and leaves that rounding
+  merged. Trees that are pruned (`alpha`, `min_leaf`) are not attacked.
+- `Mondrian` with "median" and "loss": the tree is grown on quasi-identifiers, so the intruder can grow it
+  again. A released group that is not a leaf of it has a child that breaks the cap. This is all
+  that the release tells.
+- `Hedge`: at least one of the cells of a joined group breaks a promise. Left out are the order of
+  the joins and the choice of the partner, how the sensitive columns shaped the cells, and groups that
+  are one because they read alike.
+
+What is left out would exclude more assignments. Without it the intruder knows less: every conclusion
+is right as far as it goes, and on average weaker than it could be.
+
+For every refused part (both sides of a refused split; the cells of a joined group) the forecast is
+the mean, over the assignments that are left, of what the promise scores. Its disclosure is that of
+`hedgerow.measures.proper_scores` for the part's expected counts: the share of the public loss that the
+forecast is expected to take off. Without the method's refusals it is the group's own disclosure.
+
+Groups with few assignments are enumerated. In others, independent runs of states move by swaps
+of two members' values while the distance to agreement falls below a bar that is lowered step by step
+(multilevel splitting); the interval comes from the spread between the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit  # scipy.stats takes longer to load
+
+from ...columns.column import Column
+from ...kernels.assignments import Refusal, distances, shake
+from ...kernels.joins import Limits, measure
+from ...kernels.threads import streamed
+from ...measures import Classes, group
+from ...measures.guarantees import Disclosure, KAnonymity, LDiversity, from_promise
+from ...methods.joining import limits_of
+from ...methods.refusals import Refused
+from ...plan import Plan
+from ...progress import Tell
+from ...trees.responses import Responses
+from ..pairing import Pair, spread
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+TABLES = 4_096
+"""Up to so many tables of values by kind of member are enumerated."""
+RUNS, STATES, SWEEPS, LEVELS = 8, 16, 6, 40
+"""Independent runs, their states, moves that are looked at in the end, and bars until they give up."""
+GROUPS = 20
+"""Up to so many groups are sampled."""
+ROUNDING = 1e-9
+MOVES = 48
+"""Swaps of a sweep at most; fewer in smaller groups, one for every member."""
+STUDENT = 2.3646
+"""97.5% quantile of Student's t with RUNS - 1 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """The different rows of sensitive values in a table, and what promises ask of each.
+
+    Parameters
+    ----------
+    of_row : int64 array of shape (n,)
+        The number of each record's values.
+    told : float64 array of shape (v, w)
+        Sums of one such record.
+    gains : float64 array of shape (v, 2 g)
+        What a split must change the means of, and what divides it.
+    limits, cap : Limits
+        Of all promises, and of the cap on disclosure as if it were 1.
+    """
+
+    of_row: Ints
+    told: Floats
+    gains: Floats
+    limits: Limits
+    cap: Limits
+
+    @classmethod
+    def of(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
+        """Values of the sensitive columns; `entropy`: only categories add to the gain."""
+        rows = group([column.codes for column in columns])
+        classes = Classes.of(rows, columns)
+        sizes = rows.sizes[:, None].astype(np.float64)
+        told, limits = limits_of(classes, promises)
+        _, whole = limits_of(classes, [Disclosure(1.0)])
+        responses = Responses.of([column.value_counts for column in columns])
+        sums, known = [], []
+        for number in () if entropy else responses.numbers:
+            code = columns[number.source].codes[rows.first]
+            sums.append(number.units[code].astype(np.float64))
+            known.append(code < columns[number.source].n_values)
+        for kind in responses.classes[: len(responses.categorical)]:
+            shares = np.eye(len(kind.counts))[kind.lookup[columns[kind.source].codes[rows.first]]]
+            sums += list(shares.T)
+            known += [np.ones(len(rows.first), np.bool_)] * len(shares.T)
+        gains = np.array([*sums, *known], np.float64).T
+        return cls(rows.labels.astype(np.int64), told / sizes, gains, limits, whole)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What the intruder believes of the refused parts of one group.
+
+    Parameters
+    ----------
+    rows : int64 array of shape (n,)
+    sides : bool array of shape (p, n)
+        Who is in each part.
+    shown : float
+        The group's own disclosure.
+    disclosure, low, high : float64 arrays of shape (p,)
+        Of each part, with a 95% interval for the sampling; the same number where enumerated.
+    exact : bool
+    """
+
+    rows: Ints
+    sides: npt.NDArray[np.bool_]
+    shown: float
+    disclosure: Floats
+    low: Floats
+    high: Floats
+    exact: bool
+
+
+class Agreeing(NamedTuple):
+    """Expected sums of a group's parts over the assignments that agree with its refusals.
+
+    Fields
+    ------
+    rows : int64 array of shape (n,)
+        The members in the order of `sides`.
+    sides : bool array of shape (p, n)
+        Who is in each part.
+    runs : float64 array of shape (r, p, w)
+        What each independent run, or the enumeration, expects.
+    weights : float64 array of shape (r,)
+        The share of the assignments that agree, by each run; of an enumeration in a unit of its own.
+    whole : float64 array of shape (w,)
+        The sums of the group.
+    exact : bool
+    """
+
+    rows: Ints
+    sides: npt.NDArray[np.bool_]
+    runs: Floats
+    weights: Floats
+    whole: Floats
+    exact: bool
+
+
+def agreeing(
+    refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES
+) -> Agreeing | None:
+    """Return what agreeing assignments say of a group's parts; None where none was met.
+
+    Parameters
+    ----------
+    refused : Refused
+    values : Values
+    seed : sequence of int
+        Decides the sampling; empty: groups of more tables than `exact` are left out.
+    exact : int
+        Up to so many tables of values by kind of member are enumerated.
+    """
+    # members are ordered by what they are, never by where they stand
+    kinds, place = np.unique(refused.parts.T, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    order = np.lexsort((values.of_row[refused.rows], place))
+    sides, rows = refused.parts[:, order], refused.rows[order]
+    used, code = np.unique(values.of_row[rows], return_inverse=True)
+    told, gains = values.told[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
+    whole = told[code].sum(axis=0)
+    refusal = Refusal(
+        sides.astype(np.uint8),
+        told,
+        gains,
+        whole,
+        gains[code].sum(axis=0),
+        values.limits,
+        refused.is_joined,
+    )
+    tables = list_tables(np.bincount(place), np.bincount(code), exact)
+    if tables is not None:
+        runs, weights = _enumerated(tables, kinds.T.astype(np.float64), refusal)
+    elif len(seed):
+        runs, weights = _sampled(code.astype(np.int64), refusal, seed)
+    else:
+        return None
+    if not weights.any() or 2 * np.count_nonzero(weights) < len(weights):
+        return None
+    if not refused.is_joined:  # both sides of a split were refused
+        runs = np.concatenate([runs, whole - runs], axis=1)
+        sides = np.concatenate([sides, ~sides])
+    return Agreeing(rows, sides, runs, weights, whole, tables is not None)
+
+
+def posterior(found: Agreeing, cap: Limits) -> Posterior:
+    """Return the disclosure of every part by the runs together, with the spread between them."""
+    weights = found.weights / found.weights.sum()
+    each = np.stack([_disclosures(run, cap) for run in found.runs])
+    mean = _disclosures(np.tensordot(weights, found.runs, 1), cap)
+    slack = STUDENT * np.sqrt((weights[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
+    shown = float(_disclosures(found.whole[None], cap)[0])
+    low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
+    if found.exact:
+        low = high = mean
+    return Posterior(found.rows, found.sides, shown, mean, low, high, found.exact)
+
+
+def _disclosures(told: Floats, cap: Limits) -> Floats:
+    """Return the largest disclosure of each row of sums by any column and score."""
+    excess = np.zeros(len(told))
+    measure(np.ascontiguousarray(told), cap, excess)
+    return np.minimum(excess, 1.0)
+
+
+def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]] | None:
+    """List the ways to deal values to kinds of members, each with its number of assignments.
+
+    Parameters
+    ----------
+    sizes : int array of shape (a,)
+        Members of each kind.
+    counts : int array of shape (v,)
+        Members who have each value.
+    most : int
+        None if there are more.
+
+    Returns
+    -------
+    list of (int array of shape (a, v), float)
+        The number as a part of the largest.
+
+    Examples
+    --------
+    >>> [(t.tolist(), w) for t, w in list_tables(np.array([1, 2]), np.array([2, 1]), 9)]
+    [([[1, 0], [1, 1]], 1.0), ([[0, 1], [2, 0]], 0.5)]
+    """
+    if len(sizes) > 1 and comb(len(counts), 2) > most:  # as many ways to choose two values
+        return None
+    states: list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...], int]]
+    states = [(tuple(counts.tolist()), (), 1)]
+    for size in sizes.tolist():
+        wider = []
+        for left, dealt, ways in states:
+            for take in _takes(left, size):
+                rest = tuple(a - b for a, b in zip(left, take, strict=True))
+                chosen = prod(comb(a, b) for a, b in zip(left, take, strict=True))
+                wider.append((rest, (*dealt, take), ways * chosen))
+                if len(wider) > most:
+                    return None
+        states = wider
+    largest = max(ways for _, _, ways in states)
+    return [(np.array(dealt, np.int64), ways / largest) for _, dealt, ways in states]
+
+
+def _takes(left: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to take so many values from those that are left."""
+    if len(left) == 1:
+        if size <= left[0]:
+            yield (size,)
+        return
+    rest = sum(left[1:])
+    for first in range(min(left[0], size), max(size - rest, 0) - 1, -1):
+        for others in _takes(left[1:], size - first):
+            yield (first, *others)
+
+
+def _enumerated(
+    tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
+) -> tuple[Floats, Floats]:
+    """Return the expected sums of every part over all agreeing tables, (1, p, w), and their weight."""
+    summed, ways = np.zeros((len(kinds), refusal.told.shape[1])), 0.0
+    for begin in range(0, len(tables), 256):
+        some = tables[begin : begin + 256]
+        dealt = np.array([kinds @ table for table, _ in some])  # values in every part
+        told, gains = dealt @ refusal.told, dealt @ refusal.gains
+        weight = np.array([weight for _, weight in some]) * (distances(told, gains, refusal) == 0.0)
+        summed += np.tensordot(weight, told, 1)
+        ways += float(weight.sum())
+    return summed[None] / max(ways, 1e-300), np.array([ways])
+
+
+def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return the mean sums of every part over agreeing assignments, run by run, and their weights.
+
+    A run weighs as much as the share of assignments that agree by its own levels: so the
+    weighted mean has the right expectation however few its states are. 0: it met none.
+    """
+    n = len(code)
+    runs, weights = np.zeros((RUNS, len(refusal.sides), refusal.told.shape[1])), np.zeros(RUNS)
+    moves = min(n, MOVES)
+    for run in range(RUNS):
+        rng = np.random.default_rng([*seed, run])
+        values = np.stack([rng.permutation(code) for _ in range(STATES)])
+        sides = refusal.sides.astype(np.float64)
+        told, gains = (
+            np.ascontiguousarray(np.stack([sides @ of[state] for state in values]))
+            for of in (refusal.told, refusal.gains)
+        )
+        apart = distances(told, gains, refusal)
+        seen, share = np.zeros(told.shape[1:]), 1.0
+        for _ in range(LEVELS):
+            bar = float(np.sort(apart)[STATES // 2])
+            lower = apart[apart < bar]
+            if bar > 0.0 and bar == apart.max() and len(lower):
+                bar = float(lower.max())
+            fit = np.flatnonzero(apart <= bar)
+            lost = np.flatnonzero(apart > bar)
+            share *= len(fit) / STATES
+            origin = fit[rng.integers(len(fit), size=len(lost))]
+            for each in (values, told, gains, apart):
+                each[lost] = each[origin]
+            pairs = rng.integers(n, size=(STATES, moves, 2))
+            shake(values, told, gains, apart, bar, pairs, refusal, seen)
+            if bar == 0.0:
+                break
+        if apart.max() > 0.0:
+            continue
+        seen[:] = 0.0
+        for _ in range(SWEEPS):
+            pairs = rng.integers(n, size=(STATES, moves, 2))
+            shake(values, told, gains, apart, 0.0, pairs, refusal, seen)
+        runs[run], weights[run] = seen / (STATES * SWEEPS), share
+    return runs, weights
+
+
+def knows_method(
+    pair: Pair, method: Any, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
+) -> dict[str, Any] | None:
+    """Measure what the refusals of a fitted method give away about the people it was fitted on.
+
+    Parameters
+    ----------
+    pair : Pair
+        The whole original that the method was fitted on, and its release.
+    method : Method
+        Fitted.
+    plan : Plan
+    random_state : int
+        Decides which groups are sampled, and how.
+    progress : callable, optional
+        Told what is done.
+
+    Returns
+    -------
+    dict or None
+        ``cap``; ``groups``: released groups of which finer ones were refused, those that were looked
+        at, and of these the enumerated ones and those without an agreeing assignment (``lost``);
+        ``parts`` and ``people``: looked at, and how many are above the cap at least and at
+        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away,
+        by intervals that hold for all parts at once;
+        ``mean``: of the parts, and of what their groups show.
+        None where the attack says nothing: without a cap, where a person may have several
+        records, where a further promise is no limit on sums over records, where other
+        columns than the plan's are asked about, and where the records are not in memory.
+    """
+    asked = [from_promise(promise) for promise in plan.promises]
+    cap = next((promise.limit for promise in asked if isinstance(promise, Disclosure)), None)
+    summed = all(
+        isinstance(promise, KAnonymity | Disclosure)
+        or (isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"))
+        for promise in asked
+    )
+    schema, original = pair.schema, pair.original
+    same = all(set(plan.names(r)) == set(getattr(schema, r)) for r in ("quasi", "sensitive"))
+    if cap is None or not summed or not same or pair.persons or original.engine != "memory":
+        return None
+    refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
+    columns = [original.declared_column(schema, name) for name in schema.sensitive]
+    values = Values.of(columns, asked, getattr(method, "objective", "") == "information_gain")
+    found = [agreeing(each, values) for each in refused]
+    rest = spread(
+        np.array([i for i, each in enumerate(found) if each is None]), GROUPS, random_state
+    )
+
+    def sampled(number: int) -> Agreeing | None:
+        return agreeing(refused[number], values, (random_state, number))
+
+    for at, (number, each) in enumerate(zip(rest, streamed(sampled, rest.tolist()), strict=True)):
+        found[number] = each
+        if progress is not None:
+            progress("what the method refused", (at + 1) / len(rest))
+    known = [posterior(each, values.cap) for each in found if each is not None]
+    return {
+        "cap": cap,
+        "groups": {
+            "refused": len(refused),
+            "asked": len(known),
+            "enumerated": sum(each.exact for each in known),
+            "lost": int(sum(found[number] is None for number in rest)),
+        },
+        **_summed_up(known, cap),
+    }
+
+
+def _is_class(refused: Refused, pair: Pair) -> bool:
+    """Return whether a reader can tell the group from all others, and so knows its values."""
+    released = np.full(pair.original.n_rows, -1)
+    released[pair.rows] = pair.classes.labels
+    found = np.unique(released[refused.rows])
+    return len(found) == 1 and pair.classes.sizes[found[0]] == len(refused.rows)
+
+
+def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
+    """Summarise the parts of all groups that were looked at."""
+    counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
+    for name, ends in (("asked", None), ("at_least", "low"), ("at_most", "high")):
+        over = [
+            np.ones(len(each.sides), np.bool_)
+            if ends is None
+            else getattr(each, ends) > cap + ROUNDING
+            for each in known
+        ]
+        counts["parts"][name] = sum(int(each.sum()) for each in over)
+        counts["people"][name] = sum(
+            int(each.sides[some].any(axis=0).sum()) for each, some in zip(known, over, strict=True)
+        )
+    if not known:
+        return {**counts, "worst": None, "mean": None}
+    # The worst is chosen among all sampled parts, so its interval must hold for all of them at once.
+    drawn = sum(len(each.sides) for each in known if not each.exact)
+    wide = float(stdtrit(RUNS - 1, 1 - 0.025 / max(drawn, 1))) / STUDENT
+    lows = [np.maximum(each.disclosure - wide * (each.disclosure - each.low), 0.0) for each in known]
+    at = max(range(len(known)), key=lambda i: float(lows[i].max()))
+    most, part = known[at], int(lows[at].argmax())
+    high = most.disclosure[part] + wide * (most.high[part] - most.disclosure[part])
+    n = counts["parts"]["asked"]
+    return {
+        **counts,
+        "worst": {
+            "disclosure": float(most.disclosure[part]),
+            "interval": [float(lows[at][part]), min(float(high), 1.0)],
+            "people": int(most.sides[part].sum()),
+            "shown": most.shown,
+            "group": len(most.rows),
+        },
+        "mean": {
+            "disclosure": sum(float(each.disclosure.sum()) for each in known) / n,
+            "shown": sum(each.shown * len(each.sides) for each in known) / n,
+        },
+    }

@@ -1,0 +1,579 @@
+"""The intruder's learners: trained on weighted class summaries, asked about true values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.spatial import KDTree
+
+from ...errors import ParameterError
+from ...kernels.threads import in_parts
+from ...measures import Counts, FloatArray, Groups, IntArray, group
+from ..design_matrix import Everybody, Known, design_known, design_released
+from ..record_distance import NEAR, WHOLE, Reach, bound
+from ..released_values import ReleasedColumn
+from ..tolerances import Tolerance
+from .group_learners import (
+    UNKNOWN,
+    GroupCounts,
+    GroupRows,
+    corrected,
+    entries_of,
+    kinds_of,
+    rows_by_group,
+    sums_of,
+)
+
+TRAINED = ("tree", "gradient boosting", "nearest", "linear")
+"""Learners of rows."""
+LEARNERS = (*TRAINED, "group", "group counts", "group corrected")
+"""The same, and what groups say by themselves, by their counts together, and corrected by a learner."""
+CORRECTING = {True: "gradient boosting", False: "linear"}
+"""Who corrects what groups say of numbers and of categories: boosting fits the noise of many classes."""
+NEIGHBOURS = 10
+"""Records that vote where nearest neighbours forecast."""
+MOST_CLASSES = 20_000
+"""Different released rows that a learner is trained on, each with all of its records."""
+LEAF = 20
+"""Records in a leaf of boosting where it forecasts."""
+
+
+def check_learners(names: Sequence[str]) -> None:
+    """Refuse learners that there are not, by name."""
+    unknown = [name for name in names if name not in LEARNERS]
+    if unknown or not names:
+        raise ParameterError(
+            f"unknown learners: {', '.join(map(repr, unknown)) or 'none given'}",
+            hint="one of " + ", ".join(LEARNERS),
+        )
+
+
+def applicable(
+    names: Sequence[str], *, grouped: bool, separate: bool, paired: bool
+) -> tuple[str, ...]:
+    """Select the learners that a release has something for.
+
+    Parameters
+    ----------
+    names : sequence of str
+    grouped : bool
+        Whether its rows form groups.
+    separate : bool
+        Whether values are published by group, apart from the rows.
+    paired : bool
+        Whether it is known who stands in which group.
+    """
+    needs = {"group": grouped, "group counts": separate, "group corrected": grouped and paired}
+    usable = tuple(name for name in names if needs.get(name, True))
+    if not usable:
+        raise ParameterError(f"{', '.join(names)}: this release has nothing for these learners")
+    return usable
+
+
+def estimator(
+    learner: str, number: bool, classes: int = 2, random_state: int = 0, leaf: int = 5
+) -> Any:
+    """A scikit-learn estimator for a target of numbers or of categories.
+
+    `leaf` is the fewest training rows in a leaf of gradient boosting.
+    """
+    if learner == "tree":
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        return (DecisionTreeRegressor if number else DecisionTreeClassifier)(
+            random_state=random_state
+        )
+    if learner == "gradient boosting":
+        from sklearn.ensemble import (
+            HistGradientBoostingClassifier,
+            HistGradientBoostingRegressor,
+        )
+
+        common = {"min_samples_leaf": leaf, "early_stopping": False, "random_state": random_state}
+        if number:
+            return HistGradientBoostingRegressor(max_iter=50, **common)
+        # one tree a class and round: many classes get fewer, longer steps
+        rounds = min(max(100 // classes, 8), 50)
+        return HistGradientBoostingClassifier(
+            max_iter=rounds, learning_rate=min(5 / rounds, 0.5), **common
+        )
+    if learner == "linear":
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        # a ridge keeps indicators that a release never shows apart from pulling against each other
+        return Ridge(alpha=1.0) if number else LogisticRegression(max_iter=100)
+    raise ValueError(f"no learner {learner!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What an intruder learns from: released rows of equal cells, with the values of their records.
+
+    Parameters
+    ----------
+    released : sequence of ReleasedColumn
+    first : int array, shape (n_classes,)
+        A row of every class.
+    counts : Counts
+        The target's codes in each class.
+    values : float array, shape (n_values,)
+        The number behind each code; not used for categories.
+    number : bool
+        Whether the target is a number.
+    taught : int array, optional
+        The classes that learners are trained on and forecasts ask for neighbours; all by
+        default. The attack by the nearest record looks through all of them.
+    cells : GroupRows, optional
+        The rows by group, for what groups say.
+    everybody : Everybody, optional
+        The true quasi-identifiers behind every released row, where they are paired.
+    altered : bool
+        Whether values were altered, so that a person's group is the nearest one.
+    """
+
+    released: Sequence[ReleasedColumn]
+    first: IntArray
+    counts: Counts
+    values: FloatArray
+    number: bool
+    taught: IntArray | None = None
+    cells: GroupRows | None = None
+    everybody: Everybody | None = None
+    altered: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        released: Sequence[ReleasedColumn],
+        classes: Groups,
+        rows: IntArray,
+        target: tuple[npt.NDArray[Any], FloatArray],
+        number: bool,
+        members: IntArray,
+        told: Groups | None = None,
+        separate: bool = False,
+        everybody: Everybody | None = None,
+        altered: bool = False,
+    ) -> Lesson:
+        """Learn from the rows with a known value; of many classes, those of `members` before others.
+
+        Parameters
+        ----------
+        target : tuple of int array and float array
+            The codes of all rows, and the number behind each code; of categories the last
+            code is a missing value.
+        members : int array
+            Rows of the people who will be asked about.
+        told : Groups, optional
+            The groups by which values are published; by default the classes.
+        separate : bool
+            Whether they are published by group alone: then every row has all values of its
+            group, by their shares, and not the one that its code says.
+        """
+        codes, values = target
+        known = np.isfinite(values) if number else np.arange(len(values)) < len(values) - 1
+        cells = GroupRows(classes, told or classes, rows, codes, known, members, separate)
+        rows = cells.usable
+        groups = group([classes.labels[rows]])
+        counts = cells.expected() if separate else Counts.of(groups, codes[rows], len(values))
+        first = rows[groups.first]
+        asked = np.zeros(classes.n_groups, np.bool_)
+        asked[classes.labels[members]] = True
+        taught = _taught(asked[classes.labels[first]])
+        return cls(released, first, counts, values, number, taught, cells, everybody, altered)
+
+    def attack(
+        self,
+        learner: str,
+        people: Known,
+        tolerances: Sequence[Tolerance],
+        random_state: int = 0,
+        rows: IntArray | None = None,
+    ) -> Guesses:
+        """Train, and guess the value of each person; `rows` as in `forecast`."""
+        if learner == "nearest":
+            return self._by_nearest(people, tolerances)
+        if learner not in TRAINED:
+            forecast = self.forecast(learner, people, random_state, rows)
+            guess = forecast if self.number else forecast.argmax(axis=1)
+            return Guesses.same(guess, tolerances, self._lesson.n_groups)
+        classes = len(np.unique(self._lesson.values))
+        if not self.number and classes == 1:
+            made = np.full(len(people), self._lesson.values[0])
+        else:
+            model = self._trained(estimator(learner, self.number, classes, random_state))
+            with quiet():
+                made = np.asarray(model.predict(design_known(self.released, people)))
+        return Guesses.same(made, tolerances, self._lesson.n_groups)
+
+    def forecast(
+        self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
+    ) -> FloatArray:
+        """Train, and forecast the value of each person.
+
+        "nearest" is the 10 released records nearest to each person, ties sharing. "group" is
+        what the person's group says; of somebody who is in none, the group that the release
+        would put the person into, the nearest. "group counts" learns from the counts of all
+        groups; where each row has its value of its own, it is what the group says. "group
+        corrected" adds to the group what a learner makes of the person and not of the group's
+        other members.
+
+        Parameters
+        ----------
+        rows : int array, shape (n_people,), optional
+            The released row of each person; `UNKNOWN` by default, and `OUTSIDE` for people who
+            are not in the table: of these, values that are published by group say no more than
+            the totals, and the rule that the counts of all groups teach.
+
+        Returns
+        -------
+        float array
+            Numbers: the expected value, shape (n_people,). Categories: the chance of each code,
+            shape (n_people, n_values).
+        """
+        if learner == "nearest":
+            near, of_class = self._near(people)[0], _matrix(self.counts)
+            if self.number:
+                return np.asarray(near @ (of_class @ self._numbers))
+            return np.asarray((near @ of_class).toarray())
+        if learner not in TRAINED:
+            rows = np.full(len(people), UNKNOWN) if rows is None else rows
+            return self._of_groups(learner, people, rows, random_state)
+        out = np.zeros((len(people), len(self.values)))
+        if not self.number and len(self._kinds) == 1:
+            out[:, self._kinds[0]] = 1.0
+            return out
+        model = self._model(learner, random_state)
+        with quiet():
+            asked = design_known(self.released, people)
+            if self.number:
+                return np.asarray(model.predict(asked), np.float64)
+            out[:, np.asarray(model.classes_, np.int64)] = model.predict_proba(asked)
+        return out
+
+    @cached_property
+    def _kinds(self) -> IntArray:
+        """The codes that are taught."""
+        return np.unique(self._lesson.values)
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        """The number behind each code, 0 for missing ones, which no class has."""
+        return np.where(np.isfinite(self.values), self.values, 0.0)
+
+    @cached_property
+    def _models(self) -> dict[tuple[str, int], Any]:
+        return {}
+
+    def _model(self, learner: str, random_state: int) -> Any:
+        """Train a learner for forecasts, once."""
+        if (learner, random_state) not in self._models:
+            counts = self._lesson
+            # a training row stands for several records
+            rows = counts.n_groups if self.number else len(counts.counts)
+            leaf = max(1, round(LEAF * rows / max(float(counts.counts.sum()), 1.0)))
+            model = estimator(learner, self.number, len(self._kinds), random_state, leaf)
+            self._models[learner, random_state] = self._trained(model)
+        return self._models[learner, random_state]
+
+    def _of_groups(
+        self, learner: str, people: Known, rows: IntArray, random_state: int
+    ) -> FloatArray:
+        """Forecast by what groups say, alone or corrected; by public totals for who is in none."""
+        assert self.cells is not None
+        places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
+        outside = np.flatnonzero(np.diff(places.indptr) == 0)
+        counts = self._group_counts if learner == "group counts" and self.cells.separate else None
+        of_cell = self.cells.shares() if counts is None else counts.chances
+        totals, width = self.counts.totals, 1 if self.number else len(self.values)
+        of_value = self._numbers[:, None] if self.number else np.eye(width)
+        if self.number:  # as many values as records: never a row for each of both
+            of_cell = csr_array(of_cell @ of_value)
+        out = np.asarray((places @ of_cell).toarray())
+        out[outside] = totals @ of_value / totals.sum()
+        if counts is not None:
+            chances = counts.of_strangers(self.released, people.part(outside))
+            kinds = csr_array((totals, (counts.kinds, np.arange(len(totals)))))
+            of_kind = (kinds @ of_value) / np.maximum(kinds.sum(axis=1), 1e-9)[:, None]
+            out[outside] = chances @ of_kind
+        if learner == "group corrected":
+            groups = self.cells.group_of
+            groups = np.unique(groups if len(outside) else groups[places.indices])
+            means, sizes = self.means_of(groups, random_state)
+            at = np.minimum(np.searchsorted(groups, self.cells.group_of), len(groups) - 1)
+            average = places @ means[at]
+            average[outside] = sizes @ means / sizes.sum()
+            out = corrected(out, self._change(people, random_state) - average, self.number)
+        return out[:, 0] if self.number else out
+
+    def _change(self, people: Known, random_state: int) -> FloatArray:
+        """Forecast by the learner that corrects groups, shape (n_people, 1 or n_values)."""
+        forecast = self.forecast(CORRECTING[self.number], people, random_state)
+        return forecast[:, None] if self.number else forecast
+
+    def corrections(
+        self, groups: IntArray, random_state: int
+    ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """What a learner forecasts of the rows of some groups, whole groups at a time.
+
+        Yields
+        ------
+        places : int array
+            Of each row its group's place in `groups`, ascending.
+        rows : int array
+        forecasts : float array, shape (n_rows, 1 or n_values)
+            At the true quasi-identifiers.
+        """
+        assert self.cells is not None
+        assert self.everybody is not None
+        width = 1 if self.number else len(self.values)
+        width += self._design.shape[1]
+        for places, rows in rows_by_group(self.cells, groups, self.everybody.order, width):
+            yield places, rows, self._change(self.everybody.known.part(rows), random_state)
+
+    def means_of(self, groups: IntArray, random_state: int) -> tuple[FloatArray, FloatArray]:
+        """The mean forecast over the rows of each group, and its rows."""
+        width = 1 if self.number else len(self.values)
+        sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
+        for places, _, forecast in self.corrections(groups, random_state):
+            sums += sums_of(places, forecast, len(groups))
+            sizes += np.bincount(places, minlength=len(groups))
+        return sums / np.maximum(sizes, 1.0)[:, None], sizes
+
+    def of_published(self, groups: IntArray) -> FloatArray:
+        """The means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
+        assert self.cells is not None
+        known = self.cells.known
+        part = (_matrix(known) / np.maximum(known.sizes, 1)[:, None]).tocsr()[groups]
+        return np.asarray((part @ self._numbers)[:, None] if self.number else part.toarray())
+
+    @cached_property
+    def _group_counts(self) -> GroupCounts:
+        assert self.cells is not None
+        kinds = kinds_of(self.cells.known, self.number)
+        return GroupCounts(self.cells, self.released, kinds)
+
+    @cached_property
+    def _lesson(self) -> Counts:
+        """The counts of the classes that are taught."""
+        if self.taught is None:
+            return self.counts
+        place = np.full(self.counts.n_groups, -1)
+        place[self.taught] = np.arange(len(self.taught))
+        at = place[self.counts.groups]
+        kept, n = at >= 0, len(self.taught)
+        c = self.counts
+        return Counts(at[kept], c.values[kept], c.counts[kept], n, c.n_values)
+
+    @property
+    def _rows(self) -> IntArray:
+        return self.first if self.taught is None else self.first[self.taught]
+
+    @cached_property
+    def _design(self) -> FloatArray:
+        return design_released(self.released, self._rows)
+
+    def _trained(self, model: Any) -> Any:
+        """Identical released rows are one training row, or one for each of their categories."""
+        x, counts = self._design, self._lesson
+        with quiet():
+            if self.number:
+                weight = counts.sizes.astype(np.float64)
+                told = counts.per_group(counts.counts * self._numbers[counts.values])
+                return model.fit(x, told / weight, sample_weight=weight)
+            weight = counts.counts.astype(np.float64)
+            return model.fit(x[counts.groups], counts.values, sample_weight=weight)
+
+    def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
+        """The best guess from the records at each person's smallest distance.
+
+        Records that may be the person's count by how `likely` they are. Of categories the
+        most frequent one; of numbers the mean, and by each tolerance the number that hits most
+        of these records.
+        """
+        reach, counts, n = Reach(self.released, self.first), self.counts, len(people)
+        means, named = np.zeros(n), np.zeros((len(tolerances), n))
+
+        def ask(part: slice) -> None:
+            for i in range(part.start, part.stop):
+                away = reach.sums(people, i)
+                near = np.flatnonzero(away <= bound(away.min()))
+                cells, weight = _weighted(counts, near, None if away[near[0]] else reach)
+                codes, inverse = np.unique(counts.values[cells], return_inverse=True)
+                held = np.zeros(len(codes))
+                np.add.at(held, inverse, weight)
+                if not self.number:
+                    means[i] = codes[held.argmax()]
+                    continue
+                values = self.values[codes]
+                means[i] = values @ held / held.sum()
+                for t, tolerance in enumerate(tolerances):
+                    whole = np.rint(held).astype(np.int64)
+                    named[t, i] = tolerance.best(np.array([0, len(values)]), values, whole)[1][0]
+
+        in_parts(ask, n, n * len(self.first))
+        if not self.number:
+            return Guesses.same(means.astype(np.int64), tolerances, counts.n_groups)
+        by_key = {t.key: named[k] for k, t in enumerate(tolerances)}
+        return Guesses(means, by_key, counts.n_groups)
+
+    @cached_property
+    def _reached(self) -> dict[int, tuple[Known, Any, Any]]:
+        return {}
+
+    def _groups_near(self, people: Known) -> Any:
+        """The chances of the classes nearest to each person; as `_near`, but as groups are formed.
+
+        Microaggregation takes Euclidean distances of standardised numbers, and those of `Reach`
+        (Gower's) where there are categories.
+        """
+        columns = self.released
+        if not self.altered or not all(
+            c.is_number and not c.general and not c.original.has_missing for c in columns
+        ):
+            return self._near(people)[1]
+        spread = [np.sort(c.original.numbers).std() or 1.0 for c in columns]
+        centres = np.stack([c.middle[c.codes[self.first]] for c in columns], axis=1) / spread
+        points = np.stack(people.columns, axis=1) / spread
+        shown, asked = (np.isfinite(each).all(axis=1) for each in (centres, points))
+        if not shown.all() or not asked.all():
+            return self._near(people)[1]
+        tree = KDTree(centres)
+        found = tree.query_ball_point(points, tree.query(points)[0] + NEAR, return_sorted=True)
+        at, ends = np.concatenate(found).astype(np.int64), np.cumsum([0, *map(len, found)])
+        weight = self.counts.sizes[at].astype(np.float64)
+        weight /= np.repeat(np.add.reduceat(weight, ends[:-1]), np.diff(ends))
+        return csr_array((weight, at, ends), shape=(len(people), self.counts.n_groups))
+
+    def _near(self, people: Known) -> tuple[Any, Any]:
+        """The classes near each person: the weights of their records, and their chances.
+
+        Returns
+        -------
+        sparse array, shape (n_people, n_classes)
+            What each record counts among the 10 that are nearest; a row times the classes' sizes is 1.
+        sparse array, shape (n_people, n_classes)
+            The chances of the classes nearest of all; those that fit a person, the likeliest of them.
+        """
+        if id(people) in self._reached:
+            return self._reached[id(people)][1:]
+        reach, sizes = Reach(self.released, self._rows), self._lesson.sizes
+        tenth: list[Any] = [None] * len(people)
+        first: list[Any] = [None] * len(people)
+
+        def ask(part: slice) -> None:
+            for i in range(part.start, part.stop):
+                away = reach.sums(people, i)
+                near = np.flatnonzero(away <= _tenth(away, sizes) + NEAR)
+                weight = np.ones(len(near)) if away[near].any() else reach.likely(near)
+                tenth[i] = near, weight / (weight @ sizes[near])
+                near = reach.nearest(away)
+                first[i] = near, sizes[near] / sizes[near].sum()
+
+        in_parts(ask, len(people), len(people) * len(self._rows))
+        made = tuple(self._by_person(each) for each in (tenth, first))
+        # kept with the people, so that their number stays theirs
+        self._reached[id(people)] = people, *made
+        return made
+
+    def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
+        """Classes and weights of each person as a sparse matrix."""
+        ends = np.cumsum([0, *(len(classes) for classes, _ in near)])
+        at = np.concatenate([np.zeros(0, np.int64), *(classes for classes, _ in near)])
+        weights = np.concatenate([np.zeros(0), *(weight for _, weight in near)])
+        at = at if self.taught is None else self.taught[at]
+        return csr_array((weights, at, ends), shape=(len(near), self.counts.n_groups))
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """What a learner guesses of some people.
+
+    Parameters
+    ----------
+    values : array, shape (n_people,)
+        The expected number, or the code of the category.
+    named : mapping of str to array
+        By the key of each tolerance the guess that is held against the value.
+    trained : int
+        Different released rows that were learnt from.
+    """
+
+    values: npt.NDArray[Any]
+    named: Mapping[str, npt.NDArray[Any]]
+    trained: int
+
+    @classmethod
+    def same(
+        cls, values: npt.NDArray[Any], tolerances: Sequence[Tolerance], trained: int
+    ) -> Guesses:
+        """One guess for every tolerance."""
+        return cls(values, {t.key: values for t in tolerances}, trained)
+
+
+def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
+    """Where learners are trained on some classes alone: of each person's nearest class a row."""
+    if classes.n_groups <= MOST_CLASSES:
+        return np.zeros(0, np.int64)
+    rows = classes.first
+    reach, out = Reach(released, rows), np.zeros(len(people), np.int64)
+
+    def ask(part: slice) -> None:
+        for i in range(part.start, part.stop):
+            out[i] = rows[reach.sums(people, i).argmin()]
+
+    in_parts(ask, len(people), len(people) * len(rows))
+    return out
+
+
+def _taught(asked: npt.NDArray[np.bool_]) -> IntArray | None:
+    """The classes to learn from: of many those that are asked about, and others spread evenly."""
+    if len(asked) <= MOST_CLASSES:
+        return None
+    chosen = asked.copy()
+    rest, free = np.flatnonzero(~asked), max(MOST_CLASSES - int(asked.sum()), 0)
+    if len(rest) and free:
+        chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True
+    return np.flatnonzero(chosen)
+
+
+def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
+    """The entries of some classes, and their records; those that fit a person as they are likely."""
+    which, cells = entries_of(counts, groups)
+    likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
+    weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)
+    return cells[weight > 0], weight[weight > 0]
+
+
+def _matrix(counts: Counts) -> Any:
+    """Counts as a sparse matrix, shape (n_groups, n_values)."""
+    shape = counts.n_groups, counts.n_values
+    return csr_array((counts.counts.astype(np.float64), counts.values, counts.starts), shape=shape)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """One thread, so that sums come out the same on every machine; no word on convergence."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _tenth(away: FloatArray, sizes: IntArray) -> float:
+    """The distance within which `NEIGHBOURS` records lie."""
+    most = min(NEIGHBOURS, len(away))
+    near = np.argpartition(away, most - 1)[:most]
+    near = near[away[near].argsort()]
+    held = np.cumsum(sizes[near]) >= NEIGHBOURS - NEAR
+    return float(away[near[held.argmax() if held.any() else most - 1]])

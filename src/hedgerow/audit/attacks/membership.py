@@ -1,0 +1,402 @@
+"""Membership: was this person in the table, as far as the release tells?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from ...columns.column import Column
+from ...measures import FloatArray, Groups, IntArray, group
+from ..design_matrix import Known, true_values, values_in
+from ..intervals import Rate, area, attack_record, wilson
+from ..non_members import Outside
+from ..pairing import Pair, by_name, same, spread
+from ..record_distance import Reach, bound
+from ..released_values import ReleasedColumn, unchanged
+
+FALSE_ALARMS = (0.001, 0.01, 0.1)
+"""Shares of strangers who are taken for members, at which the members found are told."""
+FEWEST = 10
+"""Strangers that such a share must be."""
+KNOWS = ("quasi-identifiers", "whole record")
+BANDS = (0.01, 0.02, 0.05)
+"""Shares of the ranks within which an altered number agrees with a person's."""
+STRONGEST = "strongest"
+
+Attack = tuple[str, str]
+"""What the intruder knows, and by what means."""
+
+
+def membership(
+    outside: Sequence[Outside],
+    *,
+    people: int = 500,
+    random_state: int = 0,
+    progress: Any = None,
+) -> list[dict[str, Any]]:
+    """Tell people of the table from people who are not in it, by the release alone.
+
+    The intruder knows somebody's quasi-identifiers, or sensitive values as well, and other people of
+    the same population who are not in the table, to compare with. Each intruder scores how
+    much speaks for the person:
+
+    - ``nearest``: how near the nearest released record is, beside the nearest of the other
+      people;
+    - ``likelihood``: how many released records may be the person's, over how many there
+      would be if the release were made of the other people. Who fits no record is scored by how
+      many of the others fit none;
+    - ``exact value``: how near by the quasi-identifiers the nearest of those released records is that
+      have the person's sensitive value, or all of the person's sensitive values, less half of how near
+      any record is; of those as near, whom fewer records fit comes first;
+    - ``1% of ranks`` (2%, 5%): the same among the records next to the person by the rank of a
+      sensitive number that was altered.
+
+    Parameters
+    ----------
+    outside : sequence of Outside
+        Releases, each with strangers: half of them are compared with, the others asked about.
+    people : int
+        How many members, strangers and others of each are taken, evenly from their sorted values.
+    random_state : int
+        Deals strangers into the two halves.
+
+    Returns
+    -------
+    list of dict
+        ``success`` is the chance that a member scores above a stranger, ties halved (the area
+        under the ROC curve); nothing tells more than .5 without a leak. ``control`` is the
+        interval in which chance alone would leave it. ``found`` tells the share of members
+        found where .1, .01 or .001 of strangers are taken for members. Nothing without strangers.
+        ``strongest`` is the intruder who did best on one half of the people, measured on the
+        other half, and the other way round: choosing gains nothing by chance.
+
+    References
+    ----------
+    N. Homer et al. (2008), Resolving individuals contributing trace amounts of DNA. PLoS
+    Genetics 4; R. Shokri et al. (2017), Membership inference attacks against machine learning
+    models; N. Carlini et al. (2022), Membership inference attacks from first principles.
+    """
+    found: dict[Attack, list[Scores]] = {}
+    before: dict[Attack, list[Scores]] = {}
+    altered = {
+        own.name
+        for pair in (each.pair for each in outside if each.pair.groups is None)
+        for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True)
+        if own.is_number and not same(own, shown)
+    }
+    for each in outside:
+        if progress:
+            progress("membership by the quasi-identifiers and by the whole record")
+        for scores, pair in ((found, each.pair), (before, each.pair.unchanged)):
+            members = each.members if pair is each.pair else each.pair.rows[each.members]
+            for attack, one in _scores(pair, members, each, altered, people, random_state).items():
+                scores.setdefault(attack, []).append(one)
+    return membership_records(found, before)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What speaks for each member and each stranger; more is likelier a member."""
+
+    members: FloatArray
+    strangers: FloatArray
+
+    def half(self, which: int) -> Scores:
+        """Every second of the people."""
+        return Scores(self.members[which::2], self.strangers[which::2])
+
+
+def _scores(
+    pair: Pair,
+    members: IntArray,
+    outside: Outside,
+    altered: Collection[str],
+    people: int,
+    random_state: int,
+) -> dict[Attack, Scores]:
+    """The scores of all intruders on one release."""
+    own = [*by_name(pair.quasi), *by_name(pair.sensitive)]
+    sensitive = zip(by_name(pair.sensitive), by_name(pair.released_sensitive), strict=True)
+    shown = by_name(pair.released_quasi), [_as_shown(o, s) for o, s in sensitive]
+    inside = np.zeros(pair.n_rows, np.bool_)
+    inside[members] = True
+    picked = spread(pair.canonical[inside[pair.canonical]], people, random_state)
+    mine = Known(tuple(true_values(column, picked) for column in own))
+    theirs = Known(tuple(values_in(column, outside.people) for column in own))
+    return told_apart(*shown, mine, theirs, people, random_state, altered, pair.groups)
+
+
+def told_apart(
+    quasi: Sequence[ReleasedColumn],
+    sensitive: Sequence[ReleasedColumn],
+    mine: Known,
+    theirs: Known,
+    people: int,
+    random_state: int,
+    altered: Collection[str] = (),
+    groups: Groups | None = None,
+) -> dict[Attack, Scores]:
+    """The scores of members and of strangers, half of whom are compared with; none of nobody.
+
+    Parameters
+    ----------
+    quasi, sensitive : sequences of ReleasedColumn
+        The released columns.
+    mine, theirs : Known
+        What is known of members and of strangers: the quasi-identifiers, then the sensitive columns.
+    people, random_state
+        As for `membership`.
+    altered : collection of str
+        Sensitive numbers whose rows next to a person's value are asked as well.
+    groups : Groups, optional
+        The rows that a second table tells the sensitive values of together.
+    """
+    order = np.lexsort(theirs.columns)
+    half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
+    asked, others = (
+        theirs.part(spread(order[side], people, random_state)) for side in (half, ~half)
+    )
+    if not (len(mine) and len(asked) and len(others)):
+        return {}
+    agreements = dict(_agreements(sensitive, altered))
+    releases = {KNOWS[0]: _Release(quasi, sensitive, [*agreements.values()], groups)}
+    if sensitive:
+        releases[KNOWS[1]] = _Release([*quasi, *sensitive])
+    out: dict[Attack, Scores] = {}
+    for knows, release in releases.items():
+        compared = release.compared(others)
+        scores = zip(*(compared.of(known) for known in (mine, asked)), strict=True)
+        means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
+        out |= {attack: Scores(*each) for attack, each in zip(means, scores, strict=False)}
+    return out
+
+
+def _agreements(
+    sensitive: Sequence[ReleasedColumn], altered: Collection[str]
+) -> Iterator[tuple[Attack, dict[int, float]]]:
+    """In what released rows may agree with a person: one sensitive column, or all together."""
+    near = [column.name in altered for column in sensitive]
+    # the column of most cells first: few rows agree with it
+    every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
+    for share in (0.0, *BANDS):
+        learner = f"{share:.0%} of ranks" if share else "exact value"
+        for j in range(len(sensitive)) if len(sensitive) > 1 else ():
+            if near[j] or not share:
+                yield (f"{KNOWS[0]} and {sensitive[j].name}", learner), {j: share}
+        if sensitive and (any(near) or not share):
+            yield (KNOWS[1], learner), {j: share * near[j] for j in every}
+
+
+def _as_shown(own: Column, shown: Column) -> ReleasedColumn:
+    """A sensitive column as it is released, in the original's categories."""
+    if own.is_number:
+        return unchanged(shown)
+    return unchanged(replace(own, codes=shown.codes_in(own, unknown=own.n_values)))
+
+
+class _Release:
+    """The distinct released records, for asking who fits which.
+
+    Parameters
+    ----------
+    shown : sequence of ReleasedColumn
+        The columns by which distances are measured.
+    sensitive, agreements, groups
+        In which other columns rows are asked to agree, and the groups of which a second table tells
+        these together.
+    """
+
+    def __init__(
+        self,
+        shown: Sequence[ReleasedColumn],
+        sensitive: Sequence[ReleasedColumn] = (),
+        agreements: Sequence[Mapping[int, float]] = (),
+        groups: Groups | None = None,
+    ) -> None:
+        self.shown, self.agreements, self.groups = shown, agreements, groups
+        records = group([c.codes for c in shown])
+        self.sizes, self.labels = records.sizes.astype(np.float64), records.labels
+        self.reach = Reach(shown, records.first)
+        if sensitive:
+            self.rows = Reach(sensitive, np.arange(len(records.labels)))
+
+    def agreeing(self, known: Known, person: int) -> Iterator[IntArray]:
+        """Yield the rows that agree with a person; with groups those of the groups that may."""
+        for shares in self.agreements:
+            rows = self.rows.agreeing(known, person, shares)
+            if self.groups is not None:
+                shown = np.zeros(self.groups.n_groups, np.bool_)
+                shown[self.groups.labels[rows]] = True
+                rows = np.flatnonzero(shown[self.groups.labels])
+            yield rows
+
+    def compared(self, others: Known) -> _Compared:
+        """With people who are not in the table to compare with."""
+        others = Known(others.columns[: len(self.shown)])
+        expected, none = np.zeros(len(self.sizes)), 0
+        for person in range(len(others)):
+            fits = self.reach.sums(others, person) <= 0
+            held = self.sizes[fits].sum()
+            if held:
+                # who fits several records is dealt among them
+                expected[fits] += self.sizes[fits] / held
+            else:
+                none += 1
+        return _Compared(self, others, expected, none)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A release beside other people: how many of them would be in each of its records."""
+
+    release: _Release
+    others: Known
+    expected: FloatArray
+    none: int
+
+    def of(self, people: Known) -> list[FloatArray]:
+        """All scores of some people."""
+        release, width = self.release, len(self.release.shown)
+        known, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
+        sizes, n, m = release.sizes, float(release.sizes.sum()), len(self.others)
+        out = np.zeros((2 + len(release.agreements), len(known)))
+        for person in range(len(known)):
+            away = release.reach.sums(known, person)
+            fits = away <= 0
+            held = float(sizes[fits].sum())
+            beside = float(self.expected[fits].sum()) if held else self.none
+            out[1, person] = np.log((held + 0.5) / (n + 1)) - np.log((beside + 0.5) / (m + 1))
+            nearest, other = float(away.min()), self._beside(known, person)
+            out[0, person] = -nearest / (nearest + other) if nearest else 0.0
+            for i, rows in enumerate(release.agreeing(sensitive, person), 2):
+                out[i, person] = self._among(away, nearest, rows)
+        return [*out[:2].round(9), *out[2:]]
+
+    def _among(self, away: FloatArray, nearest: float, rows: IntArray) -> float:
+        """How much the nearest of the rows that agree speaks for a person."""
+        if not len(rows):
+            return -1.0 - len(self.release.shown)
+        near = float(away[self.release.labels[rows]].min())
+        as_near = float(self.release.sizes[away <= bound(near)].sum())
+        # rows that would agree and be as near by chance: they decide between equal distances
+        luck = len(rows) * as_near / self.release.sizes.sum()
+        return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
+
+    def _beside(self, known: Known, person: int) -> float:
+        """How far the nearest of the other people is."""
+        total = np.zeros(len(self.others))
+        for column, values, own in zip(
+            self.release.shown, self.others.columns, known.columns, strict=True
+        ):
+            x = own[person]
+            if column.is_number:
+                away = np.minimum(np.abs(values - x) / (column.span or 1.0), 1.0)
+                there, here = np.isfinite(values), np.isfinite(x)
+                total += np.where(there & here, away, there != here)
+            else:
+                total += values != x
+        return float(total.min())
+
+
+def membership_records(
+    found: Mapping[Attack, Sequence[Scores]], before: Mapping[Attack, Sequence[Scores]]
+) -> list[dict[str, Any]]:
+    """All attacks as plain data, by what the intruder knows, the strongest last.
+
+    Parameters
+    ----------
+    found, before : mapping of Attack to sequence of Scores
+        The scores on the releases and on their originals.
+    """
+    out = []
+    for knows in sorted({knows for knows, _ in found}, key=lambda k: (k == KNOWS[1], k)):
+        out += [_record(a, scores, before[a]) for a, scores in found.items() if a[0] == knows]
+        usable = [attack for attack in found if knows in (attack[0], KNOWS[1])]
+        best, original = (_strongest({a: each[a] for a in usable}) for each in (found, before))
+        if knows in KNOWS and best:
+            out.append(_record((knows, STRONGEST), best, original))
+    return out
+
+
+def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
+    """The scores of whoever does best on one half of the people, on the other half."""
+    halves = [{a: [s.half(i) for s in each] for a, each in scores.items()} for i in (0, 1)]
+    if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
+        return []
+    best = [max(half, key=lambda a: round(_area_of(half[a]).value, 9)) for half in halves]
+    return [*halves[0][best[1]], *halves[1][best[0]]]
+
+
+def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) -> dict[str, Any]:
+    """The attack as plain data, from the scores on releases and on their originals."""
+    knows, learner = attack
+    members = sum(len(s.members) for s in scores)
+    strangers = sum(len(s.strangers) for s in scores)
+    success = _area_of(scores)
+    variance = _mean([_by_chance(s) for s in scores]) / len(scores)
+    chance = 0.25 / variance
+    null = wilson(chance / 2, chance)  # type: ignore[arg-type]
+    return attack_record(
+        "membership",
+        learner=learner,
+        target=knows,
+        means="somebody in the table scores above somebody who is not",
+        success=success,
+        control=Rate(0.5, null.low, null.high, strangers),
+        original=_area_of(before),
+        public_guess=0.5,
+        public_best=0.5,
+        random_row=0.5,
+    ) | {
+        "people": members,
+        "strangers": strangers,
+        "found": {
+            f"{alarms:g}": _found(scores, alarms, members, strangers)
+            for alarms in FALSE_ALARMS
+            if alarms * strangers >= FEWEST
+        },
+    }
+
+
+def _by_chance(scores: Scores) -> float:
+    """The variance of the area where nothing tells members and strangers apart."""
+    n, m = len(scores.members), len(scores.strangers)
+    return (n + m + 1) / (12 * n * m)
+
+
+def _area_of(scores: Sequence[Scores]) -> Rate:
+    return area([(s.members, s.strangers) for s in scores])
+
+
+def _found(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
+    """The share of members found at a share of false alarms, with both ends uncertain."""
+    reach = wilson(alarms * strangers, strangers)
+    value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
+    return {
+        "share": value,
+        "interval": [
+            wilson(low * members, members).low,
+            wilson(min(high, 1.0) * members, members).high,
+        ],
+    }
+
+
+def _caught(scores: Sequence[Scores], alarms: float) -> float:
+    """The share of members whose score is in the highest of so many strangers; ties in part."""
+    caught: list[float] = []
+    for s in scores:
+        theirs, m = np.sort(s.strangers), len(s.strangers)
+        above = (m - np.searchsorted(theirs, s.members, "right")) / m
+        upto = (m - np.searchsorted(theirs, s.members, "left")) / m
+        tied = upto > above
+        part = np.divide(alarms - above, upto - above, out=np.zeros(len(above)), where=tied)
+        caught += np.where(tied, np.clip(part, 0, 1), above <= alarms).tolist()
+    return fsum(caught) / len(caught)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)

@@ -1,0 +1,210 @@
+"""Special uniques: records that few columns are enough to single out (SUDA2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import ParameterError
+from ...measures import BoolArray, FloatArray, IntArray, group
+from ...progress import Progress, telling
+
+FRACTION = 0.01
+"""The share of the population in the sample, where nobody says."""
+MOST = 100_000
+"""Sets of columns that are searched at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialUniques:
+    """The minimal sample uniques of every record.
+
+    A record has a minimal sample unique for each set of columns on which no other record is like
+    it, while on every smaller set somebody is.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    counts : int64 array, shape (n_rows, size)
+        Minimal sample uniques of 1, 2, ... columns of each record.
+    shares : float array, shape (n_rows, n_columns)
+        The part of a record's score that comes from sets with each column. A set counts for all
+        its columns, so a row sums to more than 1.
+    uniques, pairs : int
+        Records that are alone on all columns, and records in twos.
+    """
+
+    names: tuple[str, ...]
+    counts: IntArray
+    shares: FloatArray
+    uniques: int
+    pairs: int
+
+    @property
+    def scores(self) -> FloatArray:
+        """The SUDA score of every record: (m - k)! for each minimal sample unique of k of m columns."""
+        return np.asarray(self.counts @ weights(len(self.names), self.counts.shape[1]))
+
+    @property
+    def by_column(self) -> FloatArray:
+        """Each column's part of all scores together, shape (n_columns,)."""
+        scores = self.scores
+        return np.asarray(scores @ self.shares / max(float(scores.sum()), 1.0))
+
+    def intrusion(self, fraction: float = FRACTION) -> float:
+        """DIS: the chance that a unique match of the sample is right (Skinner and Elliot 2002).
+
+        Parameters
+        ----------
+        fraction : float, in (0, 1)
+            The share of the population in the sample.
+        """
+        if not 0 < fraction < 1:
+            raise ParameterError(f"the sampling fraction must lie between 0 and 1, not {fraction}")
+        right, wrong = self.uniques * fraction, self.pairs * (1 - fraction)
+        return right / (right + wrong) if right else 0.0
+
+    def dis_scores(self, fraction: float = FRACTION) -> FloatArray:
+        """DIS-SUDA: the intrusion's chance spread over the records by their scores.
+
+        With U uniques, score s of a record and q = 1 + (8 - m) / 20 it is
+        1 / (1 + (U / DIS - U) / (s^q a)), where a is the sum of s^-q over the records that have a
+        score; 0 where there is none.
+
+        Parameters
+        ----------
+        fraction : float, in (0, 1)
+            The share of the population in the sample.
+        """
+        return spread(self.intrusion(fraction), self.scores, self.uniques, len(self.names))
+
+
+def spread(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
+    """The intrusion's chance spread over the records by their scores; see `SpecialUniques.dis_scores`.
+
+    Examples
+    --------
+    >>> spread(0.1, np.array([0.0, 2.0, 2.0]), 2, 8).round(4).tolist()
+    [0.0, 0.1, 0.1]
+    """
+    made = np.zeros(len(scores))
+    some = scores > 0
+    if chance:
+        powers = scores[some] ** (1.0 + (8.0 - columns) / 20.0)
+        rest = uniques / chance - uniques
+        made[some] = 1.0 / (1.0 + rest / (powers * np.sum(1.0 / powers)))
+    return made
+
+
+def weights(columns: int, size: int) -> FloatArray:
+    """What a minimal sample unique of 1, 2, ... columns counts, shape (size,).
+
+    Examples
+    --------
+    >>> weights(4, 3).tolist()
+    [6.0, 2.0, 1.0]
+    """
+    return np.array([float(factorial(columns - k)) for k in range(1, size + 1)])
+
+
+def special_uniques(
+    codes: Sequence[npt.NDArray[Any]],
+    names: Sequence[str],
+    *,
+    size: int = 3,
+    progress: Progress | None = None,
+) -> SpecialUniques:
+    """Find the minimal sample uniques of every record (Elliot, Manning and Mayes; SUDA2).
+
+    Sets of columns are tried by their size. A record that is alone on a smaller set is alone on
+    the larger, and no other record shares its values there: so each set groups only the records
+    that were never alone on a part of it, and those that are alone then are the minimal ones.
+
+    Parameters
+    ----------
+    codes : sequence of integer arrays, shape (n_rows,)
+        The columns; a missing value has a code like any other and equals itself.
+    names : sequence of str
+    size : int, at least 1
+        Columns that a set has at most.
+    progress : callable, optional
+
+    Raises
+    ------
+    ParameterError
+        There are more sets than can be searched.
+
+    Examples
+    --------
+    >>> found = special_uniques([np.array([2, 1, 1]), np.array([0, 1, 0])], ["a", "b"])
+    >>> found.counts.tolist(), found.scores.tolist()
+    ([[1, 0], [1, 0], [0, 1]], [1.0, 1.0, 1.0])
+    """
+    m, n = len(codes), len(codes[0]) if codes else 0
+    size = min(size, m)
+    sets = sum(comb(m, k) for k in range(1, size + 1))
+    if sets > MOST:
+        raise ParameterError(
+            f"{m} columns have {sets:,} sets of up to {size}, more than {MOST:,}",
+            hint="search smaller sets, or fewer columns",
+        )
+    tell = telling(progress)
+    counts = np.zeros((n, size), np.int64)
+    parts = np.zeros((n, m))
+    worth = weights(m, size)
+    alone: dict[tuple[int, ...], npt.NDArray[np.uint8]] = {(): np.packbits(np.zeros(n, np.bool_))}
+    for k in range(1, size + 1):
+        tell(f"special uniques of {k} column{'s' if k > 1 else ''}")
+        found = {}
+        for chosen in combinations(range(m), k):
+            before = alone[chosen[1:]].copy()
+            for i in range(1, k):
+                before |= alone[chosen[:i] + chosen[i + 1 :]]
+            gone: BoolArray = np.unpackbits(before, count=n).view(np.bool_)
+            rows = np.flatnonzero(~gone)
+            groups = group([codes[c][rows] for c in chosen], len(rows))
+            minimal = rows[groups.first[groups.sizes == 1]]
+            counts[minimal, k - 1] += 1
+            for c in chosen:
+                parts[minimal, c] += worth[k - 1]
+            gone[minimal] = True
+            found[chosen] = np.packbits(gone)
+        alone = found
+    sizes = group(list(codes), n).sizes
+    scores = np.maximum(counts @ worth, 1.0)
+    return SpecialUniques(
+        tuple(names),
+        counts,
+        parts / scores[:, None],
+        int(np.count_nonzero(sizes == 1)),
+        2 * int(np.count_nonzero(sizes == 2)),
+    )
+
+
+def summary(found: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
+    """The special uniques of a table in the audit's figures.
+
+    Parameters
+    ----------
+    found : SpecialUniques
+    fraction : float, in (0, 1)
+        The share of the population in the sample.
+    """
+    scores = found.scores
+    n = max(len(scores), 1)
+    return {
+        "records": int(np.count_nonzero(scores)),
+        "by_size": found.counts.sum(axis=0).tolist(),
+        "mean_score": float(scores.sum()) / n,
+        "highest_score": float(scores.max(initial=0.0)),
+        "intrusion": found.intrusion(fraction),
+        "highest_dis": float(found.dis_scores(fraction).max(initial=0.0)),
+        "by_column": dict(zip(found.names, found.by_column.tolist(), strict=True)),
+    }

@@ -1,0 +1,81 @@
+"""Which engine holds the tables of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..backends import engine
+from ..backends.select import chosen
+from ..columns.chunked_table import Scanned
+from ..columns.table import Table
+from ..columns.workspace import LEAST
+from ..errors import UnsupportedError
+from ..io.read import read
+from ..release.folder import released_file, whole
+from ..release.write import PLAN
+from ..schema import Schema
+
+AUDITED = ("memory", "duckdb")
+"""Engines that hold tables which are measured."""
+_MEASURED = 40
+"""Bytes that classes, disclosure and loss take for a cell of the original, at most."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """An engine by its name, and the memory that it may take."""
+
+    name: str = "memory"
+    memory: str | int | None = None
+
+    @property
+    def streams(self) -> bool:
+        """Whether tables are read a few rows at a time."""
+        return engine(self.name).capabilities.streams
+
+    def original(self, source: Any, schema: Schema) -> Table:
+        """The table before."""
+        if isinstance(source, Table):
+            return read(source, schema=schema)
+        found = engine(self.name).open(source, schema=schema, memory=self.memory)
+        return read(found, schema=schema)
+
+    def released(self, source: Any, schema: Schema) -> Table:
+        """A table after, whose cells no spreadsheet runs; frames are in memory already."""
+        if self.streams and isinstance(source, (str, Path)):
+            found = engine(self.name).open(
+                source, schema=schema, memory=self.memory, unescape_formulas=True
+            )
+        else:
+            found = whole(source, schema.reading())
+        return read(found, schema=schema)
+
+
+def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
+    """What holds an original and a release: what was asked for, or what has room for them."""
+    source = released if original is None else original
+    if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
+        source = released_file(Path(source))  # a release folder, and no folder of parts
+    found = chosen(source, AUDITED, "an audit", name=name, memory=memory)
+    kept = name != "auto" or engine(found).capabilities.streams  # else it decided
+    return Holder(found, memory if kept else None)
+
+
+def bytes_of(n_rows: int, n_columns: int) -> int:
+    """Bytes that measuring so many records takes, without attacks and learners."""
+    return LEAST + n_rows * n_columns * _MEASURED
+
+
+def check_room(original: Table | None) -> None:
+    """Refuse a table that streams past and is too large to measure."""
+    if not isinstance(original, Scanned):
+        return
+    needed = bytes_of(original.n_rows, len(original.names))
+    if needed > original.workspace.memory:
+        raise UnsupportedError(
+            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
+            f"{original.workspace.memory / 1e9:,.1f} GB are allowed",
+            hint="allow more (memory=, --memory), or a part of the table; protect --no-report measures nothing",
+        )

@@ -1,0 +1,196 @@
+"""One column of a release beside the original: shares, or quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import SchemaError, did_you_mean
+from ..measures import FloatArray
+from ..notation import moment, percent, plain
+from ..notebook import cell, face
+from ..release import Release
+from ..validation import AXES, takes
+from .histograms import histogram
+from .pairing import pair_up, released_column
+from .released_values import ReleasedColumn, unchanged
+from .subject import Subject, UnreadCells, of_release
+from .utility.distributions import value_shares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+QUANTILES = {"5%": 0.05, "25%": 0.25, "half": 0.5, "75%": 0.75, "95%": 0.95}
+"""No smallest and no largest value: those are of single people."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """A column before and after; private, for it tells of the original.
+
+    Parameters
+    ----------
+    column : str
+    kind : {"numbers", "categories"}
+    rows : tuple of (str, before, after)
+        Quantiles and mean of numbers (days as dates), then the share that is missing; of
+        categories the share of each, of the twelve most frequent and of the others together.
+        A released range is read as spread evenly over the original's values inside it.
+    moved : float
+        The share of the records that would have to move to make both distributions the same, as
+        `plot` draws them: in bins, or by category.
+    shape : mapping
+        What `plot` draws.
+    """
+
+    column: str
+    kind: str
+    rows: tuple[tuple[str, Any, Any], ...]
+    moved: float
+    shape: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        made: dict[str, Any] = plain(
+            {
+                "column": self.column,
+                "kind": self.kind,
+                "rows": [
+                    {"what": what, "before": before, "after": after}
+                    for what, before, after in self.rows
+                ],
+                "moved": self.moved,
+            }
+        )
+        return made
+
+    @takes(ax=AXES)
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the shares before and after.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from ..report.plots import plot_column
+
+        return plot_column(self.column, self.shape, ax)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.column}, {self.kind}, {percent(self.moved)} moved)"
+
+    def __str__(self) -> str:
+        from ..report.lines import aligned
+
+        head = (self.column, "original", "release")
+        return "\n".join([*aligned(self._shown(), head), self._told()])
+
+    def _repr_html_(self) -> str:
+        return face(
+            f"{self.column}, before and after",
+            [self._told()],
+            ("", ("", "original", "release"), self._shown()),
+        )
+
+    def _told(self) -> str:
+        return f"{percent(self.moved)} of the records would have to move to make both the same."
+
+    def _shown(self) -> list[tuple[str, ...]]:
+        shares = [self.kind == "categories" or what == "missing" for what, _, _ in self.rows]
+        return [
+            (what, *(_text(value, share) for value in two))
+            for (what, *two), share in zip(self.rows, shares, strict=True)
+        ]
+
+
+def _text(value: Any, share: bool) -> str:
+    if value is None:
+        return "-"
+    return (
+        percent(value)
+        if share
+        else cell(float(f"{value:.4g}") if isinstance(value, float) else value)
+    )
+
+
+def compare(release: Release, name: str) -> Comparison:
+    """A column of a release beside the original.
+
+    Parameters
+    ----------
+    release : Release
+    name : str
+        A released column.
+
+    Raises
+    ------
+    SchemaError
+        The table has no such column, or it was left out.
+    UnreadCells
+        The release holds cells that nothing explains.
+    """
+    original, subject = release.original, of_release(release)
+    if name not in original.names:
+        raise SchemaError(
+            f"there is no column {name!r}{did_you_mean(name, original.names)}",
+            hint=f"the released columns are {', '.join(release.released.names)}",
+        )
+    if name not in release.released.names:
+        raise SchemaError(
+            f"column {name!r} was left out of the release, so there is nothing to compare",
+            hint=f"the released columns are {', '.join(release.released.names)}",
+        )
+    column = _column(release, subject, name)
+    shape = histogram(column)
+    told = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2
+    if not column.is_number:
+        rows = tuple(zip(shape["labels"], shape["before"], shape["after"], strict=True))
+        return Comparison(name, "categories", rows, told, shape)
+    return Comparison(name, "numbers", (*_numbers(column), _missing(column)), told, shape)
+
+
+def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:
+    own = release.original.declared_column(subject.schema, name)
+    if name == subject.numbered:  # which a second table tells the values of
+        pair = pair_up(release.original, subject)
+        shown = next(c for c in pair.released_sensitive if c.name == name)
+        return replace(unchanged(own), codes=shown.codes_in(own, unknown=own.n_values))
+    made = released_column(own, subject)
+    if made.unread:
+        raise UnreadCells({name: made.told(made.unread)})
+    return made.column
+
+
+def _numbers(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
+    values, *both = value_shares(column)
+    unit = column.original.unit
+
+    def said(value: float) -> Any:
+        return moment(value, unit) if unit else value
+
+    def at(shares: FloatArray, part: float) -> Any:
+        if not shares.any():
+            return None
+        found = np.searchsorted(np.cumsum(shares), part - 1e-12)
+        return said(float(values[min(int(found), len(values) - 1)]))
+
+    def mean(shares: FloatArray) -> Any:
+        return said(float(values @ shares)) if shares.any() else None
+
+    rows = [(words, *(at(shares, part) for shares in both)) for words, part in QUANTILES.items()]
+    return [*rows, ("mean", *map(mean, both))]
+
+
+def _missing(column: ReleasedColumn) -> tuple[str, float, float]:
+    """The shares of missing values; a cell of a group tells its own part of them."""
+    own, n = column.whole, max(len(column.codes), 1)
+    before = float(own.counts()[-1]) / max(len(own.codes), 1)
+    return "missing", before, float(column.counts @ column.absent) / n

@@ -1,0 +1,112 @@
+"""People whom a release was not made from: given as a control, or left out of a release made again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..columns.table import Table
+from ..errors import InputError
+from ..measures import IntArray
+from ..progress import Tell
+from ..schema import Schema
+from .pairing import Pair, pair_up
+from .subject import of_fitted
+from .whole_rows import alike
+
+FOLDS = 3
+"""Parts that people are dealt into, each left out once."""
+
+Refit = Callable[[Table], Pair]
+"""Releases some of the people by the same method, and pairs the release with them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """A paired release, and people who took no part in it.
+
+    Parameters
+    ----------
+    pair : Pair
+    people : Table
+        With the original's columns.
+    members : int array
+        The pairs of the people who may be asked about as members.
+    left : int array
+        Where they were left out of a pair, the places there of `people`; else empty.
+    """
+
+    pair: Pair
+    people: Table
+    members: IntArray
+    left: IntArray
+
+
+def refitting(method: Any, schema: Schema) -> Refit:
+    """How a method releases a part of the people."""
+
+    def refit(part: Table) -> Pair:
+        fitted = method.copy().fit_table(part, schema)
+        return pair_up(part, of_fitted(fitted, part, schema))
+
+    return refit
+
+
+def check_control(original: Table, control: Table, schema: Schema) -> None:
+    """Refuse a control that holds people of the original: attacks would gain nothing over them.
+
+    Records are compared by all that is measured. As many strangers have the record of somebody
+    else as members do, so where more have, they are members.
+
+    Raises
+    ------
+    SchemaError
+        It lacks a column.
+    InputError
+        A twentieth of the control and more is of the original, beyond chance.
+    """
+    schema.check(control.names)
+    n, m = original.n_rows, control.n_rows
+    labels = alike(original, control, (*schema.quasi, *schema.sensitive))
+    counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
+    found = int(np.count_nonzero(counts[labels[n:]]))
+    by_chance = float(np.mean(counts[labels[:n]] > 1))
+    if found / m > by_chance + 4 * math.sqrt(by_chance * (1 - by_chance) / m) + 0.05:
+        raise InputError(
+            f"{found:,} of the {m:,} records of the control are records of the original as well, "
+            f"where {by_chance * m:,.0f} would be by chance: attacks would gain nothing over them",
+            hint="give people who are not in the original, or take those of the control out of it",
+        )
+
+
+def given(pair: Pair, control: Table) -> Outside:
+    """A release and people who are not in the original."""
+    return Outside(pair, control, np.arange(pair.n_rows), np.zeros(0, np.int64))
+
+
+def left_out(
+    pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, tell: Tell
+) -> Iterator[Outside]:
+    """Releases of all people but one part of them after the other.
+
+    The people of the next part are the members to be asked about, so that everybody is
+    once a member and once left out.
+    """
+    n = pair.n_rows
+    fold = np.empty(n, np.int64)
+    fold[pair.canonical] = np.random.default_rng(random_state).permutation(np.arange(n) % folds)
+    for f in range(folds):
+        left = np.flatnonzero(fold == f)
+        if not len(left):
+            continue
+        tell(f"strangers: releasing without part {f + 1} of {folds}")
+        kept = np.flatnonzero(fold != f)
+        kept = kept[np.argsort(pair.rows[kept])]
+        part = refit(Table(pair.original.arrow.take(pair.rows[kept])))
+        people = Table(pair.original.arrow.take(pair.rows[left]))
+        inside = fold[kept[part.rows]] == (f + 1) % folds
+        yield Outside(part, people, np.flatnonzero(inside), left)

@@ -1,0 +1,314 @@
+"""What was measured, held against a profile: meets, does not meet, not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..columns.table import Table
+from ..errors import PromiseError
+from ..profiles import Criterion, Profile
+from .safe_harbor import Identifiers, identifiers_found
+
+MEETS, FAILS, TOLD, UNKNOWN = "meets", "does not meet", "measured", "not measured"
+"""What is found of a criterion: "measured" where the profile names no threshold."""
+Found = tuple[float | None, str]
+"""A figure, or None, and what must be known of it."""
+_GAINS = {
+    "singling out": ("predicate singling out",),
+    "linking": ("linking",),
+    "inference": ("regression", "downcoding"),
+}
+"""The attacks that answer a question."""
+NEED_ATTACKS = frozenset({"attacks", *(f"gain:{name}" for name in _GAINS)})
+"""The statistics for which attacks must be tried."""
+_NO_CLASSES = "values were altered or rows belong to nobody known, so there are no groups of equal cells"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a profile finds of a release.
+
+    Parameters
+    ----------
+    data : mapping
+        As `judged` makes it.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> people = hr.datasets.make_people(1000, seed=1)
+    >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    >>> release = hr.protect(people, schema, hr.MART(k=5, max_disclosure=0.9))
+    >>> found = release.against("cms-cell-size")
+    >>> found.state, found.criteria[0]["figure"]
+    ('does not meet', 5.0)
+    """
+
+    data: Mapping[str, Any]
+
+    @property
+    def state(self) -> str:
+        """"meets" where every criterion is met, "does not meet" where one is not, "not measured" where
+        one was not measured, "measured" where the profile names no threshold."""
+        return str(self.data["state"])
+
+    @property
+    def criteria(self) -> list[Mapping[str, Any]]:
+        """The criteria, each with its figure and its state."""
+        return list(self.data["criteria"])
+
+    def __repr__(self) -> str:
+        return f"Judged({self.data['name']!r}, {self.state!r})"
+
+    def __str__(self) -> str:
+        from ..report.standards import in_text
+
+        return "\n".join(in_text(self.data))
+
+
+def needs_attacks(profile: Profile) -> bool:
+    """Whether a profile asks for figures that attacks alone give."""
+    return bool(profile.statistics & NEED_ATTACKS)
+
+
+def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[str, Any]:
+    """What a profile finds of a release, as plain data.
+
+    Parameters
+    ----------
+    audit : mapping
+        As `Audit.to_dict` has it.
+    released : Table
+    profile : Profile
+
+    Returns
+    -------
+    dict
+        The profile's name, title, source, date and note; its ``state``, and of every criterion
+        what it asks, where, the threshold, the ``figure`` and the ``state``; ``households`` has the
+        same of households (k, highest and average risk), which no standard judges.
+    """
+    columns = None
+    if any(statistic.startswith("columns:") for statistic in profile.statistics):
+        day = audit["parameters"].get("date")  # ages are those of the day of the audit
+        columns = identifiers_found(released, int(day[:4]) if day else None)
+    rows = [_row(criterion, *_found(criterion, audit, columns)) for criterion in profile.criteria]
+    states = {row["state"] for row in rows}
+    state = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
+    return {
+        "name": profile.name,
+        "title": profile.title,
+        "source": profile.source,
+        "date": profile.date,
+        "note": profile.note,
+        "state": TOLD if states == {TOLD} else state,
+        "households": households(audit),
+        "criteria": rows,
+    }
+
+
+def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, Any]:
+    if figure is None:
+        state = UNKNOWN
+    elif not criterion.threshold:
+        state = TOLD
+    else:
+        state = MEETS if criterion.kept(figure) else FAILS
+    return {
+        "name": criterion.name,
+        "clause": criterion.clause,
+        "asks": criterion.asks,
+        "statistic": criterion.statistic,
+        "threshold": criterion.threshold,
+        "figure": figure,
+        "state": state,
+        "read": criterion.read,
+        "ours": criterion.ours,
+        "detail": detail,
+    }
+
+
+def _found(
+    criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None
+) -> Found:
+    kind, _, what = criterion.statistic.partition(":")
+    if kind == "columns" and columns is not None and what in columns.found:
+        return _columns(columns.found[what], columns.unsure[what])
+    if kind == "gain" and what in _GAINS:
+        return _gain(audit["attacks"], _GAINS[what])
+    measure = _STATISTICS.get(criterion.statistic)
+    figure, detail = (None, "Hedgerow knows no such statistic") if measure is None else measure(audit)
+    if measure is _smallest_cell and _uncounted(audit) and figure and criterion.kept(figure):
+        return None, detail  # a column that is not counted may have smaller cells
+    return figure, detail
+
+
+def _columns(found: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
+    """How many columns were found to hold an identifier; not measured where some only may."""
+    named = "; ".join(f"{name}: {why}" for name, why in found.items())
+    doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
+    if doubt:
+        doubt = f"to be confirmed by you, for no name or cell decides it: {doubt}"
+    if found or not unsure:
+        detail = "; ".join(filter(None, (named, doubt)))
+        return float(len(found)), detail or "none by its name or by what its cells look like: confirm it"
+    return None, doubt
+
+
+def _k(audit: Mapping[str, Any]) -> Found:
+    if audit["table"]["yardstick"] != "classes":
+        return None, _NO_CLASSES
+    classes = audit["risk"]["release"]["classes"]
+    people = classes["people"]
+    counted = "records" if people is None else "people"
+    return float(people or classes["k"]), counted + _of_households(audit)
+
+
+def _wildcard_k(audit: Mapping[str, Any]) -> Found:
+    """Strict classes of people, where records are not counted, have no more people than wildcard ones."""
+    figure, counted = _k(audit)
+    classes = audit["risk"]["release"]["classes"]
+    if figure is None or classes["people"]:
+        return figure, counted
+    return float(classes["wildcard_k"]), "records, suppressed and missing cells match anything"
+
+
+def _wildcard_risk(audit: Mapping[str, Any]) -> Found:
+    k, words = _wildcard_k(audit)
+    return k and 1 / k, words
+
+
+def _smallest_cell(audit: Mapping[str, Any]) -> Found:
+    if audit["table"]["yardstick"] != "classes":
+        return None, _NO_CLASSES
+    counted, left = _counted(audit), _uncounted(audit)
+    if not counted:
+        return None, left or "no sensitive column is known"
+    least = min(counted, key=lambda name: counted[name])
+    return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}: {counted[least]}", left)))
+
+
+def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
+    """The smallest cell of every sensitive column whose cells are counted."""
+    sensitive = audit["risk"]["release"]["sensitive"]
+    cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
+    return {name: cell for name, cell in cells.items() if cell is not None}
+
+
+def _uncounted(audit: Mapping[str, Any]) -> str:
+    """The released columns whose cells are not counted, and why; "" where all are."""
+    sensitive, table = audit["risk"]["release"]["sensitive"], audit["table"]
+    many = ", ".join(name for name in sensitive if name not in _counted(audit))
+    others = ", ".join(n for n in table["released_columns"] if n not in {*table["quasi"], *sensitive})
+    return "; ".join(
+        f"not counted, for they {why}: {names}"
+        for why, names in (("have more than 20 values", many), ("are not sensitive", others))
+        if names
+    )
+
+
+def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What profiles ask of people, told of households; None where nobody says who lives together."""
+    risk = audit["risk"]["release"]
+    told = risk["reidentification"].get("household")
+    if told is None or audit["table"]["yardstick"] != "classes":
+        return None
+    return {
+        "k": float(risk["classes"]["households"]),
+        "highest": float(told["highest"]),
+        "average": float(told["average"]),
+        "by": "journalist" if "journalist" in risk["reidentification"] else "prosecutor",
+    }
+
+
+def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
+    """The figure of households beside one of people; nothing where it is not known of that intruder."""
+    told = households(audit)
+    if told is None or (by and told["by"] != by):
+        return ""
+    if which == "k":
+        return f"; the smallest group is of {told['k']:,.0f} households"
+    return f"; {told[which]:.4g} that anybody of a household is found"
+
+
+def _prosecutor(which: str) -> Callable[[Mapping[str, Any]], Found]:
+    def measure(audit: Mapping[str, Any]) -> Found:
+        if audit["table"]["yardstick"] != "classes":
+            return None, _NO_CLASSES
+        found = audit["risk"]["release"]["reidentification"]["prosecutor"]
+        words = "of an intruder who knows that the person is in the table"
+        return float(found[which]), words + _of_households(audit, which, "prosecutor")
+
+    return measure
+
+
+def _population(audit: Mapping[str, Any]) -> Found:
+    found = audit["risk"]["release"]["reidentification"].get("journalist")
+    if audit["table"]["yardstick"] != "classes" or found is None:
+        return None, "it takes a population table or sampling weights (population=, weights=)"
+    words = "of an intruder who does not know who is in the table"
+    return float(found["highest"]), words + _of_households(audit, "highest", "journalist")
+
+
+def _attacks(audit: Mapping[str, Any]) -> Found:
+    tried = audit["attacks"]
+    if not tried:
+        return None, "no attack was tried"
+    names = ", ".join(dict.fromkeys(attack["attack"] for attack in tried))
+    return float(len(tried)), names
+
+
+def _gain(attacks: Any, kinds: tuple[str, ...]) -> Found:
+    """What the surest attack wins beyond people whom the table says nothing of, at the least."""
+    gains = {
+        f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
+        for a in attacks
+        if a["attack"] in kinds
+    }
+    known = {name: gain for name, gain in gains.items() if gain is not None}
+    if not known:
+        return None, "no such attack was tried, or nobody was at hand who took no part"
+    surest = max(known, key=lambda name: known[name])
+    return round(known[surest], 10), f"surest of {len(known)}: {surest}"
+
+
+def _least(attack: Mapping[str, Any]) -> float | None:
+    """The lower end of a 95% interval, over the control or, without one, over a blind guess."""
+    if attack["over_control_interval"] is not None:
+        return float(attack["over_control_interval"][0])
+    guess = attack["public_best"]
+    if guess is None or attack["interval"] is None or guess >= 1:
+        return None
+    return float((attack["interval"][0] - guess) / (1 - guess))
+
+
+_STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
+    "k": _k,
+    "wildcard_k": _wildcard_k,
+    "wildcard_risk_maximum": _wildcard_risk,
+    "smallest_cell": _smallest_cell,
+    "risk_maximum": _prosecutor("highest"),
+    "risk_average": _prosecutor("average"),
+    "population_risk_maximum": _population,
+    "attacks": _attacks,
+}
+
+
+def unmet(profile: Mapping[str, Any]) -> list[str]:
+    """The criteria that a release does not meet, a sentence each."""
+    return [
+        f"{profile['title']}, {row['clause']}: {row['name']} is {row['figure']:.4g}, not "
+        f"{row['threshold']}"
+        for row in profile["criteria"]
+        if row["state"] == FAILS
+    ]
+
+
+def check_met(profile: Mapping[str, Any] | None) -> None:
+    """Raise PromiseError where a release does not meet the profile that it was measured against."""
+    if profile and (broken := unmet(profile)):
+        raise PromiseError(
+            "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"
+        )

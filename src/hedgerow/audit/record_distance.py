@@ -1,0 +1,236 @@
+"""How far people are from released rows, column by column: nearest rows, and who agrees in what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.cell_distances import agreeing, summed
+from ..measures import FloatArray, IntArray
+from ..measures.agreement import bits_of
+from ..measures.masked_linkage import LEVELS
+from .design_matrix import Known
+from .released_values import ReleasedColumn
+
+NEAR = 1e-6
+"""Distances that differ by less are the same but for rounding."""
+
+
+def bound(least: float) -> float:
+    """The distance up to which rows are as near as the nearest: true cells before near ones."""
+    return least + NEAR if least > 0 else 0.0
+
+
+WHOLE = 1 << 20
+"""The weight of the record that is most likely a person's, among those that may be."""
+
+
+class Reach:
+    """Released rows, for asking how far people are from each of them.
+
+    A number's distance is that to the nearest end of the range over the column's span, 0 inside;
+    a category's is 0 when the cell may stand for it, else 1. Missing agrees with cells that may
+    be missing. Held are 4 bytes a row and column, and for each person who is asked about, one at a
+    time, 8 a row and a cell.
+
+    Parameters
+    ----------
+    released : sequence of ReleasedColumn
+    rows : int array, shape (n,)
+        The released rows; those of equal cells need stand here once.
+    """
+
+    def __init__(self, released: Sequence[ReleasedColumn], rows: IntArray) -> None:
+        self._codes = np.empty((len(released), len(rows)), np.int32)
+        for j, column in enumerate(released):
+            self._codes[j] = column.codes[rows]
+        self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
+        self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
+        self._by_cell: dict[int, tuple[IntArray, IntArray]] = {}
+        self._bits = bits_of(len(released))
+        self._share = np.concatenate([_shares(column) for column in released])
+        # who links by many columns asks of each whether it agrees wholly
+        self._within = np.array(
+            [_levels(column)[-((1 << self._bits) - 1) :] for column in released]
+        )
+
+    def sums(self, people: Known, person: int) -> FloatArray:
+        """How far one of the people is from each row, summed over the columns."""
+        out = np.empty(self._codes.shape[1])
+        summed(self._codes, self._starts, self._away(people, person), out)
+        return out
+
+    def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
+        """How far the person agrees with each row, `bits_of` a column: wholly, nearly, roughly.
+
+        Numbers agree nearly within 0.02, roughly within 0.2 standard deviations of the original.
+        """
+        out, away = np.empty(self._codes.shape[1], np.uint32), self._away(people, person)
+        agreeing(self._codes, self._starts, away, self._within, self._bits, out)
+        return out
+
+    def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
+        """Return the rows that agree with one of the people in some columns.
+
+        Parameters
+        ----------
+        people, person
+            As for `sums`.
+        shares : mapping of int to float
+            Columns by their place, each with a share of the ranks: a number agrees with as many of
+            the rows next to it, with 0 as a category does: with cells that may stand for it.
+        """
+        rows: IntArray | None = None
+        for j, share in shares.items():
+            cells = self._tables[j].agreeing(people.columns[j][person], share)
+            if rows is None:
+                rows = self._rows_of(j, cells)
+            else:
+                agrees = np.zeros(self._tables[j].column.n_cells, np.bool_)
+                agrees[cells] = True
+                rows = rows[agrees[self._codes[j, rows]]]
+        assert rows is not None
+        return rows
+
+    def _rows_of(self, j: int, cells: IntArray) -> IntArray:
+        """Return the rows of some cells of a column."""
+        if j not in self._by_cell:  # sorted once: most cells that agree with a person have few rows
+            order = np.argsort(self._codes[j], kind="stable")
+            ends = np.cumsum(np.bincount(self._codes[j], minlength=self._tables[j].column.n_cells))
+            self._by_cell[j] = order, np.append(0, ends)
+        order, starts = self._by_cell[j]
+        sizes = starts[cells + 1] - starts[cells]
+        shift = np.repeat(starts[cells] - np.cumsum(sizes) + sizes, sizes)
+        return order[shift + np.arange(len(shift))]
+
+    def likely(self, rows: IntArray) -> IntArray:
+        """How likely each of some rows is a person's, all of whose cells may stand for the person.
+
+        The fewer people fit a row by the totals of the columns, the more does it say that one
+        of them does: a row of the person's own values counts before one that says nothing.
+
+        Returns
+        -------
+        int64 array
+            `WHOLE` for the most likely; the weights of the others beside it.
+        """
+        fit = self._share[self._codes[:, rows] + self._starts[:, None]].prod(axis=0)
+        return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
+
+    def nearest(self, away: FloatArray) -> IntArray:
+        """The rows at the smallest of `sums`; of those that may be the person's the most likely."""
+        near = np.flatnonzero(away <= bound(away.min()))
+        return near if away[near[0]] else self.likeliest(near)
+
+    def likeliest(self, rows: IntArray) -> IntArray:
+        """Those rows that are most likely a person's, of rows that may all be the person's."""
+        return rows[self.likely(rows) == WHOLE]
+
+    def _away(self, people: Known, person: int) -> FloatArray:
+        """The person's distance from every cell of every column, one after the other."""
+        values = [known[person] for known in people.columns]
+        return np.concatenate([t.away(v) for t, v in zip(self._tables, values, strict=True)])
+
+
+class _Ends:
+    """Distances from the cells of a number."""
+
+    def __init__(self, column: ReleasedColumn) -> None:
+        self.column, self.span = column, column.span or 1.0
+        self.lo = np.where(np.isfinite(column.lo), column.lo, np.inf)
+        self.hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)
+
+    @cached_property
+    def _ranked(self) -> tuple[IntArray, FloatArray, IntArray, bool]:
+        """Known cells by their middle, the middles, the rows up to each; whether all are exact."""
+        column = self.column
+        middle = column.lo / 2 + column.hi / 2
+        order = np.argsort(middle, kind="stable")[: np.isfinite(middle).sum()]
+        upto = np.append(0, np.cumsum(column.counts[order]))
+        exact = bool((column.lo == column.hi)[order].all()) and not column.anything.any()
+        return order, middle[order], upto, exact
+
+    def away(self, x: float) -> FloatArray:
+        out: FloatArray
+        if np.isfinite(x):
+            out = np.maximum(np.maximum(self.lo - x, x - self.hi), 0.0) / self.span
+            out = np.minimum(out, 1.0)
+        else:
+            out = (~self.column.missing).astype(np.float64)
+        out[self.column.anything] = 0.0
+        return out
+
+    def agreeing(self, x: float, share: float) -> IntArray:
+        """Return the cells that may stand for x, or whose middle is within a share of the ranks of x."""
+        order, middle, upto, exact = self._ranked
+        if not (np.isfinite(x) and (share or exact)):
+            return np.flatnonzero(self.away(x) <= 0)
+        begin, end = (int(np.searchsorted(middle, x, side)) for side in ("left", "right"))
+        if share:
+            rank, reach = (upto[begin] + upto[end]) / 2, share * upto[-1] / 2
+            begin = min(begin, int(np.searchsorted(upto[1:], rank - reach, "right")))
+            end = max(end, int(np.searchsorted(upto[:-1], rank + reach, "left")))
+        near = order[begin:end]
+        return near if exact else np.union1d(near, np.flatnonzero(self.away(x) <= 0))
+
+
+class _Sets:
+    """Distances from the cells of categories."""
+
+    def __init__(self, column: ReleasedColumn) -> None:
+        self.column = column
+        sizes = [len(members) for members in column.members]
+        members = np.concatenate([np.zeros(0, np.int64), *column.members])
+        order = np.argsort(members, kind="stable")
+        self.cells = np.repeat(np.arange(column.n_cells), sizes)[order]
+        self.starts = np.searchsorted(members[order], np.arange(column.original.n_values + 1))
+
+    def away(self, code: int) -> FloatArray:
+        if code < self.column.original.n_values:
+            out = np.ones(self.column.n_cells)
+            out[self.cells[self.starts[code] : self.starts[code + 1]]] = 0.0
+        else:
+            out = (~self.column.missing).astype(np.float64)
+        out[self.column.anything] = 0.0
+        return out
+
+    def agreeing(self, code: int, share: float) -> IntArray:
+        """Return the cells that may stand for a category, whatever the share."""
+        return np.flatnonzero(self.away(code) <= 0)
+
+
+def _shares(column: ReleasedColumn) -> FloatArray:
+    """The share of the original's people that each cell may stand for, one of them at least."""
+    counts = column.whole.counts().astype(np.int64)
+    n, m = max(int(counts.sum()), 1), column.original.n_values
+    held = counts[m] * column.missing
+    if column.is_number:
+        upto, values = np.append(0, np.cumsum(counts[:m])), column.original.values
+        first = np.searchsorted(values, column.lo, "left")
+        held += np.maximum(upto[np.searchsorted(values, column.hi, "right")] - upto[first], 0)
+    else:
+        sizes = [len(members) for members in column.members]
+        cells = np.repeat(np.arange(column.n_cells), sizes)
+        members = np.concatenate([np.zeros(0, np.int64), *column.members])
+        held += np.bincount(cells, counts[members], column.n_cells).astype(np.int64)
+    return np.where(column.anything, n, np.maximum(held, 1)) / n
+
+
+def _levels(column: ReleasedColumn) -> list[float]:
+    """Distances within which cells agree roughly, nearly, wholly.
+
+    Rounding is forgiven, but never so much that two of the original values agree wholly.
+    """
+    whole = NEAR
+    values = column.original.values
+    if not column.is_number or len(values) < 2 or not column.span:
+        return [whole] * 3
+    gaps = np.diff(values)
+    whole = min(NEAR, float(gaps[gaps > 0].min(initial=np.inf)) / column.span / 4)
+    counts = column.original.counts()[:-1]
+    mean = counts @ values / counts.sum()
+    deviation = np.sqrt(counts @ (values - mean) ** 2 / counts.sum()) / column.span
+    return [max(level * float(deviation), whole) for level in LEVELS[:2]] + [whole]

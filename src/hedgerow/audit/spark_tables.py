@@ -1,0 +1,185 @@
+"""Tables on a cluster that are measured here: pairs of rows that were counted, or copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..backends import engine as computing
+from ..backends import transform
+from ..backends.select import is_frame
+from ..backends.spark.joint_counts import paired, same_rows
+from ..backends.spark.spark_table import SparkTable
+from ..columns.table import Table
+from ..errors import InputError, UnsupportedError
+from ..plan import Plan
+from ..release.folder import altered, released_file
+from ..release.mapping import MAPPING
+from ..release.spark_release import SparkRelease, copied_here
+from ..release.write import AUDIT
+from ..schema import Schema
+from .backend import bytes_of
+from .subject import Subject, folder_of, plan_of, roles
+
+
+def is_clustered(source: Any) -> bool:
+    """Whether something stands for a table on a cluster."""
+    return isinstance(source, (SparkRelease, SparkTable)) or is_frame(source)
+
+
+def _table(source: Any) -> SparkTable:
+    if isinstance(source, SparkRelease):
+        return source.released
+    return source if isinstance(source, SparkTable) else SparkTable(source)
+
+
+def put_there(
+    original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
+) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
+    """Both tables on the cluster, where they are files, the plan of a release folder, and notes on it.
+
+    Raises
+    ------
+    UnsupportedError
+        The release has a second table, or a file alone tells which rows belong together.
+    """
+    notes: tuple[str, ...] = ()
+    plan = plan or plan_of(released)
+    schema = roles(plan) if schema is None and plan is not None else schema
+    if plan is not None and plan.recoding.beside:
+        raise UnsupportedError(
+            f"the release has a second table, {plan.recoding.beside!r}, which the engine 'spark' "
+            "does not read",
+            hint='use engine="memory" (--engine memory)',
+        )
+    if (folder := folder_of(released)) is not None:
+        if (folder / MAPPING).exists() and plan is not None and not _made_again(plan):
+            raise UnsupportedError(
+                f"{MAPPING} tells by their numbers which rows belong together, and rows of a cluster "
+                "have none",
+                hint='use engine="memory" or "duckdb" (--engine)',
+            )
+        notes = tuple(filter(None, [altered(folder, AUDIT)]))
+        released = released_file(folder)
+    there = computing("spark")
+    if isinstance(original, (str, Path)):
+        original = there.open(original, schema=schema, memory=memory)
+    if isinstance(released, (str, Path)):
+        released = there.open(
+            released, schema=schema, memory=memory, unescape_formulas=True
+        )
+    return original, released, plan, notes
+
+
+def copies(
+    original: Any,
+    released: Any,
+    schema: Schema | None,
+    plan: Plan | None,
+    memory: Any = None,
+    keyed: bool = False,
+) -> tuple[Any, Any, Schema | None, Plan | None]:
+    """Both tables, those of a cluster as copies that stream; roles and plan as far as they are known.
+
+    Raises
+    ------
+    UnsupportedError
+        The order of the rows pairs them, which a cluster does not keep.
+    """
+    if isinstance(released, SparkRelease):
+        schema, plan = schema or released.schema, plan or released.plan
+    if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
+        raise UnsupportedError(
+            "the records of this release stand in the order of the input, which pairs them, and rows "
+            "of a cluster have no order",
+            hint='use engine="memory" or "duckdb" (--engine), or name a key column (key=, --key)',
+        )
+    original, released = (
+        copied_here(_table(each), memory) if is_clustered(each) else each
+        for each in (original, released)
+    )
+    return original, released, schema, plan
+
+
+def counted(
+    original: Any,
+    released: Any,
+    schema: Schema | None,
+    plan: Plan | None,
+    weights: str | None = None,
+    memory: str | int | None = None,
+) -> tuple[Table, Subject] | None:
+    """An original and its release with rows side by side, as counted pairs of their codes.
+
+    Parameters
+    ----------
+    original : Spark DataFrame or SparkTable
+    released : SparkRelease, Spark DataFrame or SparkTable
+    schema : Schema, optional
+    plan : Plan, optional
+        Of a release that is no `SparkRelease`.
+    weights : str, optional
+        Column of sampling weights, by default the schema's.
+    memory : str or int, optional
+        Most memory of this process; by default half of the machine's.
+
+    Returns
+    -------
+    tuple of Table and Subject, or None
+        None where no plan can make the release again.
+
+    Raises
+    ------
+    InputError
+        A `SparkRelease` was made from another table.
+    UnsupportedError
+        The codes do not fit into the memory of this process.
+    """
+    if not (is_clustered(original) and is_clustered(released)):
+        return None
+    plan = released.plan if isinstance(released, SparkRelease) else plan
+    if plan is None or not (isinstance(released, SparkRelease) or _made_again(plan)):
+        return None
+    before, after = _table(original), _table(released)
+    schema = schema or (released.schema if isinstance(released, SparkRelease) else roles(plan))
+    if schema.person is not None or schema.household is not None:
+        return None
+    schema.check(before.names)
+    names = [*schema.quasi, *schema.sensitive, *filter(None, [weights or schema.weight])]
+    names += [n for n in after.names if schema.role(n) in ("other", "undeclared")]
+    names = list(dict.fromkeys(names))
+    try:
+        for each in (before, after):
+            for name in {*names} & {*each.names}:
+                each.entries(name)
+    except UnsupportedError:  # too many values for codes, which a copy has room for
+        return None
+    if isinstance(released, SparkRelease):
+        told = dict.fromkeys([*plan.names("quasi"), *plan.names("sensitive"), *names])
+        known = [name for name in told if name in released.original.names]
+        if not same_rows(before, released.original, known):
+            raise _other_table()
+        maker = after.maker
+    else:
+        made = transform(plan, before).columns.values()
+        maker = next((column.maker for column in made), None)
+    room = bytes_of(before.n_rows, len(names))
+    both = paired(before, after, maker, names, besides=room, memory=memory or before.memory)
+    if both is None:
+        if isinstance(released, SparkRelease):
+            raise _other_table()
+        return None
+    one, other = both
+    verified = isinstance(released, SparkRelease) or plan.recoding.yardstick == "linkage"
+    return one, Subject(other, schema, plan, verified=verified, beside=True)
+
+
+def _made_again(plan: Plan) -> bool:
+    """Whether a plan alone makes of a table what it made of it before."""
+    return plan.recoding.applies and not plan.recoding.draws
+
+
+def _other_table() -> InputError:
+    return InputError(
+        "the release was made from another table", hint="give the table that was protected"
+    )

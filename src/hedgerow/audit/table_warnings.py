@@ -1,0 +1,109 @@
+"""Warnings to a reader of an audit: columns that are not what they seem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..columns.column import Column
+from ..columns.roles import MOST_CODES
+from ..columns.table import Table
+from ..measures import FloatArray, Persons
+from ..schema import Schema
+
+_NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
+
+
+def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
+    """What a reader should know of the people and the columns of a release."""
+    notes = numbers_as_text(before, schema)
+    persons = Persons.of(before, schema.person, schema.household)
+    if persons is not None:
+        notes += filter(None, [persons.caution()])
+    if persons is not None and persons.unit is not None:
+        notes.append(
+            f"people are told apart by {schema.person}: k and the risks of being found count them; "
+            "disclosure and shares are counted over records, so a person with many counts many times"
+        )
+    named = [n for n in schema.identifiers if n in after.names]
+    if named:
+        notes.append("direct identifiers are in the release: " + ", ".join(named))
+    others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
+    if others:
+        notes.append("columns that have no role were released unchanged: " + ", ".join(others))
+    return notes
+
+
+def numbers_as_text(table: Table, schema: Schema) -> list[str]:
+    """A note on sensitive text of no declared kind that is all numbers, or dates, too many to be codes."""
+
+    def reads_so(name: str) -> bool:
+        if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
+            return False
+        values = table.column(name).values
+        return len(values) > MOST_CODES and all(_NUMBER.match(v) for v in values)
+
+    texts = [name for name in schema.sensitive if reads_so(name)]
+    if not texts:
+        return []
+    return [
+        f"text that reads as numbers or dates is taken as categories, right or wrong: "
+        f"{', '.join(texts)}; if these are numbers or dates, declare their kinds"
+    ]
+
+
+def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+    """Sensitive categories that the release hides, or tells together with others."""
+    faults = []
+    for own, told in zip(sensitive, shown, strict=True):
+        if own.is_number:
+            continue
+        out = int((told.codes_in(own, unknown=-1) < 0).sum())
+        if out:
+            faults.append(f"{own.name} ({out:,} rows)")
+    if not faults:
+        return []
+    return [
+        "released sensitive cells that stand for several values: " + ", ".join(faults) + "; attacks "
+        "and learners learn nothing from these rows"
+    ]
+
+
+def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
+    """Numbers that lie where no original one does, as those of another unit."""
+    faults = []
+    for own, shown in columns:
+        there = shown[np.isfinite(shown)]
+        low, high = (own.values[0], own.values[-1]) if own.n_values else (-np.inf, np.inf)
+        out = int(((there < low) | (there > high)).sum())
+        if 2 * out > len(there):
+            faults.append(f"{own.name} ({out:,} of {len(there):,} rows)")
+    if not faults:
+        return []
+    return [
+        "most released numbers lie below or above every original one: "
+        + ", ".join(faults)
+        + "; are "
+        "they of another unit? then what is measured of them means nothing"
+    ]
+
+
+def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
+    """Released numbers that are another original column's, row by row."""
+    faults = []
+    for own, shown in columns:
+        if 2 * np.count_nonzero(shown == own.numbers) > len(shown):
+            continue
+        faults += [
+            f"{own.name} has those of {other.name}"
+            for other, _ in columns
+            if other is not own and np.count_nonzero(shown == other.numbers) > 0.9 * len(shown)
+        ]
+    if not faults:
+        return []
+    return [
+        "released numbers are another column's of the original: " + ", ".join(faults) + "; were "
+        "names exchanged? then what is measured of them means nothing"
+    ]

@@ -1,0 +1,273 @@
+"""What every engine offers, and where one is found by its name.
+
+Methods and the release ask for an engine here and never import one by name, so that the same
+method runs wherever its class says it can. An engine is a module of this folder with the
+functions of `Engine`; `tests/contracts/engine_suite.py` holds it to them.
+
+*What is counted, and what moves.* A method sees value counts, codes and groups, never rows. With n
+rows, c columns, v distinct values and g groups an engine does
+
+==================  ================================  ==================================
+operation           cost                              what comes back to the caller
+==================  ================================  ==================================
+``open``            the files' descriptions; one      names, types, number of rows
+                    copy of what is no Parquet
+``value_counts``    one pass over a column            v values and counts
+``encode``          one pass over c columns           n codes of 1 to 4 bytes each, in
+                                                      arrays that may lie in a file
+``execute``         one pass over codes               the recoded columns
+``release``         every row read and written once,  the released table, and n row
+                    sorted by its content             numbers of 4 bytes (private)
+``read_back``       one pass over what was written    a table
+==================  ================================  ==================================
+
+Whoever holds no arrays (a cluster) does not give codes back: it counts. The grower asks for a
+node's integer histogram and does not know who made it (`trees/grow`), and the checks read counts
+of (group, value) that add up (`classes.Counts`). In place of codes such an engine has
+
+==================  ================================  ==================================
+operation           cost                              what comes back to the caller
+==================  ================================  ==================================
+histograms          one pass for all open nodes of    integer sums of every value of every
+                    a level; of two children the      column, a node (`trees.statistics`)
+                    smaller one alone
+finishing           one pass, rows of small nodes     subtrees, grown where the rows are
+                    brought together by node
+extents             one pass over what is released    minima and maxima of every group
+                    as ranges
+counts              one pass over codes               pairs of group and value with their
+                    and the sensitive columns         numbers
+==================  ================================  ==================================
+
+Measured times of these are in `docs/benchmarks.md` and `docs/spark.md`.
+So nothing above asks an engine for a row. Methods that ask for codes record by record name their
+columns (`Method.side_by_side`): a cluster counts the combinations and brings these (`Table.gathered`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..columns.column import Column
+from ..columns.table import Table
+from ..columns.value_counts import ValueCounts
+from ..errors import ParameterError, PlanError, UnsupportedError
+from ..key import Key
+from ..plan import Plan
+from ..schema import Schema
+from .release_order import ReleasedColumn
+
+ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
+"""Engines by name, and the file of this folder that holds each."""
+
+Released = Mapping[str, pa.Array | ReleasedColumn]
+"""Released columns: values, or what stands for them where rows are too many."""
+
+
+class Transformed:
+    """Released columns and what fell outside.
+
+    Parameters
+    ----------
+    columns : dict of str to pyarrow array, or ReleasedColumn
+        The released columns, one value per row.
+    outside : int, or callable that counts it
+        Cells whose original value is not covered by the released cell; counted when asked for.
+    hidden : callable, optional
+        Gives the columns with those cells released as `*` (numbers: as missing); by default such
+        cells tell nothing already.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        outside: int | Callable[[], int] = 0,
+        hidden: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.columns = columns
+        self._outside = outside
+        self._hidden = hidden
+
+    def without_outside(self) -> Mapping[str, Any]:
+        """The released columns, with what is not covered hidden."""
+        return self.columns if self._hidden is None or not self.outside else self._hidden()
+
+    @property
+    def outside(self) -> int:
+        """Cells whose original value is not covered by the released cell."""
+        if callable(self._outside):
+            self._outside = self._outside()
+        return self._outside
+
+
+def _every(kind: pa.DataType) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """The capabilities that an engine declares.
+
+    Parameters
+    ----------
+    sources : str
+        What it reads, in words.
+    recodings : tuple of str
+        The kinds of recoding that it executes.
+    streams : bool
+        Whether tables may be larger than memory: they are read a few rows at a time, and what
+        needs all of one at once (attacks, pairs by position) is refused.
+    nested : bool
+        Whether columns of lists and structs may stay in a release as they are.
+    units : bool
+        Whether columns may say who is a person, of which household, and of which weight.
+    pseudonyms : bool
+        Whether identifiers may be replaced by pseudonyms.
+    resumes : bool
+        Whether `open` takes `resume`: work that was killed is gone on with.
+    positions : bool
+        Whether rows have numbers: columns have a code for each, and a release knows the row
+        behind each of its own.
+    holds : callable
+        Whether values of an Arrow type, which is not nested, are held as they are.
+    """
+
+    sources: str
+    recodings: tuple[str, ...]
+    streams: bool
+    nested: bool
+    units: bool = True
+    pseudonyms: bool = True
+    resumes: bool = False
+    positions: bool = True
+    holds: Callable[[pa.DataType], bool] = _every
+
+
+class Engine(Protocol):
+    """Where plans are executed; see the costs above."""
+
+    capabilities: Capabilities
+
+    def open(
+        self,
+        source: Any,
+        *,
+        schema: Schema | None = None,
+        memory: Any = None,
+        unescape_formulas: bool = False,
+    ) -> Table:
+        """A source as a table; `memory` limits what an engine that streams takes.
+
+        `unescape_formulas` is of CSV files: see `hedgerow.columns.read`.
+        """
+        ...
+
+    def value_counts(self, table: Table, name: str) -> ValueCounts:
+        """The distinct values of a column, and how often each occurs."""
+        ...
+
+    def encode(self, table: Table, names: Iterable[str]) -> Mapping[str, Column]:
+        """Some columns as codes into sorted dictionaries."""
+        ...
+
+    def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+        """Recode a table's columns by a plan; `key` decides the draws of plans that draw."""
+        ...
+
+    def release(
+        self,
+        table: Table,
+        columns: Released,
+        *,
+        drop: Iterable[str] = (),
+        keep_order: bool = False,
+        parts: bool = False,
+    ) -> tuple[Any, NDArray[Any] | None]:
+        """The table with some columns replaced and some dropped, in the order of its content.
+
+        `parts` says that it will be written as a folder of Parquet files, to an engine that writes
+        it while it puts it in order.
+        Also the row behind each of its rows; None where the order was kept, or where rows have no
+        numbers (on a cluster).
+        """
+        ...
+
+    def read_back(self, released: Any) -> Table:
+        """The released table."""
+        ...
+
+
+def engine(name: str = "memory") -> Engine:
+    """The engine of that name; ParameterError when there is none."""
+    if name not in ENGINES:
+        raise ParameterError(
+            f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}"
+        )
+    found: Engine = import_module(f".{ENGINES[name]}", __package__)
+    return found
+
+
+def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+    """Recode a table's columns by a plan, on the engine that holds the table.
+
+    Plans that draw do so under `key`, by default a fresh one that is forgotten.
+
+    Raises
+    ------
+    UnsupportedError
+        Recodings of this kind depend on the whole table they were made from.
+    PlanError
+        Times have a zone here and none in the plan, or none here and one in the plan.
+    """
+    if not plan.recoding.applies:
+        raise plan.recoding.refuse()
+    times = [c for c in plan.columns if c.unit and c.name in table.names]
+    odd = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
+    if odd:
+        raise PlanError(
+            "times have a zone in the plan or in the table, and none in the other: "
+            f"{', '.join(map(repr, odd))}",
+            hint="give the table's times a zone, or take it away, as in the table of the plan",
+        )
+    return engine(table.engine).execute(plan, table, key)
+
+
+Executor = Callable[..., Transformed]
+"""Called with a recoding and a table, and with the key where the recoding draws."""
+
+
+class Executors:
+    """The code by which an engine executes each kind of recoding."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, Executor] = {}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of recoding."""
+        return tuple(self._by_kind)
+
+    def register(self, kind: str) -> Callable[[Executor], Executor]:
+        """Decorator: keep what executes recodings of one kind."""
+
+        def keep(function: Executor) -> Executor:
+            self._by_kind[kind] = function
+            return function
+
+        return keep
+
+    def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+        """Execute a plan; UnsupportedError when this engine has nothing for its kind."""
+        kind, drawn = plan.recoding.kind, (key,) if plan.recoding.draws else ()
+        if kind not in self._by_kind:
+            raise UnsupportedError(
+                f"this engine cannot execute a plan of the kind {kind!r}",
+                hint=f"it executes {', '.join(self.kinds)}; the engine that works in memory more",
+            )
+        return self._by_kind[kind](plan.recoding, table, *drawn)

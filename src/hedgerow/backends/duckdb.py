@@ -1,0 +1,212 @@
+"""The engine for tables larger than memory, on one machine.
+
+DuckDB reads text, databases and relations, once, into Parquet; Parquet is read where it lies. Codes
+of all rows are in arrays, in files where they are many; rows stream past.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..columns.checkpoint import forget
+from ..columns.chunked_table import Scanned
+from ..columns.column import Column
+from ..columns.table import Table
+from ..columns.to_parquet import read_by, spooled
+from ..columns.value_counts import ValueCounts
+from ..columns.workspace import Workspace, memory_of
+from ..files import private_handle
+from ..io.dialect import FileFormat
+from ..io.parquet_reader import Scan
+from ..io.write import ROW_GROUP, parquet_writer
+from ..key import Key
+from ..plan import Partition
+from ..schema import Schema
+from . import column_maps, randomize
+from .base import Capabilities, Executors, Released, Transformed
+from .partitions import Router, labels_of, uncovered, with_star
+from .release_order import Ordered, ReleasedColumn
+
+_executors = Executors()
+_executors.register("maps")(column_maps.recode_streaming)
+_executors.register("randomize")(randomize.execute_streaming)
+execute = _executors.execute
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def open(
+    source: Any,
+    *,
+    schema: Schema | None = None,
+    memory: Any = None,
+    unescape_formulas: bool = False,
+    resume: bool | None = None,
+) -> Scanned:
+    """A table that is not loaded; CSV files, relations and database tables are copied once.
+
+    Parameters
+    ----------
+    source : path, pattern, DuckDB relation, or Scanned
+        Parquet or CSV: a file, a folder of them, or a pattern such as ``people/*.parquet``.
+    schema : Schema, optional
+        What it declares categorical stands as a CSV file spells it; columns that it leaves out
+        are not coded.
+    memory : str or int, optional
+        Most memory to take, such as "4GB"; by default half of the machine's.
+    unescape_formulas : bool
+        Take away the apostrophes before what a spreadsheet would run, in CSV files.
+    resume : bool, optional
+        Keep finished files until the work is done, for a killed run: True goes on from what one
+        left, False begins anew. By default nothing is kept.
+    """
+    if isinstance(source, Scanned):
+        return source
+    job = None if resume is None else read_by(source, schema, unescape_formulas)
+    if job is not None and not resume:
+        forget(Path(tempfile.gettempdir()), job)
+    return spooled(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
+
+
+def value_counts(table: Table, name: str) -> ValueCounts:
+    """The distinct values of a column, and how often each occurs."""
+    return table.column(name).value_counts
+
+
+def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
+    """Some columns as codes into sorted dictionaries; coded together in one look at the files."""
+    names = list(names)
+    if isinstance(table, Scanned):
+        table.code(names)
+    return {name: table.column(name) for name in names}
+
+
+@_executors.register("partition")
+def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Transformed:
+    """Every row routed to its leaf; a leaf stands for the released cells of all columns."""
+    columns = [table.like(c) for c in recoding.columns]
+    leaf = table.allocate((table.n_rows,), np.uint32)
+    Router(recoding, columns).into(leaf)
+    made = {}
+    for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
+        entries, place = labels_of(recoded)
+        kind = _TEXT if pa.types.is_string(entries.type) else entries.type
+        at = place[np.asarray(cells)]
+        made[recoded.name] = ReleasedColumn(recoded.name, kind, entries, leaf, at)
+
+    def outside(j: int) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
+        cells = np.asarray(recoding.leaf_cells[j])
+        for a in range(0, table.n_rows, ROW_GROUP):
+            here = slice(a, a + ROW_GROUP)
+            yield here, uncovered(recoding.columns[j], cells[leaf[here]], columns[j], here)
+
+    def starred(j: int, column: ReleasedColumn) -> ReleasedColumn:
+        entries, star = with_star(column.entries)
+        numbers = table.allocate((table.n_rows,), np.uint32)
+        for here, gone in outside(j):
+            numbers[here] = np.where(gone, len(column.place), leaf[here])
+        place = np.append(column.place, star)
+        return replace(column, entries=entries, numbers=numbers, place=place)
+
+    return Transformed(
+        made,
+        lambda: sum(
+            int(np.count_nonzero(gone)) for j in range(len(made)) for _, gone in outside(j)
+        ),
+        lambda: {name: starred(j, column) for j, (name, column) in enumerate(made.items())},
+    )
+
+
+capabilities = Capabilities(
+    sources="Parquet and CSV files, folders and patterns of them, DuckDB relations and tables",
+    recodings=_executors.kinds,
+    streams=True,
+    nested=False,
+    resumes=True,
+)
+
+
+def release(
+    table: Table,
+    columns: Released,
+    *,
+    drop: Iterable[str] = (),
+    keep_order: bool = False,
+    parts: bool = False,
+) -> tuple[Scanned, NDArray[Any] | None]:
+    """Write the release into the workspace, in the order of its content.
+
+    It is one Parquet file or, in parts, one for each 1,048,576 rows, byte for byte as the engine in
+    memory writes them. Files that a killed run finished are not written again.
+    """
+    assert isinstance(table, Scanned)
+    gone = set(drop)
+    kept = [name for name in table.names if name not in gone]
+    table.code([name for name in kept if name not in columns])
+    listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in kept]
+    ordered = Ordered(listed, table.workspace, keep_order)
+    wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
+    rows = None if keep_order else table.allocate((table.n_rows,), wide)
+    paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
+    where = None if parts else paths[0]
+    return Scanned(Scan.of(paths), table.workspace, FileFormat(), where), rows
+
+
+def _written(
+    table: Scanned, ordered: Ordered, rows: NDArray[Any] | None, size: int
+) -> list[Path]:
+    """The release in files of so many rows, after those that a killed run finished.
+
+    `rows` is filled with the row behind each released one.
+    """
+    workspace, own = table.workspace, f".{ordered.digest()}" if table.keeps else ""
+    starts = range(0, table.n_rows, size)
+    made: list[Path] = []
+
+    def behind(i: int) -> str:
+        return f"rows{own}.{size}.{i}"
+
+    def finished(i: int) -> Path | None:
+        mine = None if rows is None else rows[starts[i] : starts[i] + size]
+        if mine is not None:
+            there = workspace.held(behind(i), mine.shape, mine.dtype)
+            if there is None:
+                return None
+            mine[:] = there
+        return workspace.finished(f"release{own}.{size}.{i}.parquet")
+
+    while table.keeps and len(made) < len(starts) and (path := finished(len(made))) is not None:
+        made.append(path)
+    tables = ordered.tables(ROW_GROUP, rows, len(made) * size)
+    for i in range(len(made), len(starts)):
+        target = workspace.place(name := f"release{own}.{size}.{i}.parquet")
+        groups = islice(tables, -(-min(size, table.n_rows - starts[i]) // ROW_GROUP))
+        with workspace.room(), private_handle(target) as file, parquet_writer(ordered.schema, file) as put:
+            for part in groups:
+                put(part)
+        if table.keeps and rows is not None:
+            mine = rows[starts[i] : starts[i] + size]
+            workspace.allocate(mine.shape, mine.dtype, behind(i))[:] = mine
+            workspace.finish(behind(i), target)
+        made.append(workspace.finish(name, target))
+    return made
+
+
+def _as_it_is(table: Scanned, name: str) -> ReleasedColumn:
+    coding = table.coding(name)
+    place = np.arange(len(coding.entries))
+    return ReleasedColumn(name, table.types.field(name).type, coding.entries, coding.codes, place)
+
+
+def read_back(released: Any) -> Table:
+    """The written file as a table."""
+    assert isinstance(released, Scanned)
+    return released

@@ -1,0 +1,108 @@
+"""The engine that works in memory, with compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..columns.column import Column
+from ..columns.table import Table
+from ..columns.to_parquet import is_database
+from ..columns.value_counts import ValueCounts
+from ..errors import InputError, ParameterError, UnsupportedError
+from ..io.dialect import FileFormat
+from ..io.file_sets import format_of, is_many, parts_of
+from ..io.frames import ArrowSource
+from ..io.parquet_reader import Scan
+from ..io.read import read
+from ..schema import Schema
+from . import column_maps, partitions, randomize
+from .base import Capabilities, Executors, Released
+
+_executors = Executors()
+_executors.register("partition")(partitions.partition)
+_executors.register("maps")(column_maps.recode)
+_executors.register("randomize")(randomize.execute)
+execute = _executors.execute
+
+capabilities = Capabilities(
+    sources="files, frames of any library, DuckDB relations; folders and patterns of Parquet files",
+    recodings=_executors.kinds,
+    streams=False,
+    nested=True,
+)
+
+
+def open(
+    source: Any,
+    *,
+    schema: Schema | None = None,
+    memory: Any = None,
+    unescape_formulas: bool = False,
+) -> Table:
+    """Read a source whole."""
+    if memory is not None:
+        raise ParameterError(
+            "memory= limits engines that read a table piece by piece, and this one holds the whole table",
+            hint='choose engine="duckdb" (--engine duckdb), or leave memory out',
+        )
+    if is_database(source):
+        raise UnsupportedError(
+            f"{Path(source).name} is a database, which an engine that streams reads",
+            hint="give a DuckDB relation of its table, or a method that runs on that engine",
+        )
+    if isinstance(source, (str, Path)) and is_many(source):
+        return _joined(Path(source))
+    return read(source, schema=schema, unescape_formulas=unescape_formulas)
+
+
+def _joined(path: Path) -> Table:
+    """The Parquet files of a folder or a pattern as one table."""
+    parts = parts_of(path)
+    if format_of(parts).suffix != ".parquet":
+        raise UnsupportedError(
+            f"{path.name} stands for several files that are not Parquet",
+            hint='protect, audit and apply put text files together by engine="duckdb" '
+            "(--engine duckdb); put others together first",
+        )
+    scan = Scan.of(parts)
+    tables = []
+    for part in parts:
+        with pq.ParquetFile(part, read_dictionary=scan.repeating) as file:
+            tables.append(file.read().replace_schema_metadata(None))
+    whole = pa.concat_tables(tables).unify_dictionaries()
+    if not whole.num_rows:
+        raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
+    return Table(whole, ArrowSource(whole, file=True), FileFormat(), path)
+
+
+def value_counts(table: Table, name: str) -> ValueCounts:
+    """The distinct values of a column, and how often each occurs."""
+    return table.column(name).value_counts
+
+
+def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
+    """Some columns as codes into sorted dictionaries."""
+    return {name: table.column(name) for name in names}
+
+
+def release(
+    table: Table,
+    columns: Released,
+    *,
+    drop: Iterable[str] = (),
+    keep_order: bool = False,
+    parts: bool = False,
+) -> tuple[Any, NDArray[Any] | None]:
+    """The kind of frame that came in, in the order of its content."""
+    return table.release(columns, drop=drop, keep_order=keep_order)
+
+
+def read_back(released: Any) -> Table:
+    """A released frame as a table."""
+    return read(released)

@@ -1,0 +1,191 @@
+"""Partitions executed in memory: every row is routed to its leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..columns.column import Column
+from ..columns.cover import Cover
+from ..columns.table import Table
+from ..hierarchy import TOP
+from ..kernels.compiled import checked
+from ..kernels.threads import side_by_side
+from ..plan import Partition, Recoded
+from .base import Transformed
+
+
+@checked
+def follow(  # type: ignore[no-untyped-def]
+    codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out
+):
+    """Follow each row down the tree to the number of its leaf."""
+    for i in range(codes.shape[0]):
+        node = 0
+        while split[node] >= 0:
+            column = split[node]
+            code = np.int64(codes[i, column])
+            if is_subset[node]:
+                left = goes_left[subset_at[node] + code]
+            elif code == missing_code[column]:
+                left = missing_left[node]
+            else:
+                left = code < bar[node]
+            node = node + 1 if left else right[node]
+        out[i] = leaf[node]
+
+
+_WINDOW = 1 << 20
+"""Rows whose codes are put side by side at a time."""
+
+
+class Router:
+    """A partition's tree with the codes of a table's columns.
+
+    Parameters
+    ----------
+    recoding : Partition
+    columns : list of Column
+        The encoded columns in the recoding's order.
+    """
+
+    def __init__(self, recoding: Partition, columns: list[Column]) -> None:
+        self._codes = [c.codes for c in columns]
+        self._kind = np.result_type(*(codes.dtype for codes in self._codes))
+        split = np.array(recoding.split, np.int64)
+        threshold = np.array(recoding.threshold, float)
+        subset = np.array(recoding.subset, np.int64)
+        bar = np.zeros(len(split), np.int64)
+        subset_at = np.zeros(len(split), np.int64)
+        tables: list[npt.NDArray[np.bool_]] = []
+        length = 0
+        for j, column in enumerate(columns):
+            here = np.flatnonzero(split == j)
+            if column.is_number:
+                bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
+                continue
+            place = {name: code for code, name in enumerate((*column.values, None))}
+            used, which = np.unique(subset[here], return_inverse=True)
+            inside = np.zeros((len(used), len(place)), np.bool_)
+            for row, chosen in zip(inside, used, strict=True):
+                row[[place[name] for name in recoding.subsets[chosen] if name in place]] = True
+            subset_at[here] = length + which * len(place)
+            tables.append(inside.ravel())
+            length += inside.size
+        self._nodes = (
+            split,
+            bar,
+            subset >= 0,
+            subset_at,
+            np.concatenate(tables) if tables else np.zeros(1, bool),
+            np.array(recoding.missing_left, bool),
+            np.array([c.n_values for c in columns], np.int64),
+            np.array(recoding.right, np.int64),
+            np.cumsum(split < 0) - 1,
+        )
+
+    def into(self, out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Put the leaf of each row into an array."""
+        for a in range(0, len(out), _WINDOW):
+            here = slice(a, a + _WINDOW)
+            codes = np.stack([codes[here] for codes in self._codes], axis=1)
+            follow(codes.astype(self._kind, copy=False), *self._nodes, out[here])
+        return out
+
+
+def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
+    """The leaf of each row, given the encoded columns in the recoding's order."""
+    return Router(recoding, columns).into(np.empty(len(columns[0].codes), np.uint32))
+
+
+def partition(recoding: Partition, table: Table) -> Transformed:
+    """The released cells of the leaf that each row comes to."""
+    columns = [table.like(c) for c in recoding.columns]
+    leaf = route(recoding, columns)
+    places = range(len(columns))
+
+    def released(j: int) -> pa.Array:
+        return released_column(recoding.columns[j], np.asarray(recoding.leaf_cells[j]), leaf)
+
+    def outside(j: int) -> npt.NDArray[np.bool_]:
+        cell = np.asarray(recoding.leaf_cells[j])[leaf]
+        return uncovered(recoding.columns[j], cell, columns[j])
+
+    made = side_by_side(released, places, table.n_rows * len(columns))
+    names = [c.name for c in recoding.columns]
+    return Transformed(
+        dict(zip(names, made, strict=True)),
+        lambda: sum(int(np.count_nonzero(outside(j))) for j in places),
+        lambda: {name: _starred(made[j], outside(j)) for j, name in enumerate(names)},
+    )
+
+
+def _starred(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
+    """Cells that tell nothing in some rows: `*`, or no number."""
+    if not pa.types.is_dictionary(cells.type):
+        return pc.if_else(where, pa.scalar(None, cells.type), cells)
+    entries, at = with_star(cells.dictionary)
+    codes = pc.if_else(where, pa.scalar(at, pa.int32()), cells.indices.cast(pa.int32()))
+    return pa.DictionaryArray.from_arrays(codes, entries)
+
+
+def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
+    """Released values with one that tells nothing among them, and where it stands."""
+    star = pa.array([TOP if pa.types.is_string(entries.type) else None], entries.type)
+    found = pc.index_in(star, value_set=entries)[0].as_py()
+    if found is not None:
+        return entries, found
+    return pa.concat_arrays([entries, star]), len(entries)
+
+
+def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
+    """The distinct released values of a column, a missing one perhaps among them, and each cell's.
+
+    Text where any of them is, else doubles without a negative zero.
+    """
+    labels = [c.label for c in recoded.cells]
+    made: list[str | float | None]
+    if any(isinstance(x, str) for x in labels):
+        kind, made = pa.string(), [None if x is None else str(x) for x in labels]
+    else:
+        kind, made = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
+    place = {label: i for i, label in enumerate(dict.fromkeys(made))}
+    return pa.array(list(place), kind), np.array([place[label] for label in made], np.int32)
+
+
+def released_column(
+    recoded: Recoded, cells: npt.NDArray[np.int32], leaf: npt.NDArray[np.uint32]
+) -> pa.Array:
+    """The released values of rows, given the cell of each leaf and the leaf of each row.
+
+    Text comes as dictionary codes.
+    """
+    values, place = labels_of(recoded)
+    if not pa.types.is_string(values.type):
+        numbers = values.to_numpy(zero_copy_only=False)[place[cells]][leaf]
+        return pa.array(numbers, mask=np.isnan(numbers))
+    # entries of this very table alone: a file shows its whole dictionary
+    used = np.bincount(leaf, minlength=len(cells)) > 0
+    held = np.bincount(place[cells[used]], minlength=len(values)) > 0
+    known = held & values.is_valid().to_numpy(zero_copy_only=False)
+    index = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
+    codes = index[place[cells]][leaf]
+    missing = codes < 0 if (held & ~known).any() else None
+    entries = values.take(pa.array(np.flatnonzero(known)))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), entries, safe=False)
+
+
+def uncovered(
+    recoded: Recoded,
+    cell: npt.NDArray[np.int32],
+    column: Column,
+    rows: slice = slice(None),
+) -> npt.NDArray[np.bool_]:
+    """Whether the released cells of some rows do not cover their original values."""
+    codes = column.codes[rows]
+    cover = Cover.of(recoded.cells, () if column.is_number else column.values, column.exact)
+    if column.is_number:
+        return ~cover.numbers(column.places[codes], cell)
+    return ~cover.categories(codes, cell)

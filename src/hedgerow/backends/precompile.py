@@ -1,0 +1,117 @@
+"""The first release on a machine waits for compiled loops: a second process makes some of them.
+
+Numba compiles one function at a time in a process, and keeps them in files that processes share.
+So a program that is about to release a table, where nothing was compiled before, starts another
+that compiles what comes last: a large part of the grower, and all that recodes, verifies and
+measures. Whatever it does not finish is compiled where it is needed, as without it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+from numba import types
+from numba.core import sigutils
+
+from ..io.read import read
+from ..kernels import exact_sums, group, measures, rowhash, sets, walk, windows
+from ..kernels.compiled import is_kept
+from ..trees import moments, split
+from ..trees.node_rows import Predictors
+from ..trees.objective import Rules, Terms
+from ..trees.responses import Responses
+from ..trees.statistics import SSE, StatisticsLayout
+from . import partitions
+
+AHEAD = (
+    (group._fill, "i8[::1], i8, u4[::1], u4[::1], i8[::1], i8[::1], i8"),
+    (moments._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
+    (exact_sums._deviations, "f8[::1], i8[::1]"),
+    (
+        partitions.follow,
+        "u1[:, ::1], i8[::1], i8[::1], b1[::1], i8[::1], b1[::1], b1[::1], i8[::1], i8[::1], "
+        "i8[::1], u4[::1]",
+    ),
+    (
+        walk.descend,
+        "f8[:, ::1], b1[::1], Array(i4, 1, 'C', True), Array(f8, 1, 'C', True), "
+        "Array(b1, 1, 'C', True), Array(i4, 1, 'C', True), i8[::1], i8[::1], i8[::1], i8, "
+        "i4[::1], i4[::1]",
+    ),
+    (sets._distinct, "u1[::1], i8[::1], i8[::1], i8[::1], i8[::1], u4[::1], i8[::1]"),
+    (walk.count_outside, "f8[::1], i4[::1], f8[::1], f8[::1], b1[::1]"),
+    (rowhash.hash_texts, "u1[::1], i8[::1], u8, u8, u8[::1], u8[::1]"),
+    (rowhash.hash_words, "u8[::1], u8, u8, u8[::1], u8[::1]"),
+    (rowhash.add_codes, "Array(i4, 1, 'C', True), u8[::1], u8[::1], u8[::1], u8[::1]"),
+    (rowhash.sum_rows, "u8[::1], u8[::1], u8, u8"),
+    (windows._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8, i8[::1], f8[::1]"),
+    (measures._entropies, "i8[::1], i8[::1], i8[::1]"),
+    (measures._largest_counts, "i8[::1], i8[::1]"),
+    (measures._number_disclosures, "i8[::1], f8[::1], i8[::1]"),
+)
+"""Compiled functions and the types they are called with, in the order in which they are needed."""
+
+
+def begin() -> bool:
+    """Compile ahead in a second process if nothing was compiled before, which is the answer.
+
+    It ends with this one, however that ends.
+    """
+    if is_kept(rowhash.sum_rows):
+        return False
+    if (os.cpu_count() or 1) > 1 and sys.executable:
+        arguments = [sys.executable, "-P", "-m", __name__]
+        quiet = subprocess.DEVNULL
+        try:
+            beside = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+        except OSError:  # then everything is compiled here
+            return True
+        atexit.register(_end, beside)
+    return True
+
+
+def _end(beside: subprocess.Popen[bytes]) -> None:
+    beside.kill()
+    beside.wait()
+
+
+def compile_all() -> None:
+    """Compile ahead, what is needed first before the rest."""
+    split._walk.compile(walk_types())
+    for function, given in AHEAD:
+        function.compile(sigutils.normalize_signature(f"({given})")[0])
+
+
+def _leave_with_parent() -> None:
+    while os.read(0, 1):  # nobody writes
+        pass
+    os._exit(0)
+
+
+def walk_types() -> tuple[Any, ...]:
+    """What the grower's search is called with under a cap on two numbers, as numba's types."""
+    table = read(pa.table({"a": [0.0, 1.0], "b": [0.0, 1.0]}))
+    responses = Responses.of([table.column(n).value_counts for n in table.names], scored=True)
+    layout = StatisticsLayout.of(responses, SSE, floored=True)
+    rules = Rules(1, np.ones(4), np.ones(0), np.zeros(0), SSE)
+    places = split.Histograms.of(Predictors(np.ones(1, np.int64), np.ones(1, bool)), layout)
+    space, terms = split.Space.of(places, layout), Terms.of(rules, layout, 2)
+    whole, yes = types.int64, types.boolean
+    codes, sums = types.int32[::1], types.int64[::1]
+    return (
+        *(sums, whole, codes, whole, whole, whole, whole, yes, yes, sums, types.float64),
+        *(numba.typeof(given) for given in (terms, space, space.beside)),
+    )
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    compile_all()

@@ -1,0 +1,273 @@
+"""The rows of a release in the order of their content, when there are too many to sort at once.
+
+Released cells are few and rows are many, so a row is a handful of small numbers (its leaf, the
+codes of what stays as it is). They are dealt to files by the ranks of their first cells, and each
+file is sorted by itself: every row is read and written once, one after the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..columns.order import order_by_ranks, ranks_of
+from ..columns.value_counts import tally
+from ..columns.workspace import Workspace, full
+from ..io.cell_text import bare
+from ..measures import group
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+_WINDOW = 1 << 20
+_SAMPLE = 1 << 17
+"""Rows that are looked at to deal all of them evenly."""
+_MOST = 1 << 63
+_ROW = 256
+"""Bytes of memory that sorting takes for a row."""
+_FILES = 512
+"""Most files that rows are dealt to."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedColumn:
+    """A column of a release as numbers of rows, and what each number is released as.
+
+    Parameters
+    ----------
+    name : str
+    type : pyarrow.DataType
+        A dictionary where the file is to hold one.
+    entries : pyarrow.Array
+        The released values, a missing one perhaps among them.
+    numbers : integer array of shape (n_rows,)
+        Of each row; several columns may share one.
+    place : integer array
+        The entry that each number stands for.
+    """
+
+    name: str
+    type: pa.DataType
+    entries: pa.Array
+    numbers: NDArray[Any]
+    place: NDArray[Any]
+
+    def cells(self) -> pa.Array:
+        """The released cells of all rows."""
+        return self.entries.take(pa.array(self.place[self.numbers]))
+
+
+class Ordered:
+    """The released rows, dealt and sorted.
+
+    Parameters
+    ----------
+    columns : sequence of ReleasedColumn
+    workspace : Workspace
+    keep_order : bool
+        Leave the rows where they stand.
+    """
+
+    def __init__(
+        self, columns: Sequence[ReleasedColumn], workspace: Workspace, keep_order: bool = False
+    ) -> None:
+        self._columns, self._workspace, self._keep = columns, workspace, keep_order
+        sources = {id(c.numbers): c.numbers for c in columns}
+        self._at = {key: i for i, key in enumerate(sources)}
+        self._sources = list(sources.values())
+        self.n_rows = len(self._sources[0])
+        self._tables = [self._shown(column) for column in columns]
+
+    def digest(self) -> str:
+        """A digest by which released rows are recognised: of all that they are made from."""
+        found = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
+        for column in self._columns:
+            at = self._at[id(column.numbers)]
+            found.update(f"{column.name} {column.type} {at} {len(column.place)} ".encode())
+            found.update(column.place.astype(np.int64).tobytes())
+            batch = pa.record_batch({"x": column.entries})
+            found.update(batch.serialize())
+            found.update(str(batch.schema).encode())
+        for numbers in self._sources:
+            for a in range(0, self.n_rows, _WINDOW):
+                found.update(numbers[a : a + _WINDOW].tobytes())
+            self._workspace.give_back()
+        return found.hexdigest()[:24]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the released columns."""
+        return pa.schema([(c.name, c.type) for c in self._columns])
+
+    def tables(
+        self, size: int, rows: NDArray[Any] | None = None, done: int = 0
+    ) -> Iterator[pa.Table]:
+        """The release, so many rows at a time; fills `rows` with the row behind each.
+
+        The first rows that are `done` are passed over.
+        """
+        for numbers in _regrouped(self._pieces(done), size):
+            if rows is not None:
+                rows[done : done + len(numbers[0])] = numbers[0]
+            done += len(numbers[0])
+            self._workspace.give_back()
+            made = [
+                self._released(column, table, numbers[1 + self._at[id(column.numbers)]])
+                for column, table in zip(self._columns, self._tables, strict=True)
+            ]
+            yield pa.Table.from_arrays(made, schema=self.schema)
+
+    def _shown(self, column: ReleasedColumn) -> tuple[pa.Array, NDArray[Any]]:
+        """The values of a column as its file holds them, and each number's place among them."""
+        if not pa.types.is_dictionary(column.type):
+            return bare(pa.table({"x": column.entries})).column(0).chunk(0), column.place
+        used = self._used[self._at[id(column.numbers)]][: len(column.place)] > 0
+        held = np.zeros(len(column.entries), bool)
+        held[column.place[used]] = True
+        known = np.flatnonzero(held & column.entries.is_valid().to_numpy(zero_copy_only=False))
+        coded = pa.DictionaryArray.from_arrays(
+            pa.array(known).cast(column.type.index_type),
+            column.entries,
+            ordered=column.type.ordered,
+        )
+        one = bare(pa.table({"x": coded})).column(0).chunk(0)
+        index = np.full(len(column.entries), -1, np.int64)
+        index[known] = one.indices.to_numpy()
+        return one.dictionary, index[column.place]
+
+    @cached_property
+    def _used(self) -> list[Ints]:
+        """How many rows have each number, by source."""
+        sizes = [
+            max(len(c.place) for c in self._columns if c.numbers is numbers)
+            for numbers in self._sources
+        ]
+        return [tally(numbers, n) for numbers, n in zip(self._sources, sizes, strict=True)]
+
+    def _released(
+        self, column: ReleasedColumn, table: tuple[pa.Array, NDArray[Any]], numbers: NDArray[Any]
+    ) -> pa.Array:
+        values, place = table
+        codes = place[numbers]
+        if not pa.types.is_dictionary(column.type):
+            return values.take(pa.array(codes))
+        missing = codes < 0
+        indices = pa.array(codes, mask=missing if missing.any() else None)
+        return pa.DictionaryArray.from_arrays(
+            indices.cast(column.type.index_type), values, ordered=column.type.ordered, safe=False
+        )
+
+    @cached_property
+    def _ranks(self) -> list[tuple[int, Words, int]]:
+        """What decides the order, most first: a source, the rank of each of its numbers, how many.
+
+        Neighbours that share their numbers decide at once.
+        """
+        made = []
+        for at, run in groupby(self._columns, key=lambda c: self._at[id(c.numbers)]):
+            tables = []
+            for column in run:
+                ranks, n = ranks_of(column.entries)
+                tables.append(ranks[column.place])
+            if len(tables) > 1:
+                found = group([ranks.astype(np.int64) for ranks in tables])
+                made.append((at, found.labels.astype(np.uint64), found.n_groups))
+            else:
+                made.append((at, tables[0], n))
+        return made
+
+    def _pieces(self, done: int) -> Iterator[list[NDArray[Any]]]:
+        """Row numbers and sources' numbers in the order of the release, from a row on."""
+        if done >= self.n_rows:
+            return
+        if self._keep:
+            for a in range(done, self.n_rows, _WINDOW):
+                b = min(a + _WINDOW, self.n_rows)
+                yield [np.arange(a, b), *(numbers[a:b] for numbers in self._sources)]
+            return
+        room = max(self._workspace.memory // 8 // _ROW, _WINDOW)
+        n_files = min(-(-self.n_rows // room), _FILES)
+        if n_files < 2:
+            yield [each[done:] for each in self._sorted(np.arange(self.n_rows), self._sources)]
+            return
+        for dealt in self._dealt(n_files):
+            if len(dealt) > done:
+                sources = [dealt[f"s{i}"] for i in range(len(self._sources))]
+                yield [each[done:] for each in self._sorted(dealt["row"], sources)]
+            done = max(done - len(dealt), 0)
+
+    def _sorted(self, rows: NDArray[Any], sources: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+        order = order_by_ranks(len(rows), ((sources[at], r, n) for at, r, n in self._ranks))
+        return [rows[order], *(numbers[order] for numbers in sources)]
+
+    def _keys(self, sources: Sequence[NDArray[Any]]) -> Words:
+        """What the first cells of rows make of them; equal keys stay together."""
+        key, width = np.zeros(len(sources[0]), np.uint64), 1
+        for at, ranks, n in self._ranks:
+            if width > _MOST // n:
+                break
+            key = key * np.uint64(n) + ranks[sources[at]]
+            width *= n
+        return key
+
+    def _dealt(self, n_files: int) -> Iterator[NDArray[Any]]:
+        """The rows in files of growing keys; each is gone when it was read."""
+        step = max(self.n_rows // _SAMPLE, 1)
+        seen = np.sort(self._keys([numbers[::step] for numbers in self._sources]))
+        bounds = np.unique(seen[[len(seen) * i // n_files for i in range(1, n_files)]])
+        wide = np.uint32 if self.n_rows <= np.iinfo(np.uint32).max else np.uint64
+        fields = [(f"s{i}", numbers.dtype) for i, numbers in enumerate(self._sources)]
+        kind = np.dtype([("row", wide), *fields])
+        paths = [self._workspace.folder / f"rows-{i}" for i in range(len(bounds) + 1)]
+        with ExitStack() as stack:
+            files = [stack.enter_context(open(path, "wb")) for path in paths]
+            try:
+                for a in range(0, self.n_rows, _WINDOW):
+                    b = min(a + _WINDOW, self.n_rows)
+                    sources = [numbers[a:b] for numbers in self._sources]
+                    file = np.searchsorted(bounds, self._keys(sources), "right").astype(np.uint16)
+                    order = np.argsort(file, kind="stable")
+                    made = np.empty(b - a, kind)
+                    made["row"] = (order + a).astype(wide)
+                    for i, numbers in enumerate(sources):
+                        made[f"s{i}"] = numbers[order]
+                    if a // _WINDOW % 8 == 0:
+                        self._workspace.give_back()
+                    ends = np.cumsum(np.bincount(file, minlength=len(files)))
+                    for i, (c, d) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+                        if d > c:
+                            made[c:d].tofile(files[i])
+            except OSError as error:
+                size = self.n_rows * kind.itemsize
+                raise full(self._workspace.folder, size, error) from None
+        for path in paths:
+            dealt = np.fromfile(path, kind)
+            path.unlink()
+            if len(dealt):
+                yield dealt
+
+
+def _regrouped(pieces: Iterator[list[NDArray[Any]]], size: int) -> Iterator[list[NDArray[Any]]]:
+    """The same rows, so many at a time."""
+    held: list[list[NDArray[Any]]] = []
+    n = 0
+    for piece in pieces:
+        start = 0
+        while start < len(piece[0]):
+            part = [numbers[start : start + size - n] for numbers in piece]
+            start, n = start + len(part[0]), n + len(part[0])
+            held.append(part)
+            if n == size:
+                yield [np.concatenate(each) for each in zip(*held, strict=True)]
+                held, n = [], 0
+    if held:
+        yield [np.concatenate(each) for each in zip(*held, strict=True)]

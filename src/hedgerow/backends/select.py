@@ -1,0 +1,144 @@
+"""Which engine opens a source: the one that was named, or the one that has room for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..columns.table import Table
+from ..columns.to_parquet import is_database, is_relation
+from ..columns.workspace import memory_of
+from ..errors import UnsupportedError
+from ..io.file_sets import is_many
+from ..io.read import read
+from ..schema import Schema
+from .base import engine
+
+_CELL, _BYTE = 24, 6
+"""Bytes that the engine in memory takes at its peak for a cell of Parquet, for a byte of text."""
+
+
+def opened(
+    source: Any,
+    runs_on: Sequence[str],
+    what: str,
+    *,
+    name: str = "auto",
+    memory: Any = None,
+    schema: Schema | None = None,
+    resume: bool | None = None,
+) -> Table:
+    """A source as a table of the engine that works on it.
+
+    "auto" reads files and relations into memory where they fit into `memory` (by default half of
+    the machine's) with what work takes besides, and streams larger ones, folders, patterns and
+    databases, and `Table.because` says why; frames, and what does not run on an engine that
+    streams, are read into memory.
+
+    Parameters
+    ----------
+    source : anything that `hedgerow.protect` takes
+    runs_on : sequence of str
+        The engines that the work can be done on.
+    what : str
+        The work, for messages: the name of a method.
+    name : {"auto", "memory", "duckdb", "spark"}
+    memory : str or int, optional
+        Most memory to take, such as "4GB".
+    schema : Schema, optional
+    resume : bool, optional
+        Whether to go on from what a killed run left (False: begin anew), where the engine can.
+
+    Raises
+    ------
+    UnsupportedError
+        The work cannot be done on that engine.
+    ParameterError
+        There is no such engine.
+    """
+    asked_for, name = name, chosen(source, runs_on, what, name=name, memory=memory)
+    if isinstance(source, Table):
+        return source if engine(name).capabilities.streams else read(source, schema=schema)
+    if not engine(name).capabilities.streams and asked_for == "auto":
+        memory = None  # which decided, and is kept by not being reached
+    found = engine(name)
+    more: dict[str, Any] = {"resume": resume} if found.capabilities.resumes else {}
+    table = found.open(source, schema=schema, memory=memory, **more)
+    if asked_for == "auto" and name == "duckdb":
+        table.because = too_large(source, memory)
+    return table
+
+
+def chosen(
+    source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None
+) -> str:
+    """The name of the engine that `opened` takes."""
+    held = source.engine if isinstance(source, Table) else None
+    if held is not None and name not in ("auto", held):
+        raise UnsupportedError(
+            f"the table was opened by the engine {held!r}, not {name!r}", hint="open it again"
+        )
+    if name == "auto" and held is None and is_frame(source) and "spark" in runs_on:
+        name = "spark"
+    elif name == "auto":
+        asked = held is None and "duckdb" in runs_on and not is_frame(source)
+        large = asked and too_large(source, memory) is not None
+        name = held or ("duckdb" if large else "memory")
+    if name == "memory" and is_frame(source) and (why := too_large(source, memory)):
+        raise UnsupportedError(
+            f"{what} takes the rows of this Spark DataFrame into this process: {why}",
+            hint="give a part of it, or take a method that runs on Spark",
+        )
+    engine(name)
+    if name not in runs_on:
+        raise UnsupportedError(
+            f"{what} does not run on the engine {name!r}",
+            hint=f"it runs on {', '.join(runs_on)}",
+        )
+    return name
+
+
+def is_frame(source: Any) -> bool:
+    """Whether something is a table of Spark, found out without loading Spark."""
+    kind = type(source)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+
+
+def too_large(source: Any, memory: Any = None) -> str | None:
+    """Why a source is better not read whole, in words; None where it may be.
+
+    A relation or a frame of Spark is run once to count its rows.
+    """
+    room = memory_of(memory)
+    if is_frame(source):
+        return _beyond(int(source.count()) * len(source.columns) * _CELL, room)
+    if is_relation(source):
+        (n_rows,) = source.aggregate("count(*)").fetchall()[0]
+        return _beyond(int(n_rows) * len(source.columns) * _CELL, room)
+    if not isinstance(source, (str, Path)):
+        return None
+    if is_many(source):
+        return "the table is in several files"
+    if is_database(source):
+        return "the table is in a database"
+    path = Path(source)
+    if not os.path.isfile(path):
+        return None
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet as pq
+
+        try:
+            about = pq.read_metadata(path)
+        except (pa.ArrowException, OSError):
+            return None  # whoever reads it says what is wrong
+        return _beyond(int(about.num_rows) * int(about.num_columns) * _CELL, room)
+    return _beyond(path.stat().st_size * _BYTE, room) if path.suffix.lower() == ".csv" else None
+
+
+def _beyond(size: int, room: int) -> str | None:
+    told = f"reading it whole takes some {size / 1e9:,.1f} GB, and {room / 1e9:,.1f} GB are allowed"
+    return told if size > room else None

@@ -1,0 +1,127 @@
+"""The rows of a cluster beside what was released of them: pairs that were counted, as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .cell_values import codes_of, reading
+from .joint_codes import check_room, combined, ordered
+from .packing import Packing
+from .recode import Maker
+from .spark_table import Gathered, SparkTable
+
+_ORIGINAL, _RELEASED = "original ", "released "
+"""Stand before the names of columns of either table, which may have the same."""
+
+
+def paired(
+    original: SparkTable,
+    released: SparkTable,
+    maker: Maker | None,
+    names: Sequence[str],
+    *,
+    besides: int = 0,
+    memory: Any = None,
+) -> tuple[Gathered, Gathered] | None:
+    """Some columns of a table and of its release, row beside row, in an order that codes give.
+
+    What is released of a row is made once more where the row is, and both are counted together.
+
+    Parameters
+    ----------
+    original, released : SparkTable
+    maker : Maker, or None
+        What made the release; None where every column stays as it is.
+    names : sequence of str
+        Columns; each of those that a table has.
+    besides : int
+        Bytes that whoever asked takes besides.
+    memory : str or int, optional
+        Most memory of this process; by default half of the machine's.
+
+    Returns
+    -------
+    tuple of Gathered, or None
+        None where the release does not hold exactly what is made of the original.
+
+    Raises
+    ------
+    UnsupportedError
+        The codes do not fit into the memory of this process.
+    """
+    made_of = maker.names if maker else ()
+    before = [n for n in names if n in original.names]
+    after = [n for n in names if n in released.names]
+    if original.n_rows != released.n_rows or {*made_of, *after} - set(original.names) or not after:
+        return None
+    entries = {n: original.entries(n) for n in before}
+    shown = {n: released.entries(n) for n in after}
+    sizes = {_ORIGINAL + n: len(e) for n, e in entries.items()}
+    sizes |= {_RELEASED + n: len(e) + 1 for n, e in shown.items()}  # one more: what it does not hold
+    check_room(
+        original.n_rows,
+        sizes,
+        besides,
+        "an audit",
+        "ask from a larger machine; release.summary() counts groups and disclosure on the cluster",
+        memory,
+    )
+    asked = list(dict.fromkeys([*before, *after, *made_of]))
+    read = reading(original.types, asked)
+
+    def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
+        cells = read(part)
+        made = maker.columns(cells) if maker else {}
+        codes = {_ORIGINAL + n: codes_of(cells.column(n), entries[n], n) for n in before}
+        for n in after:
+            cell = pa.chunked_array([made[n]]) if n in made else cells.column(n)
+            codes[_RELEASED + n] = codes_of(cell, shown[n], n, unknown=len(shown[n]))
+        return codes
+
+    rows, whole = (maker.rows(original), maker.whole) if maker else (original.frame, False)
+    frame = rows.select(*(original.place(n) for n in asked))
+    codes, counts = combined(frame, coded, Packing.of(sizes), whole=whole)
+    if counts.sum() != original.n_rows:
+        raise original.changed()
+    theirs = {n: codes[_RELEASED + n] for n in after}
+    if not _same(theirs, counts, *released.combinations(after)):
+        return None
+    return (
+        Gathered(original, {n: np.repeat(codes[_ORIGINAL + n], counts) for n in before}),
+        Gathered(released, {n: np.repeat(c, counts) for n, c in theirs.items()}),
+    )
+
+
+def same_rows(one: SparkTable, other: SparkTable, names: Sequence[str]) -> bool:
+    """Whether two tables hold the same rows in some columns, in whatever order."""
+    if one is other or one.given is other.given:
+        return True
+    if one.n_rows != other.n_rows or set(names) - {*one.names} or set(names) - {*other.names}:
+        return False
+    if any(not one.entries(n).equals(other.entries(n)) for n in names):
+        return False
+    codes, counts = one.combinations(names)
+    return _same(codes, counts, *other.combinations(names))
+
+
+def _same(
+    codes: Mapping[str, NDArray[Any]],
+    counts: NDArray[np.int64],
+    wanted: Mapping[str, NDArray[Any]],
+    numbers: NDArray[np.int64],
+) -> bool:
+    """Whether combinations, which may stand there several times, are those that were counted."""
+    mine, rows = ordered(codes, counts)
+    new = np.zeros(len(rows), np.bool_)
+    new[:1] = True
+    for column in mine.values():
+        new[1:] |= column[1:] != column[:-1]
+    first = np.flatnonzero(new)
+    if len(first) != len(numbers) or (np.add.reduceat(rows, first) != numbers).any():
+        return False
+    return all((mine[n][first] == wanted[n]).all() for n in wanted)

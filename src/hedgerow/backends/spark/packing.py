@@ -1,0 +1,95 @@
+"""Several small codes in one 64-bit number: what is kept of a row while it is counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...columns.column import smallest
+
+_BITS = 63
+"""Words stay positive, for Spark's numbers have a sign."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the codes of some columns stand.
+
+    Parameters
+    ----------
+    places : mapping of str to (int, int, int)
+        By column: its word, the shift and the number of bits.
+    n_words : int
+
+    Examples
+    --------
+    >>> packing = Packing.of({"age": 90, "job": 12})
+    >>> words = packing.packed({"age": np.array([89, 3]), "job": np.array([0, 11])})
+    >>> packing.codes(words, "age").tolist(), packing.codes(words, "job").tolist(), len(words)
+    ([89, 3], [0, 11], 1)
+    """
+
+    places: Mapping[str, tuple[int, int, int]]
+    n_words: int
+
+    @classmethod
+    def of(cls, sizes: Mapping[str, int]) -> Packing:
+        """For columns of so many codes each."""
+        places, word, used = {}, 0, 0
+        for name, size in sizes.items():
+            bits = max(int(size - 1).bit_length(), 1)
+            if used + bits > _BITS:
+                word, used = word + 1, 0
+            places[name] = (word, used, bits)
+            used += bits
+        return cls(places, word + 1)
+
+    def names(self) -> list[str]:
+        """The names of the words, as columns."""
+        return [f"w{i}" for i in range(self.n_words)]
+
+    def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.int64]]:
+        """The words of some rows."""
+        n = len(next(iter(codes.values())))
+        words = [np.zeros(n, np.int64) for _ in range(self.n_words)]
+        for name, (word, shift, _) in self.places.items():
+            words[word] |= codes[name].astype(np.int64) << shift
+        return words
+
+    def codes(self, words: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.unsignedinteger]:
+        """The codes of a column."""
+        word, shift, bits = self.places[name]
+        found = (words[word] >> shift) & ((1 << bits) - 1)
+        return found.astype(smallest(1 << bits))
+
+
+def together(n_rows: int, sizes: Mapping[str, int]) -> int:
+    """Bytes that codes of so many rows take where they come together, roughly.
+
+    A combination comes as one word or more and its count, held twice, is unpacked (two numbers of
+    8 bytes at a time), counted (8) and put in order (8); the codes of every row are then held by
+    their values, by what becomes of these, and once more by the method. There are at most as many
+    combinations as rows, or as the numbers of values multiply to.
+
+    Parameters
+    ----------
+    n_rows : int
+    sizes : mapping of str to int
+        By column, how many values it has.
+
+    Examples
+    --------
+    A thousand rows of 90 ages and 12 jobs: one word, two bytes of codes, and as many combinations
+    as rows.
+
+    >>> together(1000, {"age": 90, "job": 12}) == 1000 * (2 * 8 * 2 + 32 + 2 * 2) + 1000 * 3 * 2
+    True
+    """
+    words = Packing.of(sizes).n_words
+    width = sum(np.dtype(smallest(size)).itemsize for size in sizes.values())
+    combinations = min(n_rows, math.prod(sizes.values()))
+    return combinations * (16 * (words + 1) + 32 + 2 * width) + n_rows * 3 * width

@@ -1,0 +1,391 @@
+"""What makes released columns of rows where they are: by leaves, by maps, or by draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...columns.encode import is_text
+from ...columns.row_hashes import RowHasher, key_words, value_class
+from ...columns.table import Table
+from ...kernels.draws import draw
+from ...key import Key
+from ...plan import Maps, Partition
+from ...plan.maps import Released
+from ...plan.randomized import Randomize
+from .. import partitions
+from ..base import Transformed
+from ..column_maps import reads, suppressed
+from ..randomize import PURPOSE, bound_to, category_of_code, released_values
+from ..row_ids import NUMBER, check_row_id, numbered, refuse_ids, release_key
+from .cell_values import codes_of, reading
+from .cluster import AT_ONCE, binaries, collected, over_parts, run
+from .counted_columns import CountedColumn
+from .spark_table import SparkTable
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+_HASH = "hash"
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+class Maker(Protocol):
+    """Makes released columns; sent to executors, so it holds plain data and no key."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns that it reads."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is given all rows of a partition at once."""
+        ...
+
+    def rows(self, table: SparkTable) -> Any:
+        """The rows of a table, with those side by side that it needs so."""
+        ...
+
+    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
+        """The released columns of some rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """A column that is made on the cluster.
+
+    Parameters
+    ----------
+    maker : Maker
+    name : str
+    entries : pyarrow.Array
+        The values that it may hold.
+    kind : pyarrow.DataType
+        Its type in a file: text as codes, or as it is.
+    """
+
+    maker: Maker
+    name: str
+    entries: pa.Array
+    kind: pa.DataType
+
+
+class _InPlace:
+    """Rows are made one by one, wherever they are."""
+
+    whole = False
+
+    def rows(self, table: SparkTable) -> Any:
+        return table.frame
+
+
+@dataclass(frozen=True)
+class ByLeaves(_InPlace):
+    """A partition; `hidden`: what does not cover its original tells nothing."""
+
+    recoding: Partition
+    hidden: bool = False
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns of the partition."""
+        return [column.name for column in self.recoding.columns]
+
+    def made(self, part: pa.Table) -> Transformed:
+        """Some rows, as the engine in memory recodes them."""
+        return partitions.partition(self.recoding, Table(part))
+
+    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
+        """The released columns of some rows."""
+        made = self.made(part)
+        return made.without_outside() if self.hidden else made.columns
+
+
+def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
+    """The columns of a partition, which are made when the release is."""
+    for column in recoding.columns:
+        if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
+            table.like(column)  # refused for the whole table, and not part by part
+
+    def columns(hidden: bool) -> dict[str, Recoded]:
+        made, maker = {}, ByLeaves(recoding, hidden)
+        for column in recoding.columns:
+            entries = partitions.labels_of(column)[0]
+            entries = partitions.with_star(entries)[0] if hidden else entries
+            kind = _TEXT if pa.types.is_string(entries.type) else entries.type
+            made[column.name] = Recoded(maker, column.name, entries, kind)
+        return made
+
+    return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
+
+
+def _outside(recoding: Partition, table: SparkTable) -> int:
+    """Cells whose original value is not covered by the released cell."""
+    names = [column.name for column in recoding.recoded()]
+    read, maker = reading(table.types, names), ByLeaves(recoding)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        count = maker.made(read(part)).outside
+        yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], ["n"])
+
+    from pyspark.sql import functions as f
+
+    asked = table.frame.select(*(table.place(n) for n in names))
+    found = over_parts(asked, work, "n long").agg(f.sum("n").alias("n"))
+    return int(run(found.toArrow).column(0)[0].as_py() or 0)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A column by its distinct values.
+
+    Parameters
+    ----------
+    name : str
+    entries : pyarrow.Array
+        Its distinct values.
+    code : integer array
+        The code of each.
+    released : pyarrow.Array or None
+        The released values; None where the column stays as it is.
+    place : int64 array
+        Which of them each code stands for.
+    word, listed
+        What each code is called among keys that are suppressed (`maps.suppressed`).
+    """
+
+    name: str
+    entries: pa.Array
+    code: NDArray[Any]
+    released: pa.Array | None
+    place: Ints
+    word: Ints
+    listed: Mapping[Released, int]
+
+
+@dataclass(frozen=True)
+class ByMaps(_InPlace):
+    """Column maps, each looked up by the distinct values of the whole table."""
+
+    maps: Maps
+    looked: Sequence[_Looked]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns that have a map."""
+        return [each.name for each in self.looked]
+
+    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
+        """The released columns of some rows."""
+        codes = [
+            each.code[codes_of(part.column(each.name), each.entries, each.name)]
+            for each in self.looked
+        ]
+        hidden = None
+        if self.maps.suppressed:
+            words = [each.word[code] for each, code in zip(self.looked, codes, strict=True)]
+            hidden = suppressed(self.maps, [each.listed for each in self.looked], words)
+        made = {}
+        for each, code in zip(self.looked, codes, strict=True):
+            if each.released is None:
+                continue
+            at = each.place[code]
+            if hidden is not None:
+                at = np.where(hidden, each.place[-1], at)
+            made[each.name] = each.released.take(pa.array(at))
+        return made
+
+
+def by_maps(maps: Maps, table: SparkTable) -> Transformed:
+    """The columns of maps, which are made when the release is."""
+    read, outside = reads(maps, table)
+    looked: list[_Looked] = []
+    kinds: dict[str, Any] = {}
+    for each in read:
+        coded, told = each.coded, each.released(maps, table)
+        assert isinstance(coded, CountedColumn)
+        kind, released, place = (None, None, np.zeros(0, np.int64)) if told is None else told
+        kinds[coded.name] = kind
+        looked.append(
+            _Looked(
+                coded.name,
+                table.entries(coded.name),
+                coded.lookup,
+                released,
+                place,
+                each.by_code,
+                each.listed,
+            )
+        )
+    maker = ByMaps(maps, looked)
+    made = {
+        each.name: Recoded(maker, each.name, each.released, kinds[each.name])
+        for each in looked
+        if each.released is not None
+    }
+    return Transformed(made, outside)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A column that is drawn: the category of each distinct value, and what each is released as."""
+
+    name: str
+    entries: pa.Array
+    category: NDArray[Any]
+    d: int
+    p: float
+    words: tuple[int, int] | None
+    values: pa.Array
+
+
+@dataclass(frozen=True)
+class ByDraws:
+    """Draws by the ids of rows, which are keyed hashes of what they hold (`engines/rows`).
+
+    Executors get the words that were derived from the key for hashes and columns. Rows that are
+    alike must be numbered, so rows of equal hashes come together.
+    """
+
+    names: Sequence[str]
+    hashed: Sequence[str]
+    hasher: RowHasher
+    number: tuple[np.uint64, np.uint64]
+    drawn: Sequence[_Drawn]
+    whole: bool = True
+
+    def rows(self, table: SparkTable) -> Any:
+        """The rows with those of equal hashes in one part."""
+        parts = max(-(-table.n_rows // AT_ONCE), 1)
+        names = table.frame.columns
+        frame = _with_hashes(table, self.hashed, self.hasher)
+        return frame.repartition(parts, _HASH).select(*names)
+
+    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
+        """The released columns of some rows."""
+        return {
+            each.name: each.values.take(pa.array(after))
+            for each, (_, after) in zip(self.drawn, self.codes(part), strict=True)
+        }
+
+    def codes(self, part: pa.Table) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """The category of each row before and after, column by column."""
+        first, second, _ = _hashed(part, self.hashed, self.hasher)
+        ids = numbered(first, second, self.number)
+        made = []
+        for each in self.drawn:
+            before = each.category[codes_of(part.column(each.name), each.entries, each.name)]
+            after = before
+            if each.words is not None:
+                after = draw(before, ids, each.words, each.p, each.d)
+            made.append((before, after))
+        return made
+
+    def counted(self, table: SparkTable) -> dict[str, Ints]:
+        """How many rows have each category before (by row) and after (by column), by name."""
+        read, width = reading(table.types, self.names), [each.d + 1 for each in self.drawn]
+
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            for at, (before, after) in enumerate(self.codes(read(part))):
+                found, number = np.unique(
+                    before.astype(np.int64) * width[at] + after, return_counts=True
+                )
+                columns = [np.full(len(found), at), found, number]
+                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], ["at", "key", "n"])
+
+        frame = self.rows(table).select(*(table.place(n) for n in self.names))
+        found = collected(over_parts(frame, work, "at long, key long, n long", whole=True))
+        column, keys, number = (each.to_numpy() for each in found.columns)
+        made = {}
+        for at, each in enumerate(self.drawn):
+            pairs = np.zeros(width[at] ** 2, np.int64)
+            np.add.at(pairs, keys[column == at], number[column == at])
+            made[each.name] = pairs.reshape(width[at], width[at])
+        return made
+
+
+def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed:
+    """The columns of a plan that draws, under a key (by default one that is forgotten)."""
+    key = key or Key.new()
+    hashed, hasher = table.names, _hasher(table, table.names, key)
+    fingerprint = table.n_rows, _sum(table, hasher)
+    if plan.row_id is not None:
+        check_row_id(table, plan.row_id)
+        _check_ids(table, plan.row_id)
+        hashed = [plan.row_id]
+        hasher = _hasher(table, hashed, key)
+    mine = release_key(key, fingerprint, bound_to(plan))
+    drawn, outside = [], 0
+    for column in plan.columns:
+        found = table.like(column)
+        assert isinstance(found, CountedColumn)
+        category = category_of_code(found, column)
+        unknown = int(found.counts()[category == column.d].sum())
+        outside += unknown
+        drawn.append(
+            _Drawn(
+                column.name,
+                table.entries(column.name),
+                category[found.lookup],
+                column.d,
+                column.p,
+                mine.words(PURPOSE + column.name) if column.p < 1 or unknown else None,
+                released_values(column, table.types.field(column.name).type),
+            )
+        )
+    names = list(dict.fromkeys([*hashed, *(each.name for each in drawn)]))
+    maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), drawn)
+    made = {e.name: Recoded(maker, e.name, e.values, e.values.type) for e in drawn}
+    return Transformed(made, outside)
+
+
+def _hasher(table: SparkTable, names: Sequence[str], key: Key) -> RowHasher:
+    return RowHasher({n: value_class(table.types.field(n).type) for n in names}, key)
+
+
+def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:
+    """Two words for each row, of what it holds in some columns, and their sum."""
+    first, second = (np.zeros(part.num_rows, np.uint64) for _ in range(2))
+    cells = [part.column(n).combine_chunks() for n in names]
+    return first, second, hasher.hash_into(cells, first, second)
+
+
+def _with_hashes(table: SparkTable, names: Sequence[str], hasher: RowHasher) -> Any:
+    """The rows beside the first word of each, as the column `_HASH`."""
+    from pyspark.sql import types as t
+
+    read = reading(table.types, names)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        first, *_ = _hashed(read(part), names, hasher)
+        yield from part.append_column(_HASH, pa.array(first.view(np.int64))).to_batches(1 << 16)
+
+    schema = t.StructType([*table.frame.schema.fields, t.StructField(_HASH, t.LongType())])
+    return over_parts(table.frame, work, schema)
+
+
+def _sum(table: SparkTable, hasher: RowHasher) -> int:
+    """The sum of the hashes of all rows."""
+    names = table.names
+    read = reading(table.types, names)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        *_, whole = _hashed(read(part), names, hasher)
+        yield pa.RecordBatch.from_arrays([binaries([whole.to_bytes(16, "little")])], ["whole"])
+
+    found = collected(over_parts(table.frame, work, "whole binary")).column(0)
+    return sum(int.from_bytes(cell.as_py(), "little") for cell in found) % (1 << 128)
+
+
+def _check_ids(table: SparkTable, name: str) -> None:
+    """Whether a column of ids tells every row apart."""
+    place = table.frame[table.place(name)]
+    missing = int(run(table.frame.where(place.isNull()).count))
+    distinct = int(run(table.frame.select(place).distinct().count))
+    refuse_ids(name, missing, table.n_rows - distinct)

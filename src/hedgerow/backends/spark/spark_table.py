@@ -1,0 +1,442 @@
+"""A table on a cluster: its columns are known by their values and counts, its rows stay there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...columns.column import Column
+from ...columns.exact_values import beyond_doubles
+from ...columns.table import Table, Window
+from ...columns.workspace import LEAST, Workspace
+from ...errors import InputError, SchemaError, UnsupportedError
+from ...io.dialect import FileFormat
+from .cell_values import codes_of, in_order
+from .cluster import collected, over_parts, run
+from .counted_columns import CountedColumn
+from .dataframes import columns_of, place, placed
+from .joint_codes import check_room, combined
+from .packing import Packing
+
+MOST = 1 << 24
+"""Distinct values of a column that is coded: they are held here, and by every executor."""
+_BROUGHT, _GROUPED = 150, 130
+"""Bytes that a record takes while its codes are brought, and by a method that says nothing of its own."""
+
+
+class SparkTable(Table):
+    """A Spark DataFrame as a table.
+
+    Parameters
+    ----------
+    frame : Spark DataFrame
+    layout : FileFormat, optional
+        The kind of file that came in.
+    path : Path, optional
+        The file, folder or pattern that came in.
+    file_types : pyarrow.Schema, optional
+        The types that a file of its rows has; by default those that Spark gives.
+    """
+
+    engine: ClassVar[str] = "spark"
+    workspace: Workspace | None = None
+    """Where temporary files lie, if there are any; kept as long as the table."""
+    memory: str | int | None = None
+    """Most memory of this process; by default half of the machine's."""
+
+    def __init__(
+        self,
+        frame: Any,
+        layout: FileFormat | None = None,
+        path: Path | None = None,
+        file_types: pa.Schema | None = None,
+    ) -> None:
+        self.given = frame
+        self.layout, self.path = layout or FileFormat(), path
+        given = columns_of(frame, "the table" if path is None else path.name)
+        self.file_types = given if file_types is None else file_types
+        self._types = pa.schema([(entry.name, _held(entry.type)) for entry in self.file_types])
+        self.frame = placed(frame)
+        self._columns = {}
+        self.spelled = {}
+        self._values: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+        self._alone: dict[str, Table] = {}
+        self._packed: tuple[Packing, Any] | None = None
+        self._persisted: list[Any] = []
+        self._handed: Any = None
+        self._n_rows = int(run(self.frame.count))
+        self.maker: Any = None  # of a released table, what made it (`making.Maker`)
+        if not self._n_rows:
+            raise InputError("the table has no rows", hint="give a table with at least one record")
+
+    def place(self, name: str) -> str:
+        """The name of a column inside `frame`."""
+        return place(self._types.names.index(name))
+
+    @property
+    def arrow(self) -> NoReturn:
+        """Refused: the rows are on a cluster."""
+        raise _not_here()
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self._types
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._n_rows
+
+    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def first(self, names: Sequence[str], n: int) -> list[pa.Array]:
+        """The first rows of some columns, to be shown."""
+        found = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
+        return [column.combine_chunks() for column in found.columns]
+
+    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Refused: the rows are on a cluster."""
+        return self.arrow
+
+    def share(self, other: Table) -> None:
+        """Nothing: no memory is shared with executors."""
+
+    def give_back(self) -> None:
+        """Nothing: the rows are not here."""
+
+    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """The distinct values of a column in their natural order, and how many rows have each.
+
+        Raises
+        ------
+        UnsupportedError
+            It is nested, or its values are too many to be held.
+        """
+        if name not in self._values:
+            kind = self._field(name).type
+            if pa.types.is_nested(kind):
+                raise UnsupportedError(
+                    f"column {name!r} holds nested values",
+                    hint="leave it out, or flatten it",
+                )
+            place = self.place(name)
+            found = collected(self.frame.groupBy(place).count().limit(MOST + 1))
+            if found.num_rows > MOST:
+                raise UnsupportedError(
+                    f"column {name!r} has more than {MOST:,} distinct values, which are held in "
+                    "memory",
+                    hint="leave it out, or coarsen it",
+                )
+            entries = found.column(0).combine_chunks().cast(kind)
+            counts = found.column(1).to_numpy().astype(np.int64)
+            if counts.sum() != self.n_rows:
+                raise self.changed()
+            order = in_order(name, entries)
+            self._values[name] = entries.take(pa.array(order)), counts[order]
+        return self._values[name]
+
+    def known(self, name: str) -> pa.Array | None:
+        """The distinct values of a column where they were asked for already."""
+        return self._values[name][0] if name in self._values else None
+
+    def column(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        categories: Sequence[str] | None = None,
+        unit: str | None = None,
+    ) -> Column:
+        """A column by its values and counts; the codes of its rows are refused."""
+        key = (name, kind, tuple(categories or ()), unit)
+        if key not in self._columns:
+            made = self._listed(name).column(name, kind=kind, categories=categories, unit=unit)
+            self._columns[key] = CountedColumn.of(made, self)
+        return self._columns[key]
+
+    def _listed(self, name: str) -> Table:
+        """The table of the distinct values of a column: everything but counts is found on it."""
+        self._field(name)
+        if name not in self._alone:
+            self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
+        return self._alone[name]
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares: Spark knows none."""
+        self._field(name)
+        return ()
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return self.values(name)[0]
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return beyond_doubles(self.entries(name))
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there; nan where none is, or they cannot be compared."""
+        if pa.types.is_nested(self._field(name).type):
+            return math.nan
+        from pyspark.sql import functions as f
+
+        place = self.place(name)
+        found = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
+        distinct, there = found.column(0)[0].as_py(), found.column(1)[0].as_py()
+        return distinct / there if there else math.nan
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        entries, counts = self.values(name)
+        return entries.to_pylist(), counts
+
+    def encode(self, names: Iterable[str]) -> None:
+        """Keep codes of some columns on the cluster, packed; made when they are first counted."""
+        self.forget()
+        self._handed = None
+        packing, made = self._coded(list(dict.fromkeys(names)))
+        # without this every pass would read and code the table again
+        self._packed = packing, self.keep(made)
+
+    def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
+        """The codes of some columns, packed."""
+        entries = {n: self.values(n)[0] for n in names}
+        packing = Packing.of({n: len(e) for n, e in entries.items()})
+        places = {self.place(n): n for n in names}
+
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            codes = {n: codes_of(part.column(c), entries[n], n) for c, n in places.items()}
+            words = packing.packed(codes)
+            yield pa.RecordBatch.from_arrays([pa.array(w) for w in words], packing.names())
+
+        schema = ", ".join(f"{w} long" for w in packing.names())
+        return packing, over_parts(self.frame.select(*places), work, schema)
+
+    def gathered(self, names: Iterable[str], besides: int = 0) -> Table:
+        """The table with the codes of some columns here: combinations that were counted.
+
+        Raises
+        ------
+        UnsupportedError
+            They, and what a method takes `besides`, do not fit into the memory of this process.
+        """
+        names = list(dict.fromkeys(names))
+        if not names:
+            return self
+        check_room(
+            self.n_rows,
+            {n: len(self.values(n)[0]) for n in names},
+            LEAST + self.n_rows * _BROUGHT + (besides or self.n_rows * _GROUPED),
+            "this method",
+            "allow more (memory=, --memory), ask from a larger machine, or take MART, which counts "
+            "on the cluster",
+            self.memory,
+        )
+        codes, counts = self.combinations(names)
+        return Gathered(self, {n: np.repeat(c, counts) for n, c in codes.items()})
+
+    def combinations(
+        self, names: Sequence[str]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+        """The combinations of some columns' distinct values, in their order, and the rows of each.
+
+        Raises
+        ------
+        UnsupportedError
+            There are too many to be held.
+        """
+
+        held = self._packed is not None and set(names) <= set(self._packed[0].places)
+        packing, frame = self.packed if held else self._coded(names)
+        own = Packing.of({n: len(self.values(n)[0]) for n in names})
+
+        def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
+            given = [column.to_numpy() for column in part.columns]
+            return {n: packing.codes(given, n) for n in names}
+
+        codes, counts = combined(frame, coded, own)
+        if counts.sum() != self.n_rows:
+            raise self.changed()
+        return codes, counts
+
+    def pairs(
+        self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """How many rows have each level of a column, by its values, and each code of another."""
+        packing, frame = self.packed
+        asked = [(c.name, c.lookup, c.n_values + 1) for c in others]
+
+        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+            words = [column.to_numpy() for column in part.columns]
+            level = levels[packing.codes(words, name)].astype(np.int64)
+            for at, (other, lookup, m) in enumerate(asked):
+                keys = level * m + lookup[packing.codes(words, other)]
+                found, number = np.unique(keys, return_counts=True)
+                columns = [np.full(len(found), at), found, number]
+                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], ["at", "key", "n"])
+
+        found = collected(over_parts(frame, work, "at long, key long, n long"))
+        column, keys, number = (each.to_numpy() for each in found.columns)
+        made = []
+        for at, (_, _, m) in enumerate(asked):
+            distinct, place = np.unique(keys[column == at], return_inverse=True)
+            counts = np.zeros(len(distinct), np.int64)
+            np.add.at(counts, place, number[column == at])
+            made.append((distinct // m, distinct % m, counts))
+        return made
+
+    @property
+    def packed(self) -> tuple[Packing, Any]:
+        """The codes of the columns that were encoded, and how they are packed."""
+        if self._packed is None:
+            raise SchemaError("no column of this table was encoded")
+        return self._packed
+
+    def keep(self, frame: Any) -> Any:
+        """A frame that the cluster keeps as it was made, until `forget`."""
+        self._persisted.append(frame.persist())
+        return frame
+
+    def forget(self) -> None:
+        """Let the cluster forget the codes, and whatever was made of them."""
+        self._packed = None
+        while self._persisted:
+            with suppress(Exception):  # a session that has ended keeps nothing
+                self._persisted.pop().unpersist()
+
+    def handed(self, frame: Any) -> Any:
+        """A released frame: what is verified is handed out, and not what another run would make."""
+        self._handed = frame.persist()
+        return frame
+
+    def abandon(self) -> None:
+        """Let the cluster forget the codes, and the release that was not verified."""
+        if self._handed is not None:
+            self._persisted.append(self._handed)
+        self.forget()
+
+    def changed(self) -> InputError:
+        """The error where two passes saw different rows."""
+        where = "the table" if self.path is None else self.path.name
+        return InputError(
+            f"{where} gives other rows each time it is computed",
+            hint="persist it, or write it down first",
+        )
+
+
+class Gathered(Table):
+    """A table on a cluster with the codes of some columns here.
+
+    What has equal codes in all of them came as one combination with its count; rows are told apart
+    by nothing else, and stand in no order of the table's.
+
+    Parameters
+    ----------
+    whole : SparkTable
+    codes : mapping of str to integer array of shape (n_rows,)
+        By column the place of each row's cell among the distinct values.
+    """
+
+    engine: ClassVar[str] = "spark"
+
+    def __init__(self, whole: SparkTable, codes: Mapping[str, NDArray[Any]]) -> None:
+        self.whole, self.path, self.layout = whole, whole.path, whole.layout
+        self._columns, self.spelled = {}, {}
+        self._codes = codes
+
+    @property
+    def arrow(self) -> NoReturn:
+        """Refused: the rows are on a cluster."""
+        raise _not_here()
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self.whole.types
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.whole.n_rows
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Some cells of a column whose codes are here."""
+        if name not in self._codes:
+            raise _not_here()
+        return self.whole.entries(name).take(pa.array(self._codes[name][rows]))
+
+    def column(self, name: str, **asked: Any) -> Column:
+        """A column with the codes of its rows, where they are here."""
+        found = self.whole.column(name, **asked)
+        if name not in self._codes:
+            return found
+        key = (name, *asked.items())
+        if key not in self._columns:
+            assert isinstance(found, CountedColumn)
+            self._columns[key] = found.with_rows(found.lookup[self._codes[name]])
+        return self._columns[key]
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Codes of a column that are equal where its cells read alike."""
+        return self.column(name, kind="categorical").codes
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares: Spark knows none."""
+        return self.whole.declared(name)
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return self.whole.entries(name)
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return self.whole.beyond_doubles(name)
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return self.whole.has_empty(name)
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there."""
+        return self.whole.distinct_share(name)
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        return self.whole.counted(name)
+
+    def share(self, other: Table) -> None:
+        """Nothing: no memory is shared with executors."""
+
+
+def _not_here() -> UnsupportedError:
+    return UnsupportedError(
+        "this needs the whole table in memory, and its rows are on a cluster",
+        hint='use engine="memory" (--engine memory), or a part of the table',
+    )
+
+
+def _held(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

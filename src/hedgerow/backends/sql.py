@@ -1,0 +1,432 @@
+"""A plan as one SELECT, so that a database makes the same release without the data leaving it.
+
+The groups of a partition become a nested CASE that routes each row to its leaf, and a join
+with the released cells of that leaf. A tree is cut into steps of bounded depth, one common
+table expression each, so that no parser meets an expression it cannot hold. Where splits send
+many categories to the left, a join turns categories into places, and a split is a string of bits:
+DuckDB makes each long IN list a join of its own over all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+
+from ..errors import PlanError, UnsupportedError
+from ..io.duckdb_reader import identifier
+from ..notation import moment, number
+from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
+from ..plan.maps import Released
+from ..validation import check_one_of
+
+NATIVE = "duckdb"
+CREATED = ("view", "table", "materialized view")
+"""The kinds of object that a statement may create."""
+_MATERIALIZED = ("postgres",)
+"""Dialects whose materialized views hold such statements."""
+# DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
+_DEPTH, _DEPTH_OF_OTHERS = 60, 6
+# DuckDB makes longer IN lists joins over all rows.
+_LISTED = 5
+
+
+def text(value: str) -> str:
+    """A string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def double(value: float) -> str:
+    """A literal that every database reads as a double, and back to the same one."""
+    written = repr(float(value))
+    return written if "e" in written else written + "e0"
+
+
+def to_sql(
+    plan: Plan,
+    table: str = "people",
+    dialect: str = NATIVE,
+    *,
+    create: str | None = None,
+    name: str = "release",
+) -> str:
+    """The SELECT that makes the plan's release of `table`; or what creates a view or table of it.
+
+    Columns come in their original order, identifiers and undeclared ones left out. Rows come in no
+    particular order, as in any SELECT without ORDER BY. For dialects other than
+    DuckDB the statement is translated by sqlglot.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to translate.
+    table : str
+        The name of the table in the database; dots separate schema and table.
+    dialect : str
+        "duckdb", or any dialect of sqlglot ("spark", "postgres", "bigquery", ...).
+    create : {None, "view", "table", "materialized view"}
+        Create something of that SELECT. Rows of a table or a materialized view are put in
+        the order of their released cells, for that of the source may tell who is who.
+    name : str
+        The name of what is created; dots separate schema and name.
+
+    Raises
+    ------
+    PlanError
+        The dialect is unknown.
+    UnsupportedError
+        This kind of recoding cannot be written as SQL; the database has no such thing.
+    """
+    dialect = dialect.lower()
+    check_one_of("create", create, (None, *CREATED))
+    if dialect != NATIVE:
+        _check_dialect(dialect)
+    if create == CREATED[2] and dialect not in _MATERIALIZED:
+        raise UnsupportedError(
+            f"{dialect} holds no such statement as a materialized view",
+            hint='create="view" recodes whenever it is read, create="table" once; materialized views '
+            f"are written for {', '.join(_MATERIALIZED)}",
+        )
+    request = Request(plan, _quoted(table), dialect)
+    statement = select(plan.recoding, request)
+    if create is not None:
+        ordered = ", ".join(str(i) for i in range(1, len(request.kept) + 1))
+        order = f"\nORDER BY {ordered}" if create != "view" else ""
+        statement = f"CREATE {create.upper()} {_quoted(name)} AS\n{statement}{order}"
+    return statement + "\n" if dialect == NATIVE else _translate(statement, dialect)
+
+
+def _quoted(name: str) -> str:
+    """A name whose dots separate its parts."""
+    return ".".join(identifier(part) for part in name.split("."))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plan, the quoted name of the table, and the dialect that is asked for."""
+
+    plan: Plan
+    source: str
+    dialect: str = NATIVE
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """The columns whose kind somebody declared: categories may be stored as numbers."""
+        return frozenset(c.name for c in self.plan.columns if c.declared)
+
+    @property
+    def kept(self) -> list[str]:
+        """The released columns, in order."""
+        return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
+
+    def columnwise(self, made: dict[str, str]) -> str:
+        """The SELECT whose columns in `made` are expressions; the others stay as they are."""
+        columns = (
+            f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in self.kept
+        )
+        return f"SELECT {', '.join(columns)}\nFROM {self.source}"
+
+
+@singledispatch
+def select(recoding: Recoding, request: Request) -> str:
+    """The SELECT of one kind of recoding, in DuckDB's dialect; other kinds register here."""
+    if not recoding.applies:
+        raise recoding.refuse()
+    raise UnsupportedError(
+        f"a plan of the kind {recoding.kind!r} cannot be written as SQL",
+        hint="apply it with `Plan.apply` or `hedgerow apply`",
+    )
+
+
+def _check_dialect(dialect: str) -> None:
+    from sqlglot.dialects.dialect import Dialects
+
+    known = sorted(d.value for d in Dialects if d.value)
+    if dialect not in known:
+        raise PlanError(
+            f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(known)}"
+        )
+
+
+def _translate(statement: str, dialect: str) -> str:
+    import sqlglot
+
+    return sqlglot.transpile(statement, read=NATIVE, write=dialect, pretty=True)[0] + "\n"
+
+
+def _fresh(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, lengthened until no taken name equals it in any case."""
+    lowered = {name.lower() for name in taken}
+    while wanted.lower() in lowered:
+        wanted += "_"
+    return wanted
+
+
+@select.register
+def _maps(recoding: Maps, request: Request) -> str:
+    if recoding.suppressed:
+        raise UnsupportedError(
+            "a plan that suppresses small classes cannot be written as SQL",
+            hint="apply it with `Plan.apply`, or fit it with suppression=0",
+        )
+    return request.columnwise({c.name: _mapped(c, request) for c in recoding.columns})
+
+
+def _mapped(column: ColumnMap, request: Request) -> str:
+    """The released value of one column as an expression."""
+    other = () if column.is_number else (column.default,)
+    words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
+    value = _key(column, request)
+    if _stays(column, request):
+        known = " OR ".join(f"{value} = {_category(column, c)}" for c in column.categories)
+        return f"CASE WHEN {known} THEN {identifier(column.name)} END"
+    parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
+    if column.is_number:
+        for cut, label in zip(column.cuts, column.labels, strict=False):
+            parts.append(f"WHEN {value} < {_bound(column, cut)} THEN {_label(label, words)}")
+        last = column.labels[-1]
+    else:
+        for category, label in zip(column.categories, column.labels, strict=True):
+            key = _category(column, category)
+            parts.append(f"WHEN {value} = {key} THEN {_label(label, words)}")
+        last = column.default
+    return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"
+
+
+def _stays(column: ColumnMap, request: Request) -> bool:
+    """Whether values other than text stay as they are; those that the plan lacks are hidden."""
+    same = column.labels == column.categories and column.missing is None
+    other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
+    return same and bool(column.categories) and other
+
+
+def _category(column: ColumnMap, category: str) -> str:
+    """A category of a map as the value that it stands for."""
+    if column.kind == "date":
+        unit = "DATE" if column.unit == "day" else "TIMESTAMP"
+        return f"TRY_CAST({text(category)} AS {unit})"
+    return double(float(category)) if column.kind == "numeric" else text(category)
+
+
+@select.register
+def _partition(tree: Partition, request: Request) -> str:
+    plan, source, kept, dialect = request.plan, request.source, request.kept, request.dialect
+    names = [column.name for column in plan.columns]
+    leaf = _fresh("leaf", names)
+    keys = [_fresh(f"key_{i}", names) for i in range(len(tree.columns))]
+    places = _places(tree)
+    tests = [_test(tree, node, keys, places) for node in range(len(tree.split))]
+    depth = _DEPTH if dialect == NATIVE else _DEPTH_OF_OTHERS
+    prefix = _fresh("step", [source.strip('"')])
+    carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
+
+    known = [
+        f"{_key(column, request)} AS {identifier(key)}"
+        for column, key in zip(tree.columns, keys, strict=True)
+    ]
+    steps = [
+        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  "
+        f"FROM {source}\n)"
+    ]
+    routed, cells = f"{prefix}_0", f"{prefix}_cells"
+    if places:
+        steps += _placed(routed, prefix, kept, keys, places)
+        routed = f"{prefix}_places"
+    for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
+        steps.append(
+            f"{prefix}_{number_} AS (\n  SELECT {carried},\n    {case} AS {identifier(leaf)}\n"
+            f"  FROM {routed}\n)"
+        )
+        routed = f"{prefix}_{number_}"
+    steps.append(
+        f"{cells} AS (\n  SELECT * FROM (VALUES\n{_cell_rows(tree)}\n  ) AS v({identifier(leaf)}, "
+        f"{', '.join(f'cell_{i}' for i in range(len(tree.columns)))})\n)"
+    )
+
+    place = {column.name: i for i, column in enumerate(tree.columns)}
+    chosen = []
+    for name in kept:
+        if name in place:
+            kind = "DOUBLE" if _numeric_labels(tree.columns[place[name]]) else "VARCHAR"
+            chosen.append(f"  CAST({cells}.cell_{place[name]} AS {kind}) AS {identifier(name)}")
+        else:
+            chosen.append(f"  {routed}.{identifier(name)}")
+    return (
+        "WITH "
+        + ",\n".join(steps)
+        + "\nSELECT\n"
+        + ",\n".join(chosen)
+        + f"\nFROM {routed}\nJOIN {cells} ON {routed}.{identifier(leaf)} = "
+        f"{cells}.{identifier(leaf)}"
+    )
+
+
+def _key(column: PlanColumn, request: Request) -> str:
+    """The value that the splits test: a double without NaN, a date, or text."""
+    name = identifier(column.name)
+    if column.kind == "date":
+        if (
+            column.name in request.plan.zones
+        ):  # by the clocks of UTC, whatever zone the database is set to
+            name = f"CAST({name} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+        return f"CAST({name} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
+    if column.kind != "numeric":
+        written = f"CAST({name} AS VARCHAR)"
+        if column.name not in request.declared or _pointed(column):
+            return written
+        return f"REGEXP_REPLACE({written}, '[.]0$', '')"  # 1.0 where doubles are written so
+    value = f"CAST({name} AS DOUBLE)"
+    if request.dialect == "bigquery":  # there NaN does not equal itself
+        return f"CASE WHEN NOT ISNAN({value}) THEN {value} END"
+    return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
+
+
+def _pointed(column: PlanColumn) -> bool:
+    """Whether a category ends as whole doubles do in some databases, so that it is text."""
+    cells = getattr(column, "cells", ())
+    known = [*getattr(column, "categories", ()), *(c for cell in cells for c in cell.categories)]
+    return any(category is not None and category.endswith(".0") for category in known)
+
+
+def _places(tree: Partition) -> dict[int, list[str]]:
+    """The categories by place of each column whose splits list more than a few of them."""
+    listed: dict[int, set[str]] = {}
+    long: set[int] = set()
+    for column, number_ in zip(tree.split, tree.subset, strict=True):
+        if column >= 0 and tree.columns[column].kind not in ("numeric", "date"):
+            categories = {category for category in tree.subsets[number_] if category is not None}
+            listed.setdefault(column, set()).update(categories)
+            if len(categories) > _LISTED:
+                long.add(column)
+    return {column: sorted(listed[column]) for column in sorted(long)}
+
+
+def _placed(
+    step: str,
+    prefix: str,
+    kept: Sequence[str],
+    keys: Sequence[str],
+    places: Mapping[int, Sequence[str]],
+) -> list[str]:
+    """Steps that turn categories into places from 1; then come missing, then all others."""
+    steps, joins = [], []
+    columns = [f"{step}.{identifier(name)}" for name in kept]
+    for i, key in enumerate(keys):
+        if i not in places:
+            columns.append(f"{step}.{identifier(key)}")
+            continue
+        table, m = f"{prefix}_places_{i}", len(places[i])
+        rows = ",\n".join(f"    ({text(c)}, {at})" for at, c in enumerate(places[i], start=1))
+        steps.append(f"{table} AS (\n  SELECT * FROM (VALUES\n{rows}\n  ) AS v(category, place)\n)")
+        joins.append(f"\n  LEFT JOIN {table} ON {step}.{identifier(key)} = {table}.category")
+        columns.append(
+            f"CASE WHEN {step}.{identifier(key)} IS NULL THEN {m + 1} "
+            f"ELSE COALESCE({table}.place, {m + 2}) END AS {identifier(key)}"
+        )
+    chosen = f"SELECT {', '.join(columns)}\n  FROM {step}{''.join(joins)}"
+    return [*steps, f"{prefix}_places AS (\n  {chosen}\n)"]
+
+
+def _test(
+    tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, Sequence[str]]
+) -> str:
+    """The condition that sends a row to the left child."""
+    if tree.split[node] < 0:
+        return ""
+    column, key = tree.columns[tree.split[node]], identifier(keys[tree.split[node]])
+    if column.kind in ("numeric", "date"):
+        below = f"{key} < {_bound(column, tree.threshold[node])}"
+        return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
+    subset = tree.subsets[tree.subset[node]]
+    if tree.split[node] in places:
+        order, held = [*places[tree.split[node]], None], set(subset)
+        bits = "".join("1" if category in held else "0" for category in order)
+        return f"SUBSTR('{bits}', {key}, 1) = '1'"
+    listed = ", ".join(text(category) for category in subset if category is not None)
+    parts = ([f"{key} IN ({listed})"] if listed else []) + (
+        [f"{key} IS NULL"] if None in subset else []
+    )
+    return f"({' OR '.join(parts)})" if parts else "1 = 0"
+
+
+def _bound(column: PlanColumn, threshold: float) -> str:
+    if column.kind != "date":
+        return double(threshold)
+    # whole days and microseconds: x < t is x < ceil(t)
+    written = moment(math.ceil(threshold), column.unit).replace("T", " ")
+    return f"{'DATE' if column.unit == 'day' else 'TIMESTAMP'} {text(written)}"
+
+
+def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list[str]:
+    """One CASE per step; between steps a row carries -1 - node, once arrived its leaf number."""
+    leaf_of: dict[int, int] = {}
+    for node, column in enumerate(tree.split):
+        if column < 0:
+            leaf_of[node] = len(leaf_of)
+    cases: list[str] = []
+    roots = [0]
+    while roots:
+        ends: list[int] = []
+        branches = [(root, _branch(tree, tests, leaf_of, root, depth, ends)) for root in roots]
+        if cases:
+            listed = " ".join(f"WHEN {-1 - root} THEN {branch}" for root, branch in branches)
+            cases.append(f"CASE {leaf} {listed} ELSE {leaf} END")
+        else:
+            cases.append(branches[0][1])
+        roots = ends
+    return cases
+
+
+def _branch(
+    tree: Partition,
+    tests: Sequence[str],
+    leaf_of: dict[int, int],
+    root: int,
+    depth: int,
+    ends: list[int],
+) -> str:
+    """The nested CASE of at most `depth` levels below `root`; cut nodes are added to `ends`."""
+    pieces: list[str] = []
+    waiting: list[tuple[int, int] | str] = [(root, depth)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        node, left = item
+        if tree.split[node] < 0:
+            pieces.append(str(leaf_of[node]))
+        elif left == 0:
+            ends.append(node)
+            pieces.append(str(-1 - node))
+        else:
+            pieces.append(f"CASE WHEN {tests[node]} THEN ")
+            waiting += [" END", (tree.right[node], left - 1), " ELSE ", (node + 1, left - 1)]
+    return "".join(pieces)
+
+
+def _numeric_labels(column: Recoded) -> bool:
+    labels = [cell.label for cell in column.cells if cell.label is not None]
+    return bool(labels) and not any(isinstance(label, str) for label in labels)
+
+
+def _cell_rows(tree: Partition) -> str:
+    written = []
+    for column in tree.columns:
+        words = not _numeric_labels(column)
+        written.append([_label(cell.label, words) for cell in column.cells])
+    rows = []
+    for leaf in range(tree.n_leaves):
+        row = (written[i][cells[leaf]] for i, cells in enumerate(tree.leaf_cells))
+        rows.append(f"    ({', '.join([str(leaf), *row])})")
+    return ",\n".join(rows)
+
+
+def _label(label: Released, words: bool) -> str:
+    """A released value as a literal: text where any of its column is text, else a double."""
+    if label is None:
+        return f"CAST(NULL AS {'VARCHAR' if words else 'DOUBLE'})"
+    if not words:
+        return double(float(label))
+    return text(label if isinstance(label, str) else number(label))

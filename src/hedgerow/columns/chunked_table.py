@@ -1,0 +1,434 @@
+"""A table that is not loaded: its columns become codes in one look at the files, its rows stay there.
+
+The values of a column are in memory once each; what grows with the rows (a code each, of one to
+four bytes) lies in the workspace, in files where there is much of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
+from ..files import private_handle
+from ..io.dialect import FileFormat
+from ..io.parquet_reader import Scan, as_entries
+from ..kernels.threads import streamed
+from ..schema import Kind
+from .column import Column, smallest
+from .encode import encode, kind_of
+from .exact_values import beyond_doubles
+from .table import Table, Window, check_names
+from .value_counts import ValueCounts
+from .workspace import LEAST, Workspace
+
+_BATCH = 1 << 17
+_ROW, _CELL = 16, 3
+"""Bytes that a record takes at the peak of the work, and each of its cells."""
+_OFTEN = 64
+"""Windows after which pages of mapped files are put aside."""
+_FEW = 1 << 15
+"""Lists of values are merged when they are this long, and again when they have doubled."""
+_VALUES = 4
+"""The values of one column take at most one part in so many of the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """A column as codes into its distinct values, bit by bit: 0.0 and -0.0 are two.
+
+    Parameters
+    ----------
+    entries : pyarrow.Array
+        The distinct values in their natural order, a missing one perhaps among them.
+    codes : array of the smallest unsigned integers, shape (n_rows,)
+    counts : int64 array of shape (len(entries),)
+    """
+
+    entries: pa.Array
+    codes: NDArray[Any]
+    counts: NDArray[np.int64]
+
+
+class Scanned(Table):
+    """A table whose rows stay in their files; made by an engine.
+
+    Parameters
+    ----------
+    scan : Scan
+    workspace : Workspace
+    layout : FileFormat
+        The kind of file that came in.
+    path : Path, optional
+        The file, folder or pattern that came in.
+    keeps : bool
+        Whether its codes are kept, where the workspace keeps finished files.
+    """
+
+    engine: ClassVar[str] = "duckdb"
+    relational = False
+    """Whether it came as a relation of DuckDB, as which it is given back."""
+
+    def __init__(
+        self,
+        scan: Scan,
+        workspace: Workspace,
+        layout: FileFormat,
+        path: Path | None = None,
+        *,
+        keeps: bool = False,
+    ) -> None:
+        self.keeps = keeps and workspace.kept is not None
+        self.scan, self.workspace = scan, workspace
+        self.layout, self.path = layout, path
+        self._columns = {}
+        self._codings: dict[str, Coding] = {}
+        self.spelled = {}
+        where = "the table" if path is None else path.name
+        check_names(self.names, where)
+        if scan.n_rows == 0:
+            raise InputError(f"{where} has no rows", hint="give a table with at least one record")
+
+    @property
+    def arrow(self) -> NoReturn:
+        """Refused: the table is read a few rows at a time."""
+        raise UnsupportedError(
+            "this needs the whole table in memory, and this engine reads it piece by piece",
+            hint='use engine="memory" (--engine memory), or a part of the table',
+        )
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self.scan.types
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.scan.n_rows
+
+    @property
+    def not_kept(self) -> str | None:
+        """Why nothing is kept for a killed run to go on from, where that was asked for."""
+        return self.workspace.not_kept
+
+    @property
+    def gone_on(self) -> str | None:
+        """What a killed run left that is gone on from, in words; None where there is nothing."""
+        kept = self.workspace.kept
+        found = (
+            Counter(name.partition(".")[0].partition("-")[0] for name in kept.found) if kept else {}
+        )
+        told = ["a copy of the table"] if found.get("text") or found.get("people") else []
+        told += [f"the codes of {n} columns"] if (n := found.get("values")) else []
+        if n := found.get("release"):
+            told += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
+        return ", ".join(told) or None
+
+    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """Room for an array with an element a row: in a file where there is much of it."""
+        return self.workspace.allocate(shape, kind)
+
+    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
+        """The rows in their order, so many at a time or fewer, with the cells of some columns."""
+        start = 0
+        for cells in self.scan.batches(names or self.names[:1], size):
+            end = start + len(next(iter(cells.values())))
+            yield Window(slice(start, end), cells)
+            start = end
+        if start != self.n_rows:
+            raise self._changed()
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Some cells of a column, from its codes."""
+        coding = self.coding(name)
+        return coding.entries.take(pa.array(coding.codes[rows]))
+
+    def check_room(self, n_columns: int, besides: int = 0) -> None:
+        """Raise ParameterError where working on so many columns takes more memory than is allowed.
+
+        `besides` are bytes that a method takes for its own.
+        """
+        needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides
+        if needed > self.workspace.memory:
+            raise ParameterError(
+                f"{self.n_rows:,} records of {n_columns} columns take some {needed / 1e9:,.1f} GB of "
+                f"memory, and {self.workspace.memory / 1e9:,.1f} GB are allowed",
+                hint="allow more (memory=, --memory), or leave out columns",
+            )
+
+    def coding(self, name: str) -> Coding:
+        """A column as codes into its distinct values; made once, then kept."""
+        self.code([name])
+        return self._codings[name]
+
+    def code(self, names: Sequence[str]) -> None:
+        """Code some columns in one look at the files, and one more for their values.
+
+        Raises
+        ------
+        UnsupportedError
+            A column is nested, or has so many values that they do not fit.
+        InputError
+            The files changed in between.
+        """
+        names = [self._field(n).name for n in dict.fromkeys(names) if n not in self._codings]
+        nested = [n for n in names if pa.types.is_nested(self._field(n).type)]
+        if nested:
+            raise UnsupportedError(
+                f"columns hold nested values: {', '.join(map(repr, nested))}",
+                hint="leave them out, flatten them, or use the engine that works in memory",
+            )
+        names = [n for n in names if not (self.keeps and self._go_on(n))]
+        if not names:
+            return
+        try:
+            entries = self.values_of(names)
+            codes = {
+                n: self.workspace.allocate(
+                    (self.n_rows,), smallest(len(entries[n])), self._code_file(n)
+                )
+                for n in names
+            }
+            counts = {n: np.zeros(len(entries[n]), np.int64) for n in names}
+
+            def work(window: Window) -> dict[str, NDArray[np.int64]]:
+                found = {}
+                for name, cells in window.cells.items():
+                    own, places = as_entries(cells)
+                    table = pc.index_in(own, value_set=entries[name])
+                    if table.null_count:
+                        used = np.bincount(places.to_numpy(), minlength=len(own)) > 0
+                        if used[table.is_null().to_numpy(zero_copy_only=False)].any():
+                            raise self._changed()
+                        table = table.fill_null(0)
+                    mine = table.to_numpy().astype(codes[name].dtype)[places.to_numpy()]
+                    codes[name][window.rows] = mine
+                    found[name] = np.bincount(mine, minlength=len(entries[name]))
+                return found
+
+            for i, found in enumerate(streamed(work, self.windows(names, self._window(entries)))):
+                for name, each in found.items():
+                    counts[name] += each
+                if i % _OFTEN == 0:
+                    self.put_aside()
+        except pa.ArrowNotImplementedError:
+            kinds = ", ".join(f"{n!r} ({self._field(n).type})" for n in names)
+            raise UnsupportedError(
+                f"among these columns is one of a type whose values cannot be listed: {kinds}",
+                hint="leave it out, or give it another type",
+            ) from None
+        for name in names:
+            self._codings[name] = Coding(entries[name], codes[name], counts[name])
+            if self.keeps:
+                self._keep(name)
+
+    def _code_file(self, name: str) -> str | None:
+        return f"codes.{_digest(name)}" if self.keeps else None
+
+    def _keep(self, name: str) -> None:
+        """Have the codes of a column for the same work to go on from."""
+        coding, kept, file = self._codings[name], self.workspace.kept, self._code_file(name)
+        assert kept is not None
+        assert file is not None
+        self.workspace.finish(file, kept.folder)
+        values = f"values.{_digest(name)}"
+        table = pa.table({"value": coding.entries, "count": coding.counts})
+        with (
+            self.workspace.room(),
+            private_handle(kept.unfinished(values)) as target,
+            pa.ipc.new_file(target, table.schema) as writer,
+        ):
+            writer.write_table(table)
+        self.workspace.finish(values, kept.folder)
+
+    def _go_on(self, name: str) -> bool:
+        """Take the codes of a column that a killed run left, where it did."""
+        path, file = self.workspace.finished(f"values.{_digest(name)}"), self._code_file(name)
+        if path is None or file is None:
+            return False
+        with pa.OSFile(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all().combine_chunks()
+        entries, counts = table.column("value").combine_chunks(), table.column("count").to_numpy()
+        codes = self.workspace.held(file, (self.n_rows,), smallest(len(entries)))
+        if codes is None:
+            return False
+        self._codings[name] = Coding(entries, codes, counts)
+        return True
+
+    def _window(self, entries: dict[str, pa.Array]) -> int:
+        """More rows at a time where values are many, which are listed anew for each window."""
+        most = max(len(values) for values in entries.values())
+        return int(min(max(_BATCH, 4 * most), 1 << 21))
+
+    def values_of(self, names: Sequence[str]) -> dict[str, pa.Array]:
+        """The distinct values of some columns in their natural order."""
+        lists: dict[str, list[pa.Array]] = {name: [] for name in names}
+        length, merged = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+
+        def work(window: Window) -> dict[str, pa.Array]:
+            return {name: _held(cells) for name, cells in window.cells.items()}
+
+        def merge(name: str) -> None:
+            lists[name] = [pa.concat_arrays(lists[name]).unique()]
+            length[name] = merged[name] = len(lists[name][0])
+            size = lists[name][0].nbytes
+            if size > self.workspace.memory // _VALUES:
+                raise UnsupportedError(
+                    f"column {name!r} has more than {merged[name]:,} distinct values, "
+                    f"{size / 1e9:,.1f} GB of them, which the memory allowed does not hold",
+                    hint="leave it out, coarsen it, or allow more memory (memory=, --memory)",
+                )
+
+        for found in streamed(work, self.windows(names, _BATCH)):
+            for name, values in found.items():
+                lists[name].append(values)
+                length[name] += len(values)
+                if length[name] > _FEW + 2 * merged[name]:
+                    merge(name)
+        for name in names:
+            merge(name)
+        return {name: _in_order(name, lists[name][0]) for name in names}
+
+    def _changed(self) -> InputError:
+        where = "the table" if self.path is None else self.path.name
+        return InputError(f"{where} changed while it was read", hint="run it again")
+
+    def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
+        coding = self.coding(name)
+        found = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit)
+        table, codes = found.codes, coding.codes
+        if not np.array_equal(table, np.arange(len(table))):
+            codes = self.allocate((self.n_rows,), table.dtype)
+            for a in range(0, self.n_rows, _BATCH):
+                codes[a : a + _BATCH] = table[coding.codes[a : a + _BATCH]]
+        made = replace(found, codes=codes)
+        counts = np.bincount(table, coding.counts, found.n_values + 1).astype(np.int64)
+        vars(made)["value_counts"] = ValueCounts(  # what is known need not be counted
+            name, kind, made.unit, made.values, counts[:-1], int(counts[-1]), made.exact
+        )
+        return made
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares; empty when none."""
+        kind = self._field(name).type
+        if not (pa.types.is_dictionary(kind) and kind.ordered):
+            return ()
+        chunks = [window.cells[name].slice(0, 0) for window in self.windows([name], _BATCH)]
+        whole = pa.chunked_array(chunks).unify_dictionaries().chunk(0)
+        return tuple(map(str, whole.dictionary.drop_null().to_pylist()))
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return self.coding(name).entries
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return beyond_doubles(self.coding(name).entries)
+
+    def give_back(self) -> None:
+        """Give memory back to the system, that of mapped files as well."""
+        super().give_back()
+        self.put_aside()
+
+    def put_aside(self) -> None:
+        """Let the system take pages of mapped files out of memory; what they hold stays."""
+        self.workspace.give_back()
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Codes of a column that are equal where its cells read alike."""
+        return self.column(name, kind="categorical").codes
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there; nan where none is, or they cannot be compared."""
+        if pa.types.is_nested(self._field(name).type):
+            return math.nan
+        # beside what this process holds already; DuckDB needs some to work at all
+        memory = max(self.workspace.memory - LEAST, LEAST // 2)
+        found, there = self.scan.distinct(name, self.workspace.folder, memory)
+        return found / there if there else math.nan
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        coding = self.coding(name)
+        return coding.entries.to_pylist(), coding.counts
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+def _held(cells: pa.Array) -> pa.Array:
+    """The distinct cells of some rows."""
+    if not pa.types.is_dictionary(cells.type):
+        return cells.unique()
+    entries, codes = as_entries(cells)
+    used = np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))
+    return entries.take(pa.array(used))
+
+
+def _in_order(name: str, values: pa.Array) -> pa.Array:
+    """Values in the order in which columns hold them, so that codes need no second list."""
+    try:
+        places = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes
+    except SchemaError:
+        return values
+    return values.take(pa.array(np.argsort(places, kind="stable")))
+
+
+_WINDOW = 1 << 20
+
+
+class Reordered(Scanned):
+    """A table that streams past with its rows in another order: its columns as codes.
+
+    Parameters
+    ----------
+    table : Scanned
+    rows : integer array of shape (n_rows,)
+        The row of `table` at each place.
+    """
+
+    def __init__(self, table: Scanned, rows: NDArray[Any]) -> None:
+        super().__init__(table.scan, table.workspace, table.layout, table.path)
+        self._table, self._rows = table, rows
+
+    def column(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        categories: Sequence[str] | None = None,
+        unit: str | None = None,
+    ) -> Column:
+        """A column of the table; see `Table.column`."""
+        found = self._table.column(name, kind=kind, categories=categories, unit=unit)
+        codes = self.allocate((self.n_rows,), found.codes.dtype)
+        for a in range(0, self.n_rows, _WINDOW):
+            codes[a : a + _WINDOW] = found.codes[self._rows[a : a + _WINDOW]]
+        self.put_aside()
+        return replace(found, codes=codes)
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Some cells of a column."""
+        return self._table.taken(name, self._rows[rows])
+
+    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
+        """The rows in this order, from their codes."""
+        for a in range(0, self.n_rows, size):
+            rows = slice(a, min(a + size, self.n_rows))
+            yield Window(rows, {name: self.taken(name, rows) for name in names})

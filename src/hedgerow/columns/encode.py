@@ -1,0 +1,429 @@
+"""A column becomes small integers plus a sorted dictionary, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import floor
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import InputError, SchemaError
+from ..io.dates import DAY, parse_dates
+from ..kernels.sorting import stable_sort
+from ..notation import beyond_years, moment, number
+from ..schema import Kind
+from .array_memory import filled, storage
+from .column import Column, smallest
+from .exact_values import beyond_doubles, decimals, floats, inexact, microseconds
+
+_SPAN = 1 << 16
+"""Integers within a span this wide are counted into a table instead of hashed."""
+_LAST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
+"""The last time stamps that can be counted in microseconds."""
+_TRIAL = 4096
+"""Fewest values that are looked at to choose between hashing and sorting."""
+
+
+def trial(n: int) -> int:
+    """How many of n values are looked at to tell whether most differ."""
+    return max(_TRIAL, n // 16)
+
+
+def mostly_distinct(found: int, n: int) -> bool:
+    """Whether the values looked at differ so much that sorting is faster than hashing.
+
+    Only time depends on the answer, never a result.
+    """
+    return found * 2 > trial(n)
+
+
+def kind_of(kind: pa.DataType) -> Kind:
+    """The kind that an Arrow type tells."""
+    if pa.types.is_dictionary(kind):
+        return "ordinal" if kind.ordered else "categorical"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "date"
+    if _is_number(kind) or pa.types.is_duration(kind):
+        return "numeric"
+    return "categorical"
+
+
+def encode(
+    name: str,
+    array: pa.ChunkedArray,
+    kind: Kind,
+    categories: Sequence[str] = (),
+    unit: str | None = None,
+) -> Column:
+    """Encode one column.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    array : pyarrow.ChunkedArray
+        Its values.
+    kind : str
+        Kind to encode it as.
+    categories : sequence of str
+        Declared category order.
+    unit : {"day", "us"}, optional
+        Unit for dates; by default days where no value has a time of day.
+
+    Raises
+    ------
+    SchemaError
+        The values do not fit the kind.
+    """
+    array = storage(array)
+    if kind == "numeric":
+        array = _numbers(name, array)
+        if beyond_doubles(array):
+            return _encode_exact(name, kind, "", array)
+        if pa.types.is_integer(array.type) and array.null_count:
+            known = _join(array.is_valid(), np.dtype(np.bool_))
+            whole = _join(array.fill_null(0).cast(pa.int64()), np.dtype(np.int64))
+            made = _encode_narrow(name, kind, "", whole, known)
+            if made is not None:
+                return made
+        return _encode_numbers(name, kind, "", _doubles(array))
+    if kind == "date":
+        array = _moments(name, array)
+        if unit != "day" and beyond_doubles(array):
+            made = _encode_exact(name, kind, "us", array)
+        else:
+            numbers, found = _in_unit(array, unit)
+            made = _encode_numbers(name, kind, found, numbers)
+        zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+        return replace(made, zone=zone or "")
+    return _encode_categories(name, array, kind, categories)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is a string type."""
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The array with its dictionary, if any, written out."""
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
+    """Return the bytes of text in every cell, also of a dictionary; 0 for what is no text."""
+    coded = pa.types.is_dictionary(cells.type)
+    texts = cells.dictionary if coded else cells
+    if not is_text(texts.type):
+        return np.zeros(len(cells), np.int64)
+    lengths = pc.binary_length(texts)
+    lengths = lengths.take(cells.indices) if coded else lengths
+    return lengths.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+
+
+def in_parquet(kind: pa.DataType) -> pa.DataType:
+    """The type that Parquet gives back: it knows no seconds, and days in one way."""
+    if kind == pa.date64():
+        return pa.date32()
+    if kind == pa.time32("s"):
+        return pa.time32("ms")
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("ms", kind.tz)
+    return kind
+
+
+def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
+    if pa.types.is_null(array.type):
+        return np.full(len(array), -1), pa.array([], pa.string())
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    if pa.types.is_dictionary(array.type):
+        coded = array.unify_dictionaries() if array.num_chunks > 1 else array
+    else:
+        coded = array.dictionary_encode()  # one dictionary for all chunks
+    if not coded.num_chunks:
+        return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
+    parts = [filled(c.indices.cast(pa.int32()), -1).to_numpy() for c in coded.chunks]
+    return np.concatenate(parts, dtype=np.int64), coded.chunk(0).dictionary
+
+
+def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as integers, doubles or decimals."""
+    array = decoded(array)
+    kind = array.type
+    if is_text(kind):
+        return _text_numbers(name, array)
+    if pa.types.is_boolean(kind):
+        return array.cast(pa.uint8())
+    if pa.types.is_duration(kind):
+        return array.cast(pa.int64())
+    if not (_is_number(kind) or pa.types.is_null(kind)):
+        raise SchemaError(
+            f"column {name!r} is declared numeric, but its type is {kind}",
+            hint="declare another kind for it in the schema",
+        )
+    return array
+
+
+def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
+    """int64 when whole and complete, else float64 with NaN where missing."""
+    if pa.types.is_integer(array.type) and not array.null_count:
+        return _join(array.cast(pa.int64()), np.dtype(np.int64))
+    return _join(floats(array), np.dtype(np.float64))
+
+
+def _join(array: pa.Array | pa.ChunkedArray, dtype: np.dtype[Any]) -> NDArray[Any]:
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
+    joined = np.concatenate(parts) if parts else np.empty(0)
+    return joined.astype(dtype, copy=False)
+
+
+def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    index, texts = indexed(array)
+    _check_legible(name, texts)
+    numbers = np.full(len(texts) + 1, np.nan)
+    bad = np.zeros(len(texts) + 1, dtype=bool)
+    for i, text in enumerate(texts.to_pylist()):
+        try:
+            numbers[i] = float(text)
+        except (TypeError, ValueError):
+            bad[i] = bool(text and text.strip())
+    if bad.any():
+        raise SchemaError(
+            f"column {name!r} is declared numeric, but {int(bad.sum()):,} of its different values "
+            "hold no number",
+            hint="declare it categorical, or repair them",
+        )
+    try:
+        exact = decimals(texts)
+    except pa.ArrowInvalid:
+        raise inexact([name]) from None
+    if exact is not None:
+        return pa.chunked_array([exact.take(pa.array(index, mask=index < 0))])
+    return pa.chunked_array([pa.array(numbers[index])])
+
+
+def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as dates or time stamps, or as nulls."""
+    array = decoded(array)
+    if is_text(array.type):
+        index, texts = indexed(array)
+        parsed = parse_dates(texts)
+        if parsed is None:
+            raise SchemaError(
+                f"column {name!r} is declared a date, but not all of its text reads as dates",
+                hint="write dates as YYYY-MM-DD, or declare the column categorical",
+            )
+        position = pa.array(index, mask=index < 0)
+        return pa.chunked_array([parsed.take(position)])
+    if not any(
+        test(array.type) for test in (pa.types.is_date, pa.types.is_timestamp, pa.types.is_null)
+    ):
+        raise SchemaError(
+            f"column {name!r} is declared a date, but its type is {array.type}",
+            hint="declare another kind for it in the schema",
+        )
+    if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):
+        most = _LAST[array.type.unit]
+        ends = pc.min_max(array.cast(pa.int64())).as_py().values()
+        if any(end is not None and abs(end) > most for end in ends):
+            raise beyond_years([name])
+    return array
+
+
+def _in_unit(array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
+    """Dates as days or microseconds since 1970."""
+    if pa.types.is_date(array.type):
+        days = _whole(array.cast(pa.date32()).cast(pa.int32()))
+        return (days, "day") if unit != "us" else (days * DAY, "us")
+    if pa.types.is_null(array.type):
+        return np.full(len(array), np.nan), unit or "day"
+    stamp = pa.timestamp("us", tz=array.type.tz)
+    moments = _whole(array.cast(stamp, safe=False).cast(pa.int64()))
+    known = moments[~np.isnan(moments)] if moments.dtype.kind == "f" else moments
+    if unit is None:
+        unit = "day" if not np.any(known % DAY) else "us"
+    if unit == "us":
+        return moments, unit
+    return (moments // DAY if not np.any(known % DAY) else moments / DAY), unit
+
+
+def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
+    return _join(array, np.dtype(np.float64 if array.null_count else np.int64))
+
+
+def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
+    if numbers.dtype.kind == "i":
+        made = _encode_narrow(name, kind, unit, numbers)
+        if made is not None:
+            return made
+    numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
+    if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
+        found, codes = _ranked(numbers)
+    else:
+        coded = pa.array(numbers).dictionary_encode()
+        found = coded.dictionary.to_numpy(zero_copy_only=False)
+        order = np.argsort(found)  # NaN sorts last
+        rank = np.empty(len(found), dtype=smallest(len(found)))
+        # NaNs of several bit patterns are entries of their own, but one missing value.
+        rank[order] = np.minimum(np.arange(len(found)), np.count_nonzero(~np.isnan(found)))
+        found, codes = found[order], rank[coded.indices.to_numpy()]
+    n = int(np.count_nonzero(~np.isnan(found)))
+    values = found[:n]
+    return Column(name, kind, unit, codes, values, n < len(found))
+
+
+def _encode_narrow(
+    name: str,
+    kind: Kind,
+    unit: str,
+    numbers: NDArray[np.int64],
+    known: NDArray[np.bool_] | None = None,
+) -> Column | None:
+    """Whole numbers counted into a table; None where that would be a wide one."""
+    seen = numbers if known is None else numbers[known]
+    if not len(seen):
+        return None
+    low, high = int(seen.min()), int(seen.max())
+    if high - low >= _SPAN:
+        return None
+    offset = numbers - low
+    if known is not None:
+        offset[~known] = high - low + 1
+    present = np.bincount(offset) > 0
+    lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
+    values = (np.flatnonzero(present[: high - low + 1]) + low).astype(np.float64)
+    return Column(name, kind, unit, lut[offset], values, known is not None)
+
+
+def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """The distinct numbers, ascending, NaN last, and the place of each row's number among them."""
+    missing = np.isnan(numbers)
+    n_missing = int(np.count_nonzero(missing))
+    # one bit pattern for all that are missing, which comes behind infinity
+    ranked, order = stable_sort(np.where(missing, np.nan, numbers) if n_missing else numbers)
+    new = np.empty(len(ranked), np.bool_)
+    new[:1] = True
+    np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
+    new[len(ranked) - n_missing + 1 :] = False
+    found = ranked[new]
+    codes = np.empty(len(order), smallest(len(found)))
+    codes[order] = np.cumsum(new, dtype=np.uint32) - np.uint32(1)
+    return found, codes
+
+
+def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
+    """Numbers or moments that doubles do not hold, by the numbers themselves."""
+    index, entries = indexed(array)
+    if pa.types.is_timestamp(array.type):
+        numbers = microseconds(entries)
+    else:
+        numbers = entries.to_pylist()
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    exact = tuple(numbers[i] for i in order)
+    values = np.array([float(v if kind == "numeric" else floor(v)) for v in exact])
+    rank = np.full(len(order) + 1, len(order), dtype=smallest(len(order) + 1))
+    rank[order] = np.arange(len(order))
+    missing = bool((index < 0).any())
+    return Column(name, kind, unit, rank[index], values, missing, exact=exact)
+
+
+def _encode_categories(
+    name: str, array: pa.ChunkedArray, kind: Kind, categories: Sequence[str]
+) -> Column:
+    if pa.types.is_nested(array.type):
+        raise SchemaError(
+            f"column {name!r} holds nested values ({array.type})",
+            hint="only flat columns can be recoded; leave it out or flatten it",
+        )
+    index, entries = indexed(array)
+    texts = as_text(entries).dictionary_encode()
+    unique = texts.dictionary
+    _check_legible(name, unique)
+    merged = np.append(texts.indices.cast(pa.int64()).fill_null(-1).to_numpy(), -1)
+    seen, held = np.zeros(len(merged), bool), np.zeros(len(unique) + 1, bool)
+    seen[index] = True
+    held[merged[seen]] = True
+    present = np.flatnonzero(held[:-1])
+    order = present[_natural(entries, merged, unique, present)]
+    if categories:
+        place = {text: i for i, text in enumerate(categories)}
+        names = unique.take(pa.array(order)).to_pylist()
+        ranks = [place.get(text, len(place)) for text in names]
+        order = order[np.argsort(ranks, kind="stable")]
+    missing = bool(held[-1])
+    # the missing code has room in the type only where a value is missing
+    gone = len(order) if missing else 0
+    lut = np.full(len(unique) + 1, gone, dtype=smallest(len(order) + missing))
+    lut[order] = np.arange(len(order))
+    return Column(
+        name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing
+    )
+
+
+def _check_legible(name: str, texts: pa.Array) -> None:
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"column {name!r} holds text that is not UTF-8",
+            hint="write it in UTF-8, give it as bytes, or leave it out",
+        ) from None
+
+
+def _natural(
+    entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]
+) -> NDArray[Any]:
+    """Order of the present categories: numbers by size, everything else by text."""
+    if not _is_number(entries.type):
+        return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
+    key = np.zeros(len(unique) + 1, np.uint64)
+    key[merged[:-1]] = pc.rank(entries).to_numpy()
+    return np.argsort(key[present])
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Distinct values as the text by which categories are known; missing stays missing."""
+    kind = values.type
+    if pa.types.is_floating(kind):
+        exact = values.cast(pa.float64()).to_pylist()
+        return pa.array([_number(v) for v in exact], pa.string())
+    if pa.types.is_timestamp(kind):
+        exactly = microseconds(values)
+        return pa.array([None if v is None else moment(v, "us") for v in exactly], pa.string())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return values
+    try:
+        return values.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        try:
+            texts = [None if v is None else _plain(v) for v in values.to_pylist()]
+        except OverflowError:
+            raise beyond_years() from None
+        return pa.array(texts, pa.string())
+
+
+def _number(value: float | None) -> str | None:
+    if value is None or value != value:
+        return None
+    return number(value) if abs(value) != float("inf") else repr(value)
+
+
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,126 @@
+"""Several numeric columns as one array of doubles, and back as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import InputError, SchemaError
+from .encode import decoded
+from .exact_values import beyond_doubles, floats, inexact
+from .table import Table
+
+Floats = NDArray[np.float64]
+
+LARGEST = 1e150
+"""Squares of larger numbers do not fit a double."""
+
+
+def numeric_matrix(
+    table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None
+) -> Floats:
+    """Numeric columns as an array of shape (rows, columns); missing values are NaN.
+
+    Parameters
+    ----------
+    table : Table
+    names : sequence of str
+    kinds : mapping of str to str, optional
+        Declared kinds, which count more than the columns' types.
+
+    Raises
+    ------
+    SchemaError
+        Some columns are not numeric; all of them are named.
+    InputError
+        Some columns hold no value at all, or infinite or huge ones; all are named.
+    """
+    kinds = kinds or {}
+    other = [
+        f"{name!r} ({kinds.get(name) or table.kind(name)})"
+        for name in names
+        if (kinds.get(name) or table.kind(name)) != "numeric" and not _empty(table, name)
+    ]
+    if other:
+        raise SchemaError(
+            f"only numeric columns can be used here, not {', '.join(other)}",
+            hint="leave these columns out of the quasi-identifiers",
+        )
+    empty = [name for name in names if _empty(table, name)]
+    if empty:
+        raise InputError(
+            f"every value is missing in: {', '.join(map(repr, empty))}",
+            hint="leave these columns out of the quasi-identifiers",
+        )
+    values = np.empty((table.n_rows, len(names)))
+    for c, name in enumerate(names):
+        try:
+            values[:, c] = floats(table.arrow.column(name)).to_numpy()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise SchemaError(f"column {name!r} cannot be read as numbers") from None
+    long = [name for name in names if beyond_doubles(decoded(table.arrow.column(name)))]
+    if long:
+        raise inexact(long)
+    infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
+    if infinite:
+        raise InputError(
+            f"infinite values in: {', '.join(map(repr, infinite))}",
+            hint="make them missing, or cap them",
+        )
+    huge = [name for c, name in enumerate(names) if (np.abs(values[:, c]) > LARGEST).any()]
+    if huge:
+        raise InputError(
+            f"values beyond {LARGEST:g} in: {', '.join(map(repr, huge))}",
+            hint="give these columns in a larger unit",
+        )
+    return values
+
+
+def standardise(values: Floats) -> Floats:
+    """Every column with mean 0 and standard deviation 1; constant columns become 0."""
+    centred = values - values.mean(axis=0)
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
+    constant = (values == values[:1]).all(axis=0) | (spread == 0)
+    centred[:, constant] = 0.0
+    return centred / np.where(constant, 1.0, spread)
+
+
+def one_zero(array: pa.Array) -> pa.Array:
+    """An array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
+    if not pa.types.is_floating(array.type):
+        return array
+    return pc.add(array.cast(pa.float64()), 0.0).cast(array.type)
+
+
+def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:
+    """Masked numbers as a column; NaN is missing.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+    original : pyarrow type
+        The type of the original column.
+    integers : bool
+        Round to whole numbers, in the original type, where the original is an integer.
+    """
+    values = values + 0.0  # one zero
+    missing = np.isnan(values)
+    if integers and pa.types.is_integer(original):
+        kept = np.where(missing, 0.0, np.rint(values))
+        limits = np.iinfo(original.to_pandas_dtype())
+        # The largest 64-bit integers are no doubles: stay one step inside.
+        top = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0.0)
+        whole = np.clip(kept, float(limits.min), top).astype(limits.dtype)
+        return pa.array(whole, mask=missing, type=original)
+    return pa.array(values, mask=missing, type=pa.float64())
+
+
+def _empty(table: Table, name: str) -> bool:
+    column = table.arrow.column(name)
+    if column.null_count == len(column):
+        return True
+    return pa.types.is_floating(column.type) and bool(np.isnan(column.drop_null().to_numpy()).all())

@@ -1,0 +1,207 @@
+"""The order in which a release is written: by what its rows say, never by where they stood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..io.cell_text import written
+from ..kernels.sorting import order_of_words
+from .array_memory import one_piece
+from .encode import indexed, mostly_distinct, trial
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+_MOST = 1 << 63
+_WORD = 8
+
+
+def content_order(table: pa.Table) -> Ints:
+    """The rows by their text, column by column, bytewise, missing values first.
+
+    A column is looked at only for rows that those before it leave tied. Rows that read alike in
+    every column keep their order, which nobody can see then.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+
+    Returns
+    -------
+    int64 array of shape (n_rows,)
+        The row that stands at each place.
+
+    Examples
+    --------
+    >>> content_order(pa.table({"age": [9, 10, None, 10], "job": ["b", "b", "a", "a"]})).tolist()
+    [2, 3, 1, 0]
+    """
+    made = _Order(table.num_rows)
+    for column in table.columns:
+        if not len(made.places):
+            break
+        coded = pa.types.is_dictionary(column.type)
+        if not coded and made.width > len(made.places):
+            made.settle()  # which may leave few rows to look at
+        cells = made.tied(column)
+        if coded or not _differs(cells):
+            made.by_ranks(*_ranks(cells))
+        else:
+            made.settle()
+            made.by_text(cell_texts(made.tied(column)))
+    made.settle()
+    return made.order
+
+
+def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -> Ints:
+    """The rows by the ranks of their cells, column by column; `content_order` for what is coded.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    columns : iterable of (numbers, ranks, n_ranks)
+        A number for each row, the rank that stands for each number, and how many ranks there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> jobs = np.array([1, 0, 1]), np.array([5, 0], np.uint64), 6
+    >>> order_by_ranks(3, [jobs]).tolist()
+    [0, 2, 1]
+    """
+    made = _Order(n)
+    for numbers, ranks, n_ranks in columns:
+        if not len(made.places):
+            break
+        made.by_ranks(ranks[numbers[made.order[made.places]]], n_ranks)
+    made.settle()
+    return made.order
+
+
+def ranks_of(entries: pa.Array) -> tuple[Words, int]:
+    """The rank of each distinct value by its text, missing first, and how many there are.
+
+    Examples
+    --------
+    >>> ranks_of(pa.array([9, 10, None]))[0].tolist()
+    [2, 1, 0]
+    """
+    text = cell_texts(pa.chunked_array([entries]))
+    by_text = pc.rank(text, "ascending", tiebreaker="dense")
+    known = np.asarray(text.is_valid())
+    ranks = np.where(known, by_text.to_numpy(), 0).astype(np.uint64)
+    return ranks, int(ranks.max(initial=0)) + 1
+
+
+class _Order:
+    """An order of rows, and the rows that nothing has told apart so far.
+
+    These are at `places` in `order`; rows of equal `key`, below `width`, are tied.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.order = np.arange(n)
+        self.places = np.arange(n if n > 1 else 0)
+        self.key = np.zeros(len(self.places), np.uint64)
+        self.width = self.groups = 1
+
+    def tied(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """The cells of the tied rows."""
+        rows = self.order[self.places]
+        whole = len(rows) == len(column) and bool((rows[:-1] < rows[1:]).all())
+        return column if whole else column.take(pa.array(rows))
+
+    def by_ranks(self, ranks: Words, n: int) -> None:
+        """Tell the tied rows apart by ranks below n, when they are settled."""
+        if n < 2:
+            return
+        if self.width > _MOST // n:
+            at = self.settle()
+            ranks = ranks[at]
+        self.key = self.key * np.uint64(n) + ranks
+        self.width *= n
+
+    def by_text(self, text: pa.Array) -> None:
+        """Tell the tied rows apart by their text, eight bytes after the other."""
+        offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset :][: len(text) + 1]
+        data = bytes(text.buffers()[2] or b"") + bytes(_WORD)
+        start, length = offsets[:-1], np.diff(offsets)
+        # missing before empty before a byte 0, which no word tells apart
+        last = np.where(np.asarray(text.is_valid()), length + 1, 0).astype(np.uint64)
+        at = np.arange(len(text))
+        done = 0
+        while len(at) and (length[at] > done).any():
+            at = at[self._split(_word(data, start[at] + done, length[at] - done))]
+            done += _WORD
+        if len(at):
+            self._split(last[at])
+
+    def _split(self, words: Words) -> Ints:
+        """Sort by words within the groups; which of the rows are tied still."""
+        if self.groups == 1:
+            self.key, self.width = words, _MOST
+            return self.settle()
+        order = order_of_words(words)
+        order = order[order_of_words(self.key[order])]
+        return self._sorted(order, words)
+
+    def settle(self) -> Ints:
+        """Sort by the key; which of the tied rows are tied still."""
+        if self.width == self.groups:
+            return np.arange(len(self.places))
+        return self._sorted(order_of_words(self.key))
+
+    def _sorted(self, order: NDArray[np.uint32], words: Words | None = None) -> Ints:
+        self.order[self.places] = self.order[self.places][order]
+        new = np.ones(len(order) + 1, bool)
+        new[1:-1] = False
+        for keys in (self.key, *(() if words is None else (words,))):
+            inside = keys[order]
+            new[1:-1] |= inside[1:] != inside[:-1]
+        still = ~(new[1:] & new[:-1])
+        self.places = self.places[still]
+        self.key = np.cumsum(new[:-1][still]).astype(np.uint64) - np.uint64(1)
+        self.groups = self.width = int(self.key[-1]) + 1 if len(self.key) else 1
+        return order[still].astype(np.int64)
+
+
+def _differs(cells: pa.ChunkedArray) -> bool:
+    """Whether most cells differ, so that naming each value once would not pay."""
+    if pa.types.is_nested(cells.type) or isinstance(cells.type, pa.BaseExtensionType):
+        return True
+    looked = cells.slice(0, trial(len(cells)))
+    return mostly_distinct(len(looked.unique()), len(cells))
+
+
+def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:
+    """The rank of each cell among the texts of the column, and how many there are."""
+    index, entries = indexed(cells)
+    ranks, n = ranks_of(entries)
+    return np.append(ranks, np.uint64(0))[index], n
+
+
+def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
+    """Cells as they are written; numbers that are none stand apart from missing ones."""
+    array = one_piece(cells)
+    text = written(array)
+    if pa.types.is_floating(array.type):
+        text = pc.if_else(pc.is_nan(array), "", text)
+    return text.cast(pa.large_string())
+
+
+def _word(data: bytes, start: Ints, length: Ints) -> Words:
+    """Eight bytes from each start on, the first counting most; zeros beyond the length."""
+    length = np.clip(length, 0, _WORD)
+    at = np.where(length > 0, start, 0)
+    view = np.ndarray((len(data) - _WORD + 1,), ">u8", data, strides=(1,))
+    beyond = ((_WORD - length) * 8).astype(np.uint64)
+    words = view[at].astype(np.uint64)
+    kept = np.minimum(beyond, np.uint64(63))
+    return np.where(length > 0, words >> kept << kept, np.uint64(0))

@@ -1,0 +1,390 @@
+"""A proposal of roles and kinds for a table, with reasons, for a person to correct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import SchemaError
+from ..io.dates import parse_dates
+from ..io.dialect import UNICODE, Dialect
+from ..io.read import read
+from ..io.text_types import MARKERS, typed
+from ..notation import percent
+from ..schema import UNSAID, Role, Schema
+from .column import Column
+from .encode import is_text, kind_of
+from .table import Table
+from .vocabulary import (
+    CODES,
+    DIRECT,
+    FREE,
+    HOMES,
+    KEYS,
+    NAMES,
+    PEOPLE,
+    PERSONS,
+    WEIGHTS,
+    says_known,
+    says_sensitive,
+    tokens,
+)
+
+_LOOKED_AT = 1000
+"""Distinct values that the patterns look at, evenly spaced through the dictionary."""
+_MATCHING = 0.9
+_REPEATS = 0.95
+"""Share of distinct values below which an identifier stands for people of several records."""
+_UNIQUE = 0.9
+"""Share of distinct values from which text names its person."""
+_REPEATED = 0.2
+"""Share of distinct values from which what is called a remark is prose, and not a code."""
+_FEW = 100
+"""Distinct values up to which a column counts as a group of people."""
+MOST_CODES, _CODE_SHARED = 10, 3
+"""Up to so many whole numbers are codes, where so many records share each on average."""
+
+_PATTERNS = (
+    ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
+    ("universal identifiers", r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$"),
+    ("telephone numbers", r"^(\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]$"),
+    ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
+)
+
+LONG = 200
+"""Characters of a cell beyond which text is prose, which names people and cannot be recoded."""
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What a column looks like; counts only, never one of its values.
+
+    Parameters
+    ----------
+    name, kind : str
+        Column name and kind.
+    role : {"identifier", "quasi", "sensitive", "other"}
+        Proposed role.
+    reason : str
+        Why that role.
+    n_distinct, n_missing : int
+        Distinct values (missing not counted), missing values.
+    attacked_as : {"category", "number", "date"}
+        How an attack would name its values; see `attacked_as`.
+    longest : int
+        Characters of its longest text; 0 where it holds none.
+    markers : tuple of str
+        Words for a missing value, such as k.A., that stand among its texts.
+    """
+
+    name: str
+    kind: str
+    role: Role
+    reason: str
+    n_distinct: int
+    n_missing: int
+    attacked_as: str = "category"
+    longest: int = 0
+    markers: tuple[str, ...] = ()
+
+
+def attacked_as(column: Column, schema: Schema) -> str:
+    """How an attack names the values of a column: as a category, a number or a date.
+
+    Flags and codes are often written as numbers, and nobody who names them is nearly right. So
+    whole numbers of at most 10 different values, each shared by three records or more on average,
+    are named exactly, unless the schema declares them: ``kinds={"children": "numeric"}``.
+
+    Returns
+    -------
+    {"category", "number", "date"}
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> flag = Table(pa.table({"smokes": [0, 1, 1, 0, 1, 0]})).column("smokes")
+    >>> attacked_as(flag, Schema()), attacked_as(flag, Schema(kinds={"smokes": "numeric"}))
+    ('category', 'number')
+    """
+    if column.kind == "date":
+        return "date"
+    if column.kind != "numeric":
+        return "category"
+    values, there = column.values, int(column.counts()[:-1].sum())
+    few = 0 < column.n_values <= MOST_CODES and there >= _CODE_SHARED * column.n_values
+    whole = few and not column.exact and bool((np.mod(values, 1) == 0).all())
+    return "category" if whole and schema.kinds.get(column.name) != "numeric" else "number"
+
+
+def guess_schema(source: Any) -> Schema:
+    """Propose a schema; see `Schema.guess`."""
+    table = read(source)
+    return proposal(table, profile(table))
+
+
+def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
+    """The schema that the profiles of a table's columns speak for."""
+    keys = [p.name for p in found if p.role == "identifier"]
+    homes = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
+    weights = [p.name for p in found if p.role == "other" and _can_weigh(table, p)]
+    repeating = repeated(table, [name for name in keys if name not in homes[:1]])
+    dialect = table.layout.dialect
+    names = {role: [p.name for p in found if p.role == role]
+             for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
+    return Schema(
+        quasi=names["quasi"],
+        sensitive=names["sensitive"],
+        identifiers=names["identifier"],
+        other=names["other"],
+        kinds={p.name: p.kind for p in found if p.kind != table.kind(p.name)},
+        reasons={p.name: p.reason for p in found},
+        unit=repeating[0] if repeating else UNSAID,
+        household=homes[0] if homes else None,
+        weight=weights[0] if weights else None,
+        missing=dialect.missing,
+        encoding="" if dialect.encoding in UNICODE else dialect.encoding,
+        decimal=dialect.told or (dialect.decimal if dialect.unsure else ""),
+    )
+
+
+def profile(source: Any) -> list[ColumnProfile]:
+    """Describe every column and propose its role.
+
+    Parameters
+    ----------
+    source : anything that `read` takes
+        The table.
+
+    Returns
+    -------
+    list of ColumnProfile
+        One per column, in table order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> found = profile(pa.table({"age": [31, 31, 40], "income": [10, 20, 30]}))
+    >>> [(p.name, p.role, p.n_distinct) for p in found]
+    [('age', 'quasi', 2), ('income', 'sensitive', 3)]
+    """
+    table = read(source)
+    return [_describe(table, name) for name in table.names]
+
+
+def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
+    """Raise SchemaError when columns that nobody declared look like identifiers."""
+    found = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
+    if found:
+        raise SchemaError(
+            f"undeclared columns look like identifiers: {', '.join(map(repr, found))}",
+            hint="leave them out (identifiers=, --identifiers), or declare them harmless (other=, --other)",
+        )
+
+
+def refuse_repeated(
+    table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
+) -> list[str]:
+    """The columns that by their name are keys of people and repeat, while nobody said who is one.
+
+    Raises
+    ------
+    SchemaError
+        Identifiers repeat, and none of them tells the rows apart, or one that by its name is a key of
+        people is released as one of the `pseudonyms`, which show whose records belong together.
+    """
+    if schema.unit is not UNSAID:
+        return []
+    keys = [name for name in schema.identifiers if name != schema.household]
+    shown = [n for n in pseudonyms if _names_people(n) and table.distinct_share(n) < _REPEATS]
+    found = repeated(table, keys) or shown
+    if found:
+        raise SchemaError(
+            f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
+            "and k would count records",
+            hint=f"say who is a person: unit={found[0]!r} (--unit {found[0]}), or that every row "
+            "is one: unit=None (--unit none)",
+        )
+    # people share a postcode; a key of people that repeats stands for their several records
+    others = [n for n in schema.undeclared(table.names) if _names_people(n)]
+    shares = {name: table.distinct_share(name) for name in keys}
+    shares |= {name: table.distinct_share(name) for name in others}
+    return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
+
+
+def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
+    """The identifiers that repeat, those that name people first, where none tells the rows apart."""
+    shares = {name: table.distinct_share(name) for name in identifiers}
+    if 1.0 in shares.values():
+        return []
+    found = [name for name, share in shares.items() if share < _REPEATS]
+    return sorted(found, key=lambda name: not _names_people(name))
+
+
+def _names_people(name: str) -> bool:
+    """Whether a column's name says that it is a key, however often its values repeat."""
+    return bool(tokens(name) & PEOPLE)
+
+
+def _describe(table: Table, name: str) -> ColumnProfile:
+    kind: str = table.kind(name)
+    try:
+        if kind == "numeric" and tokens(name) & CODES:
+            kind = "categorical"
+        elif kind == "categorical" and _are_dates(table, name):
+            kind = "date"
+        elif kind == "categorical" and _are_numbers(table, name):
+            kind = "numeric"
+        column = table.column(name, kind=kind)
+    except SchemaError:
+        return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0)
+    missing = int(column.counts()[-1])
+    there = table.n_rows - missing
+    share = column.n_values / there if there else 0.0
+    role, reason = _role(name, table.kind(name), column, share, there)
+    told = attacked_as(column, Schema())
+    was_text = table.kind(name) == "categorical"
+    if was_text and kind == "numeric":
+        reason += "; its text reads as numbers"
+    texts = column.values if was_text and column.kind == "categorical" else ()
+    return ColumnProfile(
+        name,
+        kind,
+        role,
+        reason,
+        column.n_values,
+        missing,
+        told,
+        longest_text(column),
+        tuple(word for word in MARKERS if word in texts),
+    )
+
+
+def _weighs(words: set[str]) -> bool:
+    """Whether the words of a name say that it is a sampling weight, and not a person's."""
+    return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
+
+
+def _can_weigh(table: Table, found: ColumnProfile) -> bool:
+    """Whether a column is called a sampling weight and holds nothing but such."""
+    if not _weighs(tokens(found.name)) or table.kind(found.name) != "numeric":
+        return False
+    column = table.column(found.name)
+    return bool(column.n_values) and not column.has_missing and bool(column.values[0] >= 1)
+
+
+def longest_text(column: Column) -> int:
+    """Characters of the longest category; 0 where a column holds no text."""
+    if column.kind not in ("categorical", "ordinal") or not column.n_values:
+        return 0
+    return max(map(len, map(str, column.values)))
+
+
+def _texts(table: Table, name: str) -> pa.Array:
+    """The distinct texts of a column; none where it holds something else."""
+    held = table.types.field(name).type
+    if not is_text(held.value_type if pa.types.is_dictionary(held) else held):
+        return pa.array([], pa.string())
+    return table.entries(name).drop_null()
+
+
+def _are_dates(table: Table, name: str) -> bool:
+    entries = _texts(table, name)
+    return bool(len(entries)) and parse_dates(entries) is not None
+
+
+def _are_numbers(table: Table, name: str) -> bool:
+    """Whether texts are numbers, each spelled in one way, and none of them is called a code."""
+    entries = _texts(table, name)
+    if not len(entries) or tokens(name) & CODES:
+        return False
+    numbers, _ = typed(pa.chunked_array([entries]), Dialect())
+    if kind_of(numbers.type) != "numeric" or len(numbers.unique()) < len(entries):
+        return False
+    try:
+        return table.column(name, kind="numeric").n_values == len(entries)
+    except SchemaError:
+        return False  # numbers with a comma: a column is read as numbers with a point alone
+
+
+def _role(name: str, own: str, column: Column, share: float, there: int) -> tuple[Role, str]:
+    """The proposed role and why; the first rule that applies decides."""
+    words = tokens(name)
+    if column.n_values == 0:
+        return "other", "all its values are missing"
+    if column.n_values == 1 and there > 1:
+        return "other", "all its values are the same"
+    if _weighs(words):
+        return "other", "by its name, a sampling weight"
+    length = longest_text(column)
+    if length > LONG or (words & FREE and share > _REPEATED and column.kind == "categorical"):
+        return "identifier", f"free text of up to {length:,} characters can name people"
+    for role, reason in _named(words, column, share):
+        return role, reason
+    unlike = share > _UNIQUE and own == "categorical"
+    if column.kind == "numeric" and not (unlike and np.all(np.mod(column.values, 1) == 0)):
+        if _numbers_rows(column, there):
+            return "identifier", "it numbers the rows"
+        if column.n_values <= _FEW:
+            return "quasi", "few values: they form groups of people"
+        return "sensitive", "a measurement with many distinct values"
+    if column.kind == "date":
+        return "quasi", "dates are often known to others"
+    if unlike:
+        return "identifier", f"text that differs in {percent(share, 0)} of the records"
+    if column.n_values <= _FEW:
+        return "quasi", "few values: they form groups of people"
+    return "quasi", "many values: they can single people out"
+
+
+def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role, str]]:
+    """Roles that the column's name, or the pattern of its values, speaks for."""
+    pattern = _pattern(column)
+    if pattern:
+        yield "identifier", f"its values look like {pattern}"
+    text = column.kind == "categorical"
+    if words & DIRECT and share > 0.05:
+        yield "identifier", "by its name, it identifies a person"
+    named = words == {"name"} or ("name" in words and words & NAMES)
+    if text and named and share > 0.05:
+        yield "identifier", "by its name, it holds people's names"
+    if words & PERSONS and column.n_values > MOST_CODES:
+        yield "identifier", "by its name, a key of people"
+    if words & HOMES and column.n_values > MOST_CODES:
+        yield "identifier", "by its name, a key of households"
+    if words & KEYS and share > _UNIQUE and column.kind != "date":
+        yield "identifier", f"by its name, a key; {percent(share, 0)} of it differs"
+    if column.n_values > _FEW and any(
+        t == "id" or (len(t) > 3 and t.endswith("id")) for t in words
+    ):
+        yield "identifier", "by its name, a key of people or groups"
+    if says_known(words) and not (text and share > _UNIQUE):
+        yield "quasi", "others may know it (by its name)"
+    if says_sensitive(words) and not (text and share > _UNIQUE):
+        yield "sensitive", "it may be private (by its name)"
+
+
+def _pattern(column: Column) -> str:
+    if column.kind != "categorical" or not column.n_values:
+        return ""
+    step = max(1, column.n_values // _LOOKED_AT)
+    texts = pa.array(column.values[::step], pa.string())
+    for what, pattern in _PATTERNS:
+        matching = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
+        if matching >= _MATCHING * len(texts):
+            return what
+    return ""
+
+
+def _numbers_rows(column: Column, there: int) -> bool:
+    values = column.values
+    return (
+        there >= 20
+        and len(values) == there
+        and bool(np.all(np.mod(values, 1) == 0))
+        and values[-1] - values[0] + 1 == there
+    )

@@ -1,0 +1,457 @@
+"""A table that was read: its columns as codes, and the way back to the frame it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import InputError, SchemaError
+from ..io.dialect import FileFormat
+from ..io.frames import ArrowSource, Source
+from ..plan import PlanColumn
+from ..schema import KINDS, Kind, Schema
+from .array_memory import filled, give_back, one_piece, same_memory, storage
+from .column import Column, as_categories, in_unit, ordered
+from .encode import decoded, encode, indexed, kind_of
+from .exact_values import beyond_doubles
+from .order import content_order
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some rows of a table and their cells.
+
+    Parameters
+    ----------
+    rows : slice or int64 array
+        Which rows they are.
+    cells : mapping of str to pyarrow array
+    """
+
+    rows: slice | NDArray[np.int64]
+    cells: Mapping[str, pa.Array]
+
+
+class Table:
+    """A table of people; made by `read`.
+
+    Parameters
+    ----------
+    arrow : pyarrow.Table
+        The values.
+    source : Source, optional
+        The frame the values came from; by default `arrow` itself.
+    layout : FileFormat, optional
+        Format and CSV dialect of the file they came from; by default Parquet.
+    path : Path, optional
+        The file they came from.
+
+    Raises
+    ------
+    InputError
+        No columns, no rows, or column names that are empty or not unique.
+    """
+
+    def __init__(
+        self,
+        arrow: pa.Table,
+        source: Source | None = None,
+        layout: FileFormat | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self.path = path
+        self.layout = layout or FileFormat()
+        self._source: Source = source or ArrowSource(arrow)
+        self.arrow: pa.Table = self._source.arrow
+        self._columns: dict[tuple[Any, ...], Column] = {}
+        self.spelled: dict[tuple[Any, ...], Table] = {}
+        """What `spelling.as_spelled` made of it."""
+        check_names(self.names)
+        if self.arrow.num_rows == 0:
+            raise InputError("the table has no rows", hint="give a table with at least one record")
+
+    engine: ClassVar[str] = "memory"
+    """The engine that holds it (`hedgerow.backends`)."""
+    because: str | None = None
+    """Why the engine was chosen, where nobody named one and it is not the one in memory."""
+    elsewhere: Any = None
+    """What makes records to grow over where the rows are not here; None where they are."""
+
+    drawn: Any = None
+    """Of a released table whose rows are elsewhere: what counts categories before and after draws."""
+
+    def gathered(self, names: Iterable[str], besides: int = 0) -> Table:
+        """The table with the codes of some columns here, for whoever asks for them row by row.
+
+        `besides` are bytes that a method takes for its own.
+        """
+        return self
+
+    @property
+    def not_kept(self) -> str | None:
+        """Why nothing is kept for a killed run to go on from, where that was asked for."""
+        return None
+
+    @property
+    def gone_on(self) -> str | None:
+        """What a killed run left that is gone on from, in words; None where there is nothing."""
+        return None
+
+    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+        """Room for an array with an element a row."""
+        return np.empty(shape, kind)
+
+    @property
+    def types(self) -> pa.Schema:
+        """Column names and types, in order."""
+        return self.arrow.schema
+
+    @property
+    def names(self) -> list[str]:
+        """Column names, in order."""
+        return list(self.types.names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.arrow.num_rows)
+
+    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
+        """The rows in their order, so many at a time, with the cells of some columns."""
+        for start in range(0, self.n_rows, size):
+            rows = slice(start, min(start + size, self.n_rows))
+            yield Window(rows, {name: self.taken(name, rows) for name in names})
+
+    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+        """Some cells of a column as one array; a slice of one chunk is not copied."""
+        column = self.arrow.column(name)
+        if isinstance(rows, slice):
+            return one_piece(column.slice(rows.start, rows.stop - rows.start))
+        return one_piece(column.take(pa.array(rows)))
+
+    def entries(self, name: str) -> pa.Array:
+        """The distinct values of a column, a missing one perhaps among them."""
+        return indexed(self.arrow.column(self._field(name).name))[1]
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        return beyond_doubles(self.arrow.column(name))
+
+    def alike(self, name: str) -> NDArray[Any]:
+        """Codes of a column that are equal where its cells read alike."""
+        array = self.arrow.column(name)
+        if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
+            coded = array.chunk(0)
+            if (
+                len(coded.dictionary.unique()) == len(coded.dictionary)
+                and not coded.dictionary.null_count
+            ):
+                codes: NDArray[Any] = filled(coded.indices, len(coded.dictionary)).to_numpy()
+                return codes
+        return self.column(name, kind="categorical").codes
+
+    def has_empty(self, name: str) -> bool:
+        """Whether a cell of a column is missing or no number."""
+        return bool(pc.any(pc.is_null(self.arrow.column(name), nan_is_null=True)).as_py())
+
+    def distinct_share(self, name: str) -> float:
+        """Different values over those that are there; nan where none is, or they cannot be compared."""
+        array = decoded(self.arrow.column(name))
+        there = len(array) - array.null_count
+        if pa.types.is_nested(array.type) or not there:
+            return math.nan
+        return float(pc.count_distinct(array, mode="only_valid").as_py() / there)
+
+    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """The distinct cells of a column, and how many rows have each."""
+        cells = self.arrow.column(name)
+        if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
+            chunk = cells.chunk(0)
+            labels = [*chunk.dictionary.to_pylist(), None]
+            codes = filled(chunk.indices, len(labels) - 1).to_numpy()
+            return labels, np.bincount(codes, minlength=len(labels))
+        if pa.types.is_string(cells.type):  # verification has encoded it
+            known = self.column(name, kind="categorical")
+            return [*known.values, None], known.counts()
+        found = pc.value_counts(storage(cells))
+        return found.field(0).to_pylist(), found.field(1).to_numpy()
+
+    @property
+    def suffix(self) -> str:
+        """File name ending of the kind of file the table came from (".parquet" for frames)."""
+        return self.layout.suffix
+
+    def __repr__(self) -> str:
+        return f"Table({self.n_rows} rows, {len(self.names)} columns)"
+
+    def kind(self, name: str) -> Kind:
+        """The kind of a column, as its own type tells."""
+        return kind_of(self._field(name).type)
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """The category order that the column's own type declares; empty when none."""
+        kind = self._field(name).type
+        if not (pa.types.is_dictionary(kind) and kind.ordered):
+            return tuple(self._source.categories.get(name, ()))
+        chunks = self.arrow.column(name).unify_dictionaries().chunks
+        return tuple(map(str, chunks[0].dictionary.drop_null().to_pylist())) if chunks else ()
+
+    def column(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        categories: Sequence[str] | None = None,
+        unit: str | None = None,
+    ) -> Column:
+        """A column as codes and a sorted dictionary; encoded once, then kept.
+
+        Another kind, order or unit of the same column is made from the codes that are there.
+
+        Parameters
+        ----------
+        name : str
+            Column name.
+        kind : {"numeric", "categorical", "ordinal", "date", "boolean"}, optional
+            Kind to encode it as; by default what its type tells (categorical when
+            `categories` are given for numbers or dates).
+        categories : sequence of str, optional
+            Declared category order; by default what the column's type declares.
+        unit : {"day", "us"}, optional
+            Unit for dates; by default days where no value has a time of day.
+
+        Returns
+        -------
+        Column
+            Frozen; its arrays must not be changed.
+
+        Raises
+        ------
+        SchemaError
+            There is no such column, or its values do not fit the kind.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> column = Table(pa.table({"job": ["nurse", None, "cook"]})).column("job")
+        >>> column.values, column.codes.tolist(), column.has_missing
+        (['cook', 'nurse'], [1, 2, 0], True)
+        """
+        found: str = kind or self.kind(name)
+        if kind is None and categories and found in ("numeric", "date"):
+            found = "categorical"
+        if found not in KINDS:
+            raise SchemaError(
+                f"column {name!r} has the unknown kind {found!r}", hint=f"one of {', '.join(KINDS)}"
+            )
+        self._field(name)
+        if found == "numeric":
+            return self._kept((name, found), lambda: self._encoded(name, "numeric"))
+        if found == "date":
+            return self._kept((name, found, unit), lambda: self._dates(name, unit))
+        order = tuple(categories) if categories else self.declared(name)
+        return self._kept(
+            (name, found, order), lambda: ordered(self._categories(name), cast(Kind, found), order)
+        )
+
+    def declared_kind(self, schema: Schema, name: str) -> str:
+        """The kind of a column as a schema declares it, else as its own type tells."""
+        return schema.kinds.get(name) or self.kind(name)
+
+    def declared_column(self, schema: Schema, name: str) -> Column:
+        """A column under the kind, the order of categories and the events that a schema declares."""
+        column = self.column(
+            name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
+        )
+        return column.with_events(schema.events.get(name, ()))
+
+    def like(self, known: PlanColumn | Column) -> Column:
+        """A column read as a plan or another table has it: kind, unit, order, events."""
+        if isinstance(known, PlanColumn):
+            order: Sequence[str] = known.order
+        else:
+            order = () if known.is_number else tuple(known.values)
+        column = self.column(
+            known.name, kind=known.kind, categories=order or None, unit=known.unit or None
+        )
+        return column.with_events(known.events)
+
+    def give_back(self) -> None:
+        """Give memory back to the system between the steps of long work."""
+        give_back()
+
+    def first(self, names: Sequence[str], n: int) -> list[pa.Array]:
+        """The first rows of some columns, to be shown."""
+        return [self.taken(name, slice(0, n)) for name in names]
+
+    def abandon(self) -> None:
+        """Let go of what was put aside elsewhere for work that did not end."""
+
+    def check_room(self, n_columns: int, besides: int = 0) -> None:
+        """Raise ParameterError where working on so many columns takes more memory than is allowed."""
+
+    def put_aside(self) -> None:
+        """Let the system take pages of mapped files out of memory, where there are any."""
+
+    def share(self, other: Table) -> None:
+        """Take over what another table encoded of columns that are the same memory here."""
+        for name in self.names:
+            if name in other.names and same_memory(
+                self.arrow.column(name), other.arrow.column(name)
+            ):
+                self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
+        """What was encoded under this key, made when nobody asked for it before."""
+        if key not in self._columns:
+            self._columns[key] = make()
+        return self._columns[key]
+
+    def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
+        """A column encoded from its values."""
+        return encode(name, self.arrow.column(name), kind, unit=unit)
+
+    def _dates(self, name: str, unit: str | None) -> Column:
+        if unit is None:
+            return self._encoded(name, "date")
+        found = in_unit(self.column(name, kind="date"), unit)
+        return found or self._encoded(name, "date", unit)
+
+    def _categories(self, name: str) -> Column:
+        """A column as categories in their natural order."""
+        held = self._field(name).type
+
+        def make() -> Column:
+            if pa.types.is_integer(held) or pa.types.is_floating(held):
+                return as_categories(self.column(name, kind="numeric"))
+            return self._encoded(name, "categorical")  # decimals keep their zeros
+
+        return self._kept((name, "categories"), make)
+
+    def replaced(
+        self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
+    ) -> Table:
+        """The table with some columns replaced and some dropped, as a table of its own.
+
+        Parameters
+        ----------
+        columns : mapping of str to pyarrow array
+            New values, one per row. Names that the table does not have are added at the end.
+        drop : iterable of str
+            Columns to leave out.
+
+        Returns
+        -------
+        Table
+            Columns that stay are not encoded a second time.
+        """
+        gone = self._check_change(columns, drop)
+        source = ArrowSource(self.arrow, file=True)
+        source = ArrowSource(source.restore(dict(columns), gone), file=True)
+        stayed = set(source.arrow.column_names) - set(columns)
+        source.categories = {n: c for n, c in self._source.categories.items() if n in stayed}
+        made = Table(source.arrow, source, self.layout)
+        made._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
+        return made
+
+    def reread(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
+        """The table of the same file with some columns read in another way."""
+        made = self.replaced(columns)
+        made.path = self.path
+        return made
+
+    def restore(
+        self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
+    ) -> Any:
+        """The kind of frame that came in, with some columns replaced and some dropped.
+
+        Parameters
+        ----------
+        replaced : mapping of str to pyarrow array
+            New values, one per row. Names that the table does not have are added at the end.
+        drop : iterable of str
+            Columns to leave out.
+
+        Returns
+        -------
+        the kind of frame that was read
+            Same column order; other columns keep type, index and values. A path gives a
+            pyarrow table (text that repeats in Parquet as dictionaries), a numpy array an
+            object array. What came in is never changed.
+        """
+        return self._source.restore(dict(replaced), self._check_change(replaced, drop))
+
+    def release(
+        self,
+        columns: Mapping[str, pa.Array | pa.ChunkedArray],
+        *,
+        drop: Iterable[str] = (),
+        keep_order: bool = False,
+    ) -> tuple[Any, NDArray[np.int64] | None]:
+        """What may be handed out: as `restore`, but with nothing that its values do not say.
+
+        Parameters
+        ----------
+        columns, drop
+            As `restore` takes them.
+        keep_order : bool
+            Leave the rows where they stand; otherwise their own content orders them.
+
+        Returns
+        -------
+        frame : the kind of frame that was read
+            Without index, attributes, notes and unused categories.
+        rows : int64 array of shape (n_rows,), or None
+            The row behind each of its rows; None where the order was kept.
+        """
+        gone = self._check_change(columns, drop)
+        made = ArrowSource(self.arrow, file=True).restore(dict(columns), gone)
+        rows = np.arange(self.n_rows) if keep_order else content_order(made)
+        frame = self._source.restore(dict(columns), gone, rows)
+        return frame, None if keep_order else rows
+
+    def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
+        gone = set(drop)
+        for name in gone:
+            self._field(name)
+        for name, array in columns.items():
+            if len(array) != self.n_rows:
+                raise InputError(
+                    f"column {name!r} has {len(array)} new values for {self.n_rows} rows"
+                )
+        return gone
+
+    def _field(self, name: str) -> pa.Field:
+        if name not in self.types.names:
+            raise SchemaError(
+                f"no column {name!r}", hint="the table's columns are: " + ", ".join(self.names)
+            )
+        return self.types.field(name)
+
+
+def check_names(names: Sequence[str], where: str = "the table") -> None:
+    """Raise InputError when there are no columns, or names are empty or doubled."""
+    if not names:
+        raise InputError(f"{where} has no columns")
+    empty = [str(i) for i, name in enumerate(names, 1) if not name.strip()]
+    if empty:
+        hint = "give every column a name"
+        if empty[0] == "1":
+            hint += " (a nameless first column is often a row index: write the file without it)"
+        raise InputError(
+            f"{where} has columns without a name: number {', '.join(empty)}", hint=hint
+        )
+    doubled = sorted({name for name in names if list(names).count(name) > 1})
+    if doubled:
+        raise InputError(
+            f"{where} has column names more than once: {', '.join(map(repr, doubled))}",
+            hint="give every column a name of its own",
+        )

@@ -1,0 +1,317 @@
+"""What is no Parquet file becomes one, once, so that everything after reads it as often as it likes.
+
+A query may give its rows in another order each time it is run, and text is slow to read.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import InputError, UnsupportedError, no_memory
+from ..files import private_handle
+from ..io.csv_file import csv_layout, read_csv_batches, tell
+from ..io.dialect import Dialect, FileFormat
+from ..io.duckdb_reader import identifier, in_batches
+from ..io.escape import unescape_cells
+from ..io.file_sets import check_drift, format_of, parts_of
+from ..io.frames import without_views
+from ..io.parquet_reader import Reader, Scan
+from ..io.read import check_there
+from ..io.spelling import declared_texts, spelled
+from ..io.text_types import typed, typed_columns
+from ..io.write import not_in_parquet
+from ..schema import Schema
+from .checkpoint import job_of
+from .chunked_table import Scanned
+from .encode import kind_of
+from .row_hashes import value_class
+from .table import check_names
+from .workspace import Workspace
+
+_BATCH = 1 << 18
+_COPY = "people.parquet"
+_DATABASES = (".duckdb", ".ddb", ".db")
+
+
+def spooled(
+    source: Any,
+    workspace: Workspace,
+    schema: Schema | None = None,
+    unescape_formulas: bool = False,
+) -> Scanned:
+    """A source as a table that is not loaded.
+
+    Parameters
+    ----------
+    source : path, pattern, or DuckDB relation
+        A table of a database is named after its file: ``people.duckdb::visits``.
+    workspace : Workspace
+    schema : Schema, optional
+        Its categories stand as a CSV file spells them.
+    unescape_formulas : bool
+        As `hedgerow.columns.read` takes it.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or its parts differ.
+    UnsupportedError
+        It is no kind of source for tables that are not loaded.
+    """
+    if is_relation(source):
+        told = "the DuckDB relation cannot be read"
+        table = _copied(source, workspace, lambda: InputError(told))
+        table.relational = True
+        return table
+    if not isinstance(source, (str, Path)):
+        raise UnsupportedError(
+            f"a {type(source).__name__} is in memory already",
+            hint='use engine="memory" for frames, or give a path or a DuckDB relation',
+        )
+    if is_database(source):
+        file, _, name = str(source).partition("::")
+        return _of_database(Path(file), name, workspace)
+    path = Path(source)
+    parts = parts_of(path)
+    layout = format_of(parts)
+    if layout.suffix == ".parquet":
+        return Scanned(Scan.of(parts), workspace, layout, path, keeps=True)
+    if layout.suffix == ".csv":
+        return _of_text(path, parts, workspace, schema or Schema(), unescape_formulas)
+    raise UnsupportedError(
+        f"{path.name} is a {layout.suffix} file, which is read whole",
+        hint="convert it to Parquet, or use the engine that works in memory",
+    )
+
+
+def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
+    """A digest of the files of a source and of how they are read; None where it is no file."""
+    if not isinstance(source, (str, Path)):
+        return None
+    file, _, name = str(source).partition("::")
+    parts = [Path(file)] if is_database(source) else parts_of(source)
+    told = schema or Schema()
+    asked = told.kinds, told.categories, told.missing, told.decimal, told.encoding
+    with suppress(OSError):  # whoever opens it says what is wrong
+        return job_of(parts, name, *map(_plainly, asked), unescape_formulas)
+    return None
+
+
+def _plainly(asked: Any) -> Any:
+    return sorted(asked.items()) if isinstance(asked, Mapping) else asked
+
+
+def is_relation(source: Any) -> bool:
+    """Whether a source is a relation of DuckDB."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
+
+
+def is_database(source: Any) -> bool:
+    """Whether a source is a DuckDB database file, perhaps with the name of a table."""
+    if not isinstance(source, (str, Path)):
+        return False
+    file = str(source).partition("::")[0]
+    return Path(file).suffix.lower() in _DATABASES and not os.path.isdir(file)
+
+
+def _of_database(path: Path, name: str, workspace: Workspace) -> Scanned:
+    import duckdb
+
+    check_there(path)
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        if "lock" in str(error):
+            raise InputError(
+                f"another process has the database {path.name} open to write",
+                hint="close it there, and run this again",
+            ) from None
+        raise InputError(
+            f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
+        ) from None
+
+    def fault() -> InputError:
+        return InputError(
+            f"{name!r} of {path.name} cannot be read",
+            hint="a view may need files or tables that are not there",
+        )
+
+    with connection:
+        found = (
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            "WHERE table_catalog = current_database() "
+            "ORDER BY table_schema <> 'main', table_schema, table_name"
+        )
+        tables: dict[str, str] = {}
+        for schema, table in connection.sql(found).fetchall():
+            told = table if schema == "main" else f"{schema}.{table}"
+            tables.setdefault(told, ".".join(map(identifier, (schema, table))))
+        if not name and len(tables) == 1:
+            (name,) = tables
+        if name not in tables:
+            told = f"no table {name!r}" if name else f"{len(tables)} tables"
+            raise InputError(
+                f"{path.name} holds {told}",
+                hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
+                f"it holds {', '.join(tables) or 'none'}",
+            )
+        try:
+            relation = connection.table(tables[name])
+        except duckdb.Error:
+            raise fault() from None
+        return _copied(relation, workspace, fault)
+
+
+def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
+    import duckdb
+
+    try:
+        check_names(list(relation.columns))
+        batches = in_batches(relation, _BATCH)
+        if (kept := workspace.finished(_COPY)) is not None:
+            return Scanned(Scan.of([kept]), workspace, FileFormat(), keeps=True)
+        target = workspace.place(_COPY)
+        tables = (pa.Table.from_batches([batch]) for batch in batches)
+        n_rows = _write(target, tables, workspace)
+    except duckdb.Error as error:
+        if no_memory(error):
+            raise MemoryError from None
+        raise fault() from None
+    if not n_rows:
+        raise InputError("the table has no rows", hint="give a table with at least one record")
+    copy = workspace.finish(_COPY, target)
+    return Scanned(Scan.of([copy]), workspace, FileFormat(), keeps=True)
+
+
+def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
+    """Write tables of one schema to a Parquet file of our own; how many rows there are."""
+    import pyarrow.parquet as pq
+
+    writer, n_rows = None, 0
+    with workspace.room():
+        private_handle(path).close()
+        try:
+            for table in tables:
+                table = without_views(table)
+                if writer is None and (odd := not_in_parquet(table)):
+                    raise UnsupportedError(
+                        f"columns are of types that no Parquet file holds: {', '.join(odd)}",
+                        hint="give a query or a view without them, or with them cast to text",
+                    )
+                writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
+                writer.write_table(table, row_group_size=_BATCH)
+                n_rows += table.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
+    return n_rows
+
+
+def _of_text(
+    path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
+) -> Scanned:
+    """CSV files: every cell is copied as text, and its column's type decided over all its values."""
+    layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
+    check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
+    copies = []
+    for i, (part, (_, dialect)) in enumerate(zip(parts, layouts, strict=True)):
+        tell(part, replace(dialect, unnamed=()))
+        name = f"text-{i}.parquet"
+        if (kept := workspace.finished(name)) is not None:
+            copies.append(kept)
+            continue
+        names, batches = read_csv_batches(part, _BATCH, dialect.encoding)
+        copy = workspace.place(name)
+        tables = (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)
+        if not _write(copy, tables, workspace):
+            raise InputError(
+                f"{part.name} has a header but no rows",
+                hint="give a table with at least one record",
+            )
+        copies.append(workspace.finish(name, copy))
+    names, dialect = layouts[0]
+    tell(path, replace(dialect, not_utf8=0))
+    texts = [_texts(copy, workspace, names) for copy in copies]
+    types, readers = {}, dict[str, Reader]()
+    known, asked = declared_texts(schema)
+    told = replace(dialect, missing=tuple(schema.missing), told=schema.decimal)
+    every = {name: pa.concat_arrays([each[name] for each in texts]).unique() for name in names}
+    plain = {n: unescape_cells(e) if unescape_formulas else e for n, e in every.items()}
+    made, dialect = typed_columns({n: pa.chunked_array([e]) for n, e in plain.items()}, told)
+    for name, whole in every.items():
+        if name not in asked:
+            _check_types(name, parts, [each[name] for each in texts], dialect)
+        column = _as_spelled(name, plain[name], made[name], dialect, known, asked)
+        types[name] = column.type
+        if column.type != pa.string() or not column.equals(pa.chunked_array([whole])):
+            readers[name] = _reader(whole, column.combine_chunks())
+    scan = Scan.of(copies)
+    scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
+    return Scanned(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
+
+
+def _text(names: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in names])
+
+
+def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
+    """The distinct texts of every column of a copied part."""
+    table = Scanned(Scan.of([copy]), workspace, FileFormat(), copy)
+    return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
+
+
+def _as_spelled(
+    name: str,
+    texts: pa.Array,
+    column: pa.ChunkedArray,
+    dialect: Dialect,
+    known: Mapping[str, Any],
+    kinds: Mapping[str, str],
+) -> pa.ChunkedArray:
+    """The column as `spelling.as_declared` has it."""
+    kind = kind_of(column.type)
+    read = kind == "numeric" or (known.get(name) and kind in ("date", "boolean"))
+    if not read or kinds.get(name) not in ("categorical", "ordinal"):
+        return column
+    found = spelled(pa.chunked_array([texts]), column, dialect, known.get(name))
+    return column if found is None else found.cast(pa.string())
+
+
+def _check_types(
+    name: str, parts: Sequence[Path], texts: Sequence[pa.Array], dialect: Dialect
+) -> None:
+    """Raise InputError where a column is text in one part and something else in another."""
+    found: dict[str, Path] = {}
+    for part, each in zip(parts, texts, strict=True):
+        kind = value_class(typed(pa.chunked_array([each]), dialect)[0].type)
+        if kind != "missing":
+            found.setdefault(kind, part)
+    if len(found) > 1:
+        told = ", ".join(f"{kind} in {part.name}" for kind, part in found.items())
+        raise InputError(
+            f"column {name!r} is of other types in other parts: {told}",
+            hint=f'repair the parts, or declare what it is: Schema(kinds={{{name!r}: "categorical"}})',
+        )
+
+
+def _reader(texts: pa.Array, values: pa.Array) -> Reader:
+    """What gives the values of a column's texts."""
+
+    def read(cells: pa.Array) -> pa.Array:
+        if not pa.types.is_dictionary(cells.type):
+            cells = cells.dictionary_encode()
+        entries = cells.dictionary.cast(pa.string())
+        at = pc.index_in(entries, value_set=texts)
+        return values.take(at.take(cells.indices))
+
+    return read

@@ -1,0 +1,1 @@
+"""Reading and writing tables: text, Parquet, workbooks, statistical files, frames."""

@@ -1,0 +1,139 @@
+"""The files that a path stands for: one, those of a folder, or those that a pattern names."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Mapping, Sequence
+from itertools import count, islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..columns.row_hashes import value_class
+from ..errors import InputError
+from ..files import SUFFIXES
+from .dialect import FileFormat
+from .read import check_path
+from .write import PART_FILE
+
+_HIDDEN = (".", "_")
+"""What other programs leave beside their files begins so."""
+PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
+"""What the files of a table in parts are called, as we write it."""
+_DIGITS = 5
+
+
+def is_many(path: str | Path) -> bool:
+    """Whether a path is a folder, or a pattern such as ``people/*.parquet``."""
+    return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
+
+
+def would_join(source: str | Path, target: str | Path) -> bool:
+    """Whether what is written there would be read with the parts of a table from then on."""
+    if not is_many(source) or Path(target).name.startswith(_HIDDEN):
+        return False
+    if os.path.isdir(source):
+        return Path(source).resolve() == Path(target).parent.resolve()
+    return Path(target).absolute().match(str(Path(source).absolute()))
+
+
+def parts_of(path: str | Path) -> list[Path]:
+    """The files of a table in the order of their names.
+
+    Raises
+    ------
+    InputError
+        There is none, they are of several kinds, or a folder lies among them.
+    """
+    path = Path(path)
+    if not is_many(path):
+        check_path(path)
+        return [path]
+    if path.is_dir():
+        found = [p for p in path.iterdir() if not p.name.startswith(_HIDDEN)]
+        where = f"the folder {path}"
+    else:
+        found = [Path(p) for p in glob.glob(str(path))]
+        where = f"the pattern {path}"
+    folders = [p.name for p in found if p.is_dir()]
+    # the value of a column may stand in a folder's name
+    inner = sorted({re.sub("=.*", "=...", name) for name in folders})
+    files = sorted(p for p in found if p.suffix.lower() in SUFFIXES and not p.is_dir())
+    if inner:
+        raise InputError(
+            f"{where} is not one table: it holds {len(folders):,} folder{'s' * (len(folders) > 1)} "
+            f"({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''})"
+            + (f" and {len(files):,} table file{'s' * (len(files) > 1)}" if files else ""),
+            hint="name the file, such as people.csv; parts of one table that lie in folders are "
+            "named by a pattern, such as people/*/*.parquet",
+        )
+    if not files:
+        raise InputError(
+            f"{where} holds no table file",
+            hint="known endings: " + ", ".join(sorted(SUFFIXES)),
+        )
+    kinds = sorted({check_path(p) for p in files})
+    if len(kinds) > 1:
+        raise InputError(
+            f"{where} holds files of several kinds: {', '.join(kinds)}",
+            hint="name those of one kind by a pattern",
+        )
+    if path.is_dir():
+        _check_gaps(path, files)
+    return files
+
+
+def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
+    """Raise InputError where files of ours are numbered and one is missing in front or between."""
+    found = [PART.fullmatch(path.name) for path in files]
+    if any(each is None or len(each[1]) > _DIGITS for each in found):
+        return  # not as we number them: days, for example
+    numbers = {int(each[1]) for each in found if each}
+    gone = max(numbers, default=-1) + 1 - len(numbers)
+    if gone:
+        first = islice((i for i in count() if i not in numbers), min(gone, 3))
+        raise InputError(
+            f"the folder {folder} lacks {gone:,} part{'s' * (gone > 1)} of its table: "
+            + ", ".join(PART_FILE.format(i) for i in first)
+            + (", ..." if gone > 3 else ""),
+            hint=f"bring it back; where these files are all there is, say so by the pattern {folder}/*.parquet",
+        )
+
+
+def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
+    """Raise InputError where the columns or types of a file differ from those of the first."""
+    first = types[0]
+    for path, found in zip(parts[1:], types[1:], strict=True):
+        if list(found) != list(first):
+            lacking = [n for n in first if n not in found]
+            more = [n for n in found if n not in first]
+            told = [f"lacks {', '.join(map(repr, lacking))}"] if lacking else []
+            told += [f"has {', '.join(map(repr, more))} besides"] if more else []
+            raise InputError(
+                f"{path.name} has other columns than {parts[0].name}: "
+                f"{' and '.join(told) or 'they stand in another order'}",
+                hint="the parts of a table have the same columns in the same order",
+            )
+        odd = [n for n in first if not _same(first[n], found[n])]
+        if odd:
+            told = [f"{n!r} ({found[n]}, there {first[n]})" for n in odd]
+            raise InputError(
+                f"{path.name} has columns of other types than {parts[0].name}: {', '.join(told)}",
+                hint="write the parts with the same types",
+            )
+
+
+def _same(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether types are alike; a dictionary is what its values are."""
+    plain = [k.value_type if pa.types.is_dictionary(k) else k for k in (one, other)]
+    if plain[0] == plain[1]:
+        return True
+    # text of either width is text; numbers of several widths are several types
+    return {value_class(k) for k in plain} == {"text"}
+
+
+def format_of(parts: Sequence[Path]) -> FileFormat:
+    """The kind of file that the parts are."""
+    return FileFormat(SUFFIXES[parts[0].suffix.lower()])

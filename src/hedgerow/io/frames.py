@@ -1,0 +1,378 @@
+"""Frames of any kind as Arrow, and back to the kind that came in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..columns.encode import as_text, decoded, is_text, text_lengths
+from ..errors import InputError
+from .cell_text import bare
+
+Replaced = Mapping[str, Any]
+Rows = NDArray[np.int64] | None
+"""The row that stands at each place of what is released; None gives everything back as it came."""
+
+
+class Source(Protocol):
+    """What came in, and how to give the same kind back."""
+
+    arrow: pa.Table
+    categories: Mapping[str, Sequence[str]]
+
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
+        """The same kind of frame with columns replaced, added and dropped.
+
+        With `rows` it is put in their order, and nothing but its values stays: no index, no
+        notes, no category that no row has.
+        """
+        ...
+
+
+class ArrowSource:
+    """A pyarrow table, or a file, whose new columns may stay dictionaries until written."""
+
+    def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
+        self.arrow = without_views(arrow)
+        self.file = file
+        self.categories: Mapping[str, Sequence[str]] = {}
+
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
+        """A pyarrow table."""
+        table = self.arrow
+        for name, array in replaced.items():
+            values = array if self.file else _decoded(array)
+            at = table.column_names.index(name) if name in table.column_names else -1
+            if at < 0:
+                table = table.append_column(name, values)
+            else:
+                table = table.set_column(at, name, values)
+        table = table.drop_columns(sorted(drop)) if drop else table
+        if rows is not None:
+            return bare(table.take(pa.array(rows)))
+        if replaced or drop:
+            # What pandas noted about the columns no longer holds.
+            notes = {k: v for k, v in (table.schema.metadata or {}).items() if k != b"pandas"}
+            table = table.replace_schema_metadata(notes or None)
+        return table
+
+
+def without_views(table: pa.Table) -> pa.Table:
+    """The table with types that Arrow can put in another order: no views, no run lengths."""
+    for i, field in enumerate(table.schema):
+        kind = _VIEWS.get(_family(field.type))
+        if kind is not None:
+            made = kind(table.column(i))
+            table = table.set_column(i, field.with_type(made.type), made)
+    return table
+
+
+def _family(kind: pa.DataType) -> str:
+    return str(kind).partition("<")[0]
+
+
+_VIEWS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+    "string_view": lambda column: column.cast(pa.string()),
+    "binary_view": lambda column: column.cast(pa.binary()),
+    "run_end_encoded": pc.run_end_decode,
+    # Arrow's own casts of these give broken offsets
+    "list_view": lambda column: _lists(column, pa.list_),
+    "large_list_view": lambda column: _lists(column, pa.large_list),
+}
+
+
+def _lists(column: pa.ChunkedArray, kind: Callable[[pa.Field], pa.DataType]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(column.to_pylist(), kind(column.type.value_field))])
+
+
+class PandasSource:
+    """A pandas frame with any index."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.names = [str(name) for name in frame.columns]
+        categories: dict[str, Sequence[str]] = {}
+        columns = []
+        for i, name in enumerate(self.names):
+            column = frame.iloc[:, i]
+            columns.append(_from_pandas(column))
+            if _family(columns[-1].type) in _VIEWS:
+                raise InputError(
+                    f"column {name!r} has the type {column.dtype}, whose rows pandas cannot reorder",
+                    hint='convert it, for example frame.astype({name: "string"})',
+                )
+            if isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype) and len(column):
+                exact = pa.types.is_dictionary(columns[-1].type)
+                texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
+                categories[name] = texts or [str(category) for category in column.cat.categories]
+        self.categories: Mapping[str, Sequence[str]] = categories
+        # Doubled names are reported by the table; Arrow allows them.
+        self.arrow = pa.Table.from_arrays(columns, names=self.names)
+
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
+        """A pandas frame with the same index."""
+        frame = self.frame.copy(deep=False)
+        for name, array in replaced.items():
+            if name not in self.names:
+                frame[name] = _to_pandas(array, None)
+                continue
+            at = self.names.index(name)
+            frame.isetitem(at, _to_pandas(array, self.frame.dtypes.iloc[at]))
+        keep = [i for i, name in enumerate(self.names) if name not in drop]
+        keep += range(len(self.names), frame.shape[1])
+        frame = frame.iloc[:, keep]
+        return frame if rows is None else _bare_pandas(frame.iloc[rows])
+
+
+class NumpySource:
+    """A two-dimensional array; columns x0, x1 ..."""
+
+    def __init__(self, array: Any, prefix: str) -> None:
+        if array.ndim == 1 and array.dtype.names is None:
+            array = array.reshape(-1, 1)
+        if array.ndim != 2 or array.dtype.names is not None:
+            raise InputError(
+                f"a numpy array with {array.ndim} dimensions is not a table",
+                hint="give a two-dimensional array: rows by columns",
+            )
+        self.array = array
+        self.categories: Mapping[str, Sequence[str]] = {}
+        names = [f"{prefix}{i}" for i in range(array.shape[1])]
+        columns = [_from_objects(array[:, i]) for i in range(array.shape[1])]
+        self.arrow = pa.Table.from_arrays(columns, names=names)
+
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
+        """An array of numbers where all columns are, else of objects."""
+        names = self.arrow.column_names
+        columns = [
+            _to_numpy(replaced[name]) if name in replaced else self.array[:, names.index(name)]
+            for name in dict.fromkeys([*names, *replaced])
+            if name not in drop
+        ]
+        plain = all(column.dtype.kind in "biuf" for column in columns)
+        kind = np.result_type(*(c.dtype for c in columns)) if plain and columns else object
+        out = np.empty((len(self.array), len(columns)), dtype=kind)
+        for j, column in enumerate(columns):
+            out[:, j] = column
+        return out if rows is None else out[rows]
+
+
+class FrameSource:
+    """A frame of any other library: Polars, DuckDB, Modin, Dask ... (read through narwhals)."""
+
+    def __init__(self, frame: Any, prefix: str) -> None:
+        import narwhals
+
+        wrapped = narwhals.from_native(frame, allow_series=True)
+        if isinstance(wrapped, narwhals.Series):
+            wrapped = wrapped.alias(wrapped.name or f"{prefix}0").to_frame()
+        self.query = wrapped.implementation if isinstance(wrapped, narwhals.LazyFrame) else None
+        self.frame = _run(wrapped) if isinstance(wrapped, narwhals.LazyFrame) else wrapped
+        texts = [
+            narwhals.new_series(
+                name,
+                [None if value is None else str(value) for value in self.frame[name]],
+                narwhals.String,
+                backend=self.frame.implementation,
+            )
+            for name, kind in self.frame.schema.items()
+            if kind == narwhals.Object
+        ]
+        self.arrow = self.frame.with_columns(*texts).to_arrow()
+        self.categories: Mapping[str, Sequence[str]] = {}
+
+    def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
+        """The same kind of frame; a query becomes one on the new values (a table on Spark)."""
+        import narwhals
+
+        frame = self.frame.drop(sorted(drop))
+        if replaced:
+            columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
+            made = narwhals.from_arrow(columns, backend=frame.implementation)
+            frame = frame.with_columns(*made.iter_columns())
+        if rows is not None:
+            frame = narwhals.maybe_reset_index(frame[rows])
+            frame = frame.with_columns(*_categories_anew(frame))
+        if self.query and not self.query.is_spark_like():
+            return frame.lazy(backend=self.query).to_native()
+        return frame.to_native()
+
+
+def _categories_anew(frame: Any) -> list[Any]:
+    """The columns with categories, which then have no category without a row."""
+    import narwhals
+
+    made = []
+    for name, kind in frame.schema.items():
+        if kind == narwhals.Enum:
+            held = set(frame[name].drop_nulls().cast(narwhals.String))
+            kind = narwhals.Enum([each for each in kind.categories if each in held])
+        elif kind != narwhals.Categorical:
+            continue
+        made.append(frame[name].cast(narwhals.String).cast(kind))
+    return made
+
+
+def _run(query: Any) -> Any:
+    """The result of a query that runs only now; its own message may quote a record."""
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        return query.collect()
+    except DuplicateError:
+        raise InputError(
+            f"the {query.implementation} query has column names more than once",
+            hint="give every column a name of its own",
+        ) from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"the {query.implementation} query failed when it was run: {type(error).__name__}",
+            hint="run it by itself to see why",
+        ) from None
+
+
+def source_of(frame: Any, prefix: str = "x") -> Source:
+    """The source for a frame, series or array; InputError when it is none of these."""
+    if isinstance(frame, pa.Table):
+        return ArrowSource(frame)
+    if isinstance(frame, pa.RecordBatch):
+        return ArrowSource(pa.Table.from_batches([frame]))
+    if isinstance(frame, (pa.Array, pa.ChunkedArray)):
+        return ArrowSource(pa.Table.from_arrays([frame], names=[f"{prefix}0"]))
+    if isinstance(frame, np.ndarray):
+        return NumpySource(frame, prefix)
+    root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        return PandasSource(frame)
+    if pandas is not None and isinstance(frame, pandas.Series):
+        return PandasSource(frame.to_frame(f"{prefix}0" if frame.name is None else frame.name))
+    if isinstance(frame, Mapping):
+        return _mapping(frame)
+    try:
+        return FrameSource(frame, prefix)
+    except TypeError:
+        raise InputError(
+            f"{root}.{kind} is not a table" if root != "builtins" else f"{kind} is not a table",
+            hint="give a path, a pandas, Polars or pyarrow table, a DuckDB relation "
+            "or a two-dimensional numpy array",
+        ) from None
+
+
+def _mapping(columns: Mapping[str, Any]) -> Source:
+    try:
+        arrays = [
+            _from_objects(np.asarray(v, dtype=object))
+            if isinstance(v, (list, tuple))
+            else pa.array(v)
+            for v in columns.values()
+        ]
+    except MemoryError:
+        raise
+    except (TypeError, pa.ArrowException):
+        raise InputError("the columns of a mapping must be lists of values") from None
+    if len({len(a) for a in arrays}) > 1:
+        raise InputError("the columns differ in length")
+    return ArrowSource(pa.Table.from_arrays(arrays, names=[str(n) for n in columns]))
+
+
+def _decoded(array: Any) -> Any:
+    """Return plain values; a dictionary stays one where a column of text cannot hold its cells."""
+    if not pa.types.is_dictionary(array.type):
+        return array
+    pieces = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    long = any(text_lengths(piece).sum() >= 1 << 31 for piece in pieces)
+    return array if long else decoded(pa.chunked_array(pieces))
+
+
+def _to_numpy(array: Any) -> Any:
+    """New values as numpy has them: numbers with NaN where missing, else objects."""
+    array = _decoded(array)
+    kind = array.type
+    if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not array.null_count):
+        return array.to_numpy(zero_copy_only=False)
+    out = np.empty(len(array), dtype=object)
+    out[:] = array.to_pylist()
+    return out
+
+
+def _from_pandas(column: Any) -> pa.ChunkedArray:
+    """A pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
+    if isinstance(column.dtype, sys.modules["pandas"].SparseDtype):
+        column = column.sparse.to_dense()
+    kind = getattr(getattr(column.dtype, "categories", None), "dtype", None)
+    if isinstance(kind, sys.modules["pandas"].IntervalDtype):  # Arrow forgets which end is open
+        column = column.cat.rename_categories(str)
+    try:
+        array = pa.array(column, from_pandas=True)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _from_objects(values: Any) -> pa.ChunkedArray:
+    """An array of any values as Arrow; mixed types become text by `str`."""
+    if values.dtype.kind in "US":
+        return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
+    try:
+        return pa.chunked_array([pa.array(values, from_pandas=True)])
+    except MemoryError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
+        return _stringified(values, missing)
+
+
+def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
+    texts = [None if gone else str(v) for v, gone in zip(values, missing, strict=True)]
+    return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def _to_pandas(array: Any, was: Any) -> Any:
+    """New values for a pandas column, in its nullable or Arrow dtype if they fit."""
+    pandas = sys.modules["pandas"]
+    array = _decoded(array)
+    if isinstance(was, pandas.ArrowDtype):
+        return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
+    # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.
+    fits = is_text(array.type) == (getattr(was, "name", "") == "string")
+    if fits and isinstance(was, (pandas.StringDtype, *_nullable(pandas))):
+        try:
+            return cast(Any, was).__from_arrow__(array)
+        except MemoryError:
+            raise
+        except (pa.ArrowException, TypeError, ValueError):
+            pass
+    values = array.to_pandas()
+    return values.array if isinstance(values, pandas.Series) else values
+
+
+def _bare_pandas(frame: Any) -> Any:
+    """A pandas frame with nothing but its values."""
+    frame = frame.reset_index(drop=True)
+    frame.attrs = {}
+    for i, kind in enumerate(frame.dtypes):
+        if isinstance(kind, sys.modules["pandas"].CategoricalDtype):
+            column = frame.iloc[:, i].cat.remove_unused_categories()
+            if not kind.ordered:
+                column = column.cat.reorder_categories(sorted(column.cat.categories, key=str))
+            frame.isetitem(i, column)
+    return frame
+
+
+def _nullable(pandas: Any) -> tuple[type, ...]:
+    names = ["Float32", "Float64", "Boolean"]
+    names += [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+    return tuple(getattr(pandas, f"{name}Dtype") for name in names)

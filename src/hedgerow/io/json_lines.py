@@ -1,0 +1,145 @@
+"""JSON lines: every value as it stands in the file, its type decided over the whole column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..columns.array_memory import storage
+from ..columns.encode import indexed
+from ..errors import InputError
+from .dates import all_match, parse_iso
+from .dialect import find_encoding
+from .duckdb_reader import connected, in_batches, named, whole
+
+_WHOLE = r"^-?\d+$"
+
+
+def read_json_lines(path: Path) -> pa.Table:
+    """A file of one JSON object a line as Arrow; a key that a record lacks is missing.
+
+    Numbers, booleans and ISO dates get their types where the whole column holds nothing else;
+    a column of several kinds is text.
+
+    Raises
+    ------
+    InputError
+        The file is not UTF-8, or a line is not a JSON object.
+    """
+    names, _ = _keys(path)
+    with connected(lambda: _fault(path)) as connection:
+        texts = whole(_relation(connection, path, names))
+    return pa.Table.from_arrays([_typed(column) for column in texts.columns], names=names)
+
+
+def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[pa.RecordBatch]]:
+    """The keys of a file, its rows, and so many of them at a time, each part typed by itself.
+
+    Dates stay text: a part may hold nothing else where the whole column does not.
+    """
+    names, n_rows = _keys(path)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with connected(lambda: _fault(path)) as connection:
+            for batch in in_batches(_relation(connection, path, names), size):
+                cells = [_typed(pa.chunked_array([c]), dates=False) for c in batch.columns]
+                columns = [column.combine_chunks() for column in cells]
+                yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    return names, n_rows, batches()
+
+
+def _keys(path: Path) -> tuple[list[str], int]:
+    """The keys of all records in the order of their first use, and how many records there are."""
+    if find_encoding(path) not in ("utf-8", "utf-8-sig"):
+        raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
+    with connected(lambda: _fault(path)) as connection:
+        found = connection.execute(
+            "SELECT keys, count(*) FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS "
+            "line FROM read_ndjson_objects(?, hive_partitioning=false)) GROUP BY keys ORDER BY min(line)",
+            [named(path)],
+        ).fetchall()
+    names = list(dict.fromkeys(name for keys, _ in found for name in keys))
+    if not names or any(len(set(keys)) < len(keys) for keys, _ in found):
+        raise _fault(path)
+    return names, sum(count for _, count in found)
+
+
+def _relation(connection: Any, path: Path, names: list[str]) -> Any:
+    columns = dict.fromkeys(names, "JSON")
+    return connection.read_json(
+        named(path), format="newline_delimited", columns=columns, hive_partitioning=False
+    )
+
+
+def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
+    """A column of JSON values as one type."""
+    index, entries = indexed(storage(texts).cast(pa.string()))
+    if not len(entries):
+        return pa.chunked_array([pa.nulls(len(texts))])
+    place = pa.array(index, mask=index < 0)
+    return pa.chunked_array([_values(entries, dates).take(place)])
+
+
+def _values(entries: pa.Array, dates: bool) -> pa.Array:
+    """Distinct JSON values as the narrowest type that holds them all."""
+    starts = set(pc.utf8_slice_codeunits(entries, 0, 1).unique().to_pylist())
+    if starts == {'"'}:
+        texts = _unquoted(entries)
+        parsed = parse_iso(texts) if dates else None
+        return texts if parsed is None else parsed
+    if starts <= {"t", "f"}:
+        return pc.equal(entries, "true")
+    if starts <= {"{", "["}:
+        try:
+            return pa.array([json.loads(text) for text in entries.to_pylist()])
+        except MemoryError:
+            raise
+        except (pa.ArrowException, ValueError, RecursionError):
+            return entries
+    if not starts & set('"tf{['):
+        return _numbers(entries)
+    return pc.if_else(pc.starts_with(entries, '"'), _unquoted(entries), entries)
+
+
+def _numbers(entries: pa.Array) -> pa.Array:
+    for kind in (pa.int64(), pa.decimal128(38, 0)) if all_match(entries, _WHOLE) else ():
+        try:
+            return entries.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return entries.cast(pa.float64())
+
+
+def _unquoted(entries: pa.Array) -> pa.Array:
+    """JSON strings as text; whatever else is among them is not looked at."""
+    plain = pc.utf8_slice_codeunits(entries, 1, -1)
+    escaped = pc.and_(pc.match_substring(entries, "\\"), pc.starts_with(entries, '"'))
+    if not pc.any(escaped).as_py():
+        return plain
+    texts = [json.loads(text) for text in entries.filter(escaped).to_pylist()]
+    return pc.replace_with_mask(plain, escaped, pa.array(texts, plain.type))
+
+
+def _fault(path: Path) -> InputError:
+    hint = "write one record a line, each an object with the same keys"
+    with open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line) if line.strip() else {}
+            except (ValueError, RecursionError):
+                return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
+            if not isinstance(record, dict):
+                what = type(record).__name__
+                return InputError(
+                    f"{path.name}: line {number:,} is a {what}, not an object", hint=hint
+                )
+    return InputError(
+        f"{path.name} is not a JSON lines file, or it is damaged",
+        hint="check the ending of its name, or write it again",
+    )

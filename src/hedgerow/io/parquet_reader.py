@@ -1,0 +1,136 @@
+"""Parquet files read a few rows at a time, never as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..columns.encode import is_text
+from ..errors import InputError, no_memory
+from .duckdb_reader import connected, identifier, named
+from .file_sets import check_drift
+from .frames import without_views
+from .read import damaged, repeating
+
+Reader = Callable[[pa.Array], pa.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """The rows of Parquet files that make one table, in the order of the files.
+
+    Parameters
+    ----------
+    paths : list of Path
+    types : pyarrow.Schema
+        The columns as reading them whole would give them.
+    n_rows : int
+    repeating : tuple of str
+        The text columns that reading them whole gives as dictionaries, for their values repeat.
+    readers : mapping of str to callable, optional
+        What the cells of a column stand for, where the file holds another form of them.
+    """
+
+    paths: Sequence[Path]
+    types: pa.Schema
+    n_rows: int
+    repeating: Sequence[str] = ()
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, paths: Sequence[Path]) -> Scan:
+        """Look at the files' own descriptions.
+
+        Raises
+        ------
+        InputError
+            A file cannot be read, or its columns or types are not those of the first.
+        """
+        import pyarrow.parquet as pq
+
+        about = []
+        for path in paths:
+            try:
+                about.append(pq.read_metadata(path))
+            except (pa.ArrowException, OSError) as error:
+                raise damaged(path, error) from None
+        types = [_types(path, [told]) for path, told in zip(paths, about, strict=True)]
+        check_drift(paths, [dict(zip(t.names, t.types, strict=True)) for t in types])
+        whole = types[0] if len(paths) == 1 else _types(paths[0], about)
+        return cls(paths, whole, sum(told.num_rows for told in about), repeating(about))
+
+    def batches(self, names: Sequence[str], size: int) -> Iterator[dict[str, pa.Array]]:
+        """The cells of some columns, so many rows at a time; text comes as dictionaries.
+
+        Raises
+        ------
+        InputError
+            A file cannot be read to its end.
+        """
+        import pyarrow.parquet as pq
+
+        texts = [n for n in names if n in self.repeating or is_text(self.types.field(n).type)]
+        for path in self.paths:
+            try:
+                # Not all of the file at once: without this it is read ahead whole.
+                with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+                    for batch in file.iter_batches(batch_size=size, columns=list(names)):
+                        table = without_views(pa.Table.from_batches([batch]))
+                        yield {n: self._read(n, table.column(n).chunk(0)) for n in names}
+            except (pa.ArrowException, OSError) as error:
+                if no_memory(error):
+                    raise MemoryError from None
+                raise InputError(
+                    f"{path.name} cannot be read to its end: it is damaged, or it changed",
+                    hint="write it again",
+                ) from None
+
+    def relation(self) -> Any:
+        """The files as a relation of DuckDB's own connection."""
+        import duckdb
+
+        return duckdb.read_parquet([named(path) for path in self.paths])
+
+    def distinct(self, name: str, folder: Path, memory: int) -> tuple[int, int]:
+        """How many different values a column has, and how many cells that are not missing.
+
+        Counted by DuckDB, which puts values aside in a private folder where they are many.
+        """
+        quoted = identifier(name)
+        told = f"column {name!r} cannot be counted"
+        with connected(lambda: InputError(told), folder, memory) as connection:
+            rows = connection.read_parquet([named(path) for path in self.paths])
+            asked = f"count(DISTINCT {quoted}), count({quoted})"
+            found, there = rows.aggregate(asked).fetchall()[0]
+        return int(found), int(there)
+
+    def _read(self, name: str, cells: pa.Array) -> pa.Array:
+        return self.readers[name](cells) if name in self.readers else cells
+
+
+def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, read_dictionary=repeating(about)) as file:
+            schema = file.schema_arrow
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, error) from None
+    return without_views(schema.empty_table()).schema.remove_metadata()
+
+
+def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Distinct cells, a missing one perhaps among them, and the place of each cell."""
+    if pa.types.is_dictionary(cells.type):
+        entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
+        if codes.null_count:
+            codes = codes.fill_null(len(entries))
+            entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
+        return entries, codes
+    coded = pc.dictionary_encode(cells, null_encoding="encode")
+    return coded.dictionary, coded.indices

@@ -1,0 +1,398 @@
+"""Sheets of Excel workbooks, by openpyxl: what the cells say, and nothing that a program adds."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+import pyarrow as pa
+
+from ..columns.encode import decoded, is_text
+from ..columns.row_hashes import value_class
+from ..columns.workspace import memory_of
+from ..errors import InputError, needed
+from ..progress import caution
+from .cell_text import written
+from .text_types import MARKERS, typed
+
+WORKBOOKS = (".xlsx", ".xlsm")
+"""The endings of workbooks that this reads."""
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+(\d+):[A-Z]+\d+)"')
+_UNKNOWN_FORMULA = re.compile(
+    rb'<c\b[^>]*\br="([A-Z]+)(\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*'
+    rb"(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
+)
+_HIDDEN = {
+    "rows": re.compile(rb'<row\b[^>]*\bhidden="(?:1|true)"'),
+    "columns": re.compile(rb'<col\b[^>]*\bhidden="(?:1|true)"'),
+}
+"""What a sheet does not show, by a filter or by hand."""
+_RATIO, _SMALL, _CELLS = 200, 100_000_000, 10_000_000
+"""A workbook is refused that unpacks to `_SMALL` bytes and `_RATIO` times its size (24 where all
+cells are alike), or has `_CELLS` cells and more of them than bytes, so that nearly all are empty."""
+_ZEROS = re.compile(r"^0{2,}$")
+_EXACT = 1 << 53
+_LONGEST = 32_767
+_FIRST_DAY, _LAST_DAY = dt.date(1900, 3, 1), dt.date(9999, 12, 31)
+"""Days that a workbook counts; before the first one programs count differently."""
+_MARKS = ("#N/A", "#NULL!")
+_WRITTEN = (1980, 1, 1, 0, 0, 0)
+_CORE = (
+    b'<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/'
+    b'core-properties"/>'
+)
+
+
+def parted(source: str | Path) -> tuple[Path, str]:
+    """A path and the name of a sheet: ``people.xlsx::Sheet1``; no sheet where none is named."""
+    path, _, sheet = str(source).partition("::")
+    if Path(path).suffix.lower() in WORKBOOKS:
+        return Path(path), sheet
+    return Path(source), ""
+
+
+def _openpyxl() -> ModuleType:
+    return needed("openpyxl", "excel", "Excel workbooks")
+
+
+def read_workbook(
+    path: Path, sheet: str = "", missing: Sequence[str] = ()
+) -> tuple[pa.Table, str]:
+    """A sheet as Arrow, and its name.
+
+    Parameters
+    ----------
+    path : Path
+    sheet : str
+        Its name; by default the only one that is shown.
+    missing : sequence of str
+        Words that stand for no value, in any column.
+
+    Raises
+    ------
+    InputError
+        The workbook is damaged or locked, there is no such sheet or several, cells are merged,
+        hold errors, or formulas whose values nobody stored. It unpacks to more than it should.
+    """
+    module = _openpyxl()
+    try:
+        most = max(_CELLS, _unpacked(path))
+        book = module.load_workbook(path, read_only=True, data_only=True)
+    except (MemoryError, InputError):
+        raise
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise _damaged(path) from None
+    try:
+        chosen = _sheet(book, path, sheet)
+        where = f"the sheet {chosen.title!r} of {path.name}"
+        rows = _rows(chosen)
+        found = next(rows, None)
+        if found is None:
+            raise InputError(f"{where} is empty", hint="give a sheet with a header and records")
+        top, header = found
+        xml = _xml(path, book, chosen)
+        _check(xml, top, where)
+        hidden = [what for what, form in _HIDDEN.items() if form.search(xml)]
+        if hidden:
+            caution(f"{where} hides {' and '.join(hidden)}, which are read like all others")
+        names = [_name(cell.value) for cell in header]
+        cells: list[list[Any]] = [[] for _ in names]
+        kinds: list[list[str]] = [[] for _ in names]
+        for _, row in rows:
+            if len(row) > len(names):
+                extra = [*range(len(names), len(row))]
+                names += [""] * len(extra)
+                cells += [[None] * len(cells[0]) for _ in extra]
+                kinds += [["n"] * len(kinds[0]) for _ in extra]
+            if len(names) * len(cells[0]) > most:
+                raise InputError(
+                    f"{where} is nearly empty: of {len(names):,} columns most cells hold nothing",
+                    hint="leave out empty columns, or save the sheet as CSV (UTF-8)",
+                )
+            for i, values in enumerate(cells):
+                cell = row[i] if i < len(row) else None
+                values.append(None if cell is None else _value(cell))
+                kinds[i].append("n" if cell is None else cell.data_type)
+        for i in reversed(range(len(names))):  # space around the table
+            if not names[i].strip() and all(_blank(value) for value in cells[i]):
+                del names[i], cells[i], kinds[i]
+        _check_errors(names, cells, kinds, where)
+        if not cells or not cells[0]:
+            raise InputError(f"{where} has a header but no rows")
+        columns = [_column(_without_words(values, missing)) for values in cells]
+        return pa.Table.from_arrays(columns, names=names), chosen.title
+    except zipfile.BadZipFile:
+        raise _damaged(path) from None
+    finally:
+        book.close()
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        f"{path.name} is not an Excel workbook, or it is damaged or locked by a password",
+        hint="open it and save it as .xlsx without a password",
+    )
+
+
+def _unpacked(path: Path) -> int:
+    """Return the bytes that a workbook unpacks to, as it says; no more are ever unpacked.
+
+    Raises
+    ------
+    InputError
+        They are far more than a table has, or than there is memory for.
+    """
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > max(_SMALL, _RATIO * path.stat().st_size):
+        raise InputError(
+            f"{path.name} has {path.stat().st_size / 1e6:,.1f} MB and unpacks to "
+            f"{size / 1e6:,.0f} MB, as no table of people does",
+            hint="if you trust it, open it and save the sheet as CSV (UTF-8)",
+        )
+    if 2 * size > memory_of(None):  # of cells and their text
+        raise InputError(
+            f"{path.name} unpacks to {size / 1e9:,.1f} GB, for which there is too little memory",
+            hint="save the sheet as CSV (UTF-8), which can be read piece by piece",
+        )
+    return size
+
+
+def _sheet(book: Any, path: Path, name: str) -> Any:
+    sheets = [each for each in book.worksheets if hasattr(each, "iter_rows")]
+    titles = [each.title for each in sheets]
+    if name:
+        for each in sheets:
+            if each.title == name:
+                return each
+        raise InputError(
+            f"{path.name} has no sheet {name!r}", hint=f"its sheets are: {', '.join(titles)}"
+        )
+    shown = [s for s in sheets if s.sheet_state == "visible" and next(_rows(s), None) is not None]
+    if len(shown) == 1:
+        return shown[0]
+    if not shown:
+        raise InputError(f"{path.name} has no sheet with cells")
+    raise InputError(
+        f"{path.name} has several sheets: {', '.join(each.title for each in shown)}",
+        hint=f"name one: {path.name}::{shown[0].title}",
+    )
+
+
+def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    """The rows that hold something, with their numbers, without the empty cells at their ends."""
+    sheet.reset_dimensions()  # else every row is as wide as the file says, up to 16,384 cells
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        cells = list(row)
+        while cells and cells[-1].value in (None, ""):
+            cells.pop()
+        if cells:
+            yield number, cells
+
+
+def _xml(path: Path, book: Any, sheet: Any) -> bytes:
+    """The sheet as it stands in the file."""
+    with zipfile.ZipFile(path) as archive:
+        return archive.read(sheet._worksheet_path)
+
+
+def _check(xml: bytes, top: int, where: str) -> None:
+    """Refuse what would be read wrongly without a word."""
+    merged = _MERGED.findall(xml)
+    header = [ref.decode() for ref, first in merged if int(first) <= top]
+    if header:
+        raise InputError(
+            f"{where} has merged cells in its header: {', '.join(header[:3])}",
+            hint="unmerge them; the first row names every column, each by a name of its own",
+        )
+    if merged:
+        raise InputError(
+            f"{where} has {len(merged)} merged cells, of which only the first holds a value",
+            hint="unmerge them and fill in every cell",
+        )
+    unknown = _UNKNOWN_FORMULA.findall(xml)
+    if unknown:
+        columns = sorted({column.decode() for column, _ in unknown}, key=lambda c: (len(c), c))
+        raise InputError(
+            f"{where} has {len(unknown)} formulas whose values are not stored, in column "
+            f"{', '.join(columns[:5])}",
+            hint="open the workbook in Excel or LibreOffice and save it: that stores them",
+        )
+
+
+def _check_errors(
+    names: Sequence[str], cells: Sequence[list[Any]], kinds: Sequence[list[str]], where: str
+) -> None:
+    for name, values, types in zip(names, cells, kinds, strict=True):
+        faults = [v for v, kind in zip(values, types, strict=True) if kind == "e" and v is not None]
+        if faults:
+            raise InputError(
+                f"{where} has {len(faults)} cells with errors such as {faults[0]} in {name!r}",
+                hint="repair the formulas, or empty these cells",
+            )
+
+
+def _blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _name(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _value(cell: Any) -> Any:
+    """What a cell says: numbers that are shown with zeros in front are names, and text."""
+    value = cell.value
+    if value == "" or (cell.data_type == "e" and value in _MARKS):
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        value = int(value)
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if number and _ZEROS.match(cell.number_format or ""):
+        return str(value).zfill(len(cell.number_format))
+    if isinstance(value, dt.datetime) and value.microsecond % 1000:
+        ticks = round(value.microsecond / 1000)  # counted in parts of a day, which are not exact
+        return value.replace(microsecond=0) + dt.timedelta(milliseconds=ticks)
+    return value
+
+
+def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
+    """Cells without words for no value: those that are named, others among numbers and dates."""
+    words = {value.strip() for value in values if isinstance(value, str)}
+    plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
+    others = words.difference(MARKERS, missing)
+    if others and not plain:  # numbers and days that are stored as text
+        found, _ = typed(pa.chunked_array([pa.array(sorted(others))]))
+        plain = set() if is_text(found.type) else {found.type}
+        others = set() if plain else others
+    gone = {*missing, *(MARKERS if plain and not others else ())} & words
+    if not gone:
+        return values
+    return [None if isinstance(v, str) and v.strip() in gone else v for v in values]
+
+
+def _column(values: list[Any]) -> pa.ChunkedArray:
+    """A column of one type; text where its cells are of several."""
+    kinds = {type(value) for value in values if value is not None}
+    if not kinds:
+        return pa.chunked_array([pa.nulls(len(values))])
+    if kinds <= {dt.datetime, dt.date}:
+        moments = [
+            value if value is None or isinstance(value, dt.datetime)
+            else dt.datetime.combine(value, dt.time())
+            for value in values
+        ]
+        if all(value is None or value.time() == dt.time() for value in moments):
+            days = [None if value is None else value.date() for value in moments]
+            return pa.chunked_array([pa.array(days, pa.date32())])
+        return pa.chunked_array([pa.array(moments, pa.timestamp("us"))])
+    if kinds <= {int, float}:
+        if kinds == {int} and all(v is None or abs(v) < 1 << 63 for v in values):
+            return pa.chunked_array([pa.array(values, pa.int64())])
+        numbers = [None if value is None else float(value) for value in values]
+        return pa.chunked_array([pa.array(numbers, pa.float64())])
+    for kind, made in ((bool, pa.bool_()), (dt.time, pa.time64("us")), (str, pa.string())):
+        if kinds == {kind}:
+            return pa.chunked_array([pa.array(values, made)])
+    return pa.chunked_array([pa.array([None if v is None else _said(v) for v in values])])
+
+
+def _said(value: Any) -> str:
+    """A cell among others of another type."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, (dt.date, dt.time)) else str(value)
+
+
+def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
+    """Write a table as a workbook of one sheet, the same bytes whenever it is written.
+
+    Text stands as text, whatever it begins with. What a cell cannot hold exactly stands as text.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        A text is too long for a cell, or holds signs that a workbook cannot.
+    """
+    module = _openpyxl()
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    book = module.Workbook(write_only=True)
+    page = book.create_sheet(sheet or "release")
+
+    def text(value: str) -> Any:
+        if len(value) > _LONGEST:
+            raise pa.ArrowInvalid("a text is longer than a cell holds")
+        cell = WriteOnlyCell(page, value=value)
+        cell.data_type = "s"  # never a formula, never an error
+        return cell
+
+    def put(value: Any) -> Any:
+        if isinstance(value, str):
+            return text(value)
+        if isinstance(value, (dt.date, dt.time)):
+            cell = WriteOnlyCell(page, value=value)
+            cell.number_format = (
+                "yyyy-mm-dd hh:mm:ss.000" if isinstance(value, dt.datetime)
+                else "yyyy-mm-dd" if isinstance(value, dt.date)
+                else "hh:mm:ss"
+            )
+            return cell
+        return value
+
+    columns = [_cells(decoded(column)) for column in table.columns]
+    try:
+        page.append([text(name) for name in table.column_names])
+        for row in zip(*columns, strict=True):
+            page.append([put(value) for value in row])
+        whole = BytesIO()
+        book.save(whole)
+    except IllegalCharacterError:
+        raise pa.ArrowInvalid("signs that a workbook cannot hold") from None
+    _without_hours(whole, file)
+
+
+def _cells(column: pa.ChunkedArray) -> list[Any]:
+    """Values as a workbook holds them; as text where it would not hold them exactly."""
+    kind, cells = column.type, column.to_pylist()
+    sort = value_class(kind)
+    if sort == "number" and not pa.types.is_decimal(kind):
+        cells = [None if cell is None or cell != cell else cell for cell in cells]
+        odd = any(c is not None and (abs(c) == float("inf") or _beyond(c)) for c in cells)
+    elif pa.types.is_timestamp(kind) and not kind.tz:
+        odd = any(c is not None and (_early(c.date()) or c.microsecond % 1000) for c in cells)
+    elif pa.types.is_date(kind):
+        odd = any(c is not None and _early(c) for c in cells)
+    else:
+        odd = sort not in ("boolean", "text", "missing")
+    if not odd or is_text(kind):
+        return cells
+    return [cell for chunk in column.chunks for cell in written(chunk).to_pylist()]
+
+
+def _beyond(number: Any) -> bool:
+    return isinstance(number, int) and abs(number) > 10**15
+
+
+def _early(day: dt.date) -> bool:
+    return not _FIRST_DAY <= day <= _LAST_DAY
+
+
+def _without_hours(whole: BytesIO, file: IO[bytes]) -> None:
+    """The workbook without when and by whom it was made."""
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(file, "w") as target:
+        for name in source.namelist():
+            entry = zipfile.ZipInfo(name, _WRITTEN)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            target.writestr(entry, _CORE if name == "docProps/core.xml" else source.read(name))

@@ -1,0 +1,375 @@
+"""The way out: the kind of file that came in, private to the user."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..columns.array_memory import one_piece
+from ..columns.encode import decoded, in_parquet, is_text, text_lengths
+from ..columns.row_hashes import value_class
+from ..columns.table import Table
+from ..errors import OutputError
+from ..files import SUFFIXES, private_file
+from .cell_text import bare, written
+from .dialect import Dialect, FileFormat
+from .duckdb_reader import connected, whole
+from .escape import concat, escape_cells
+from .statistical import STATISTICAL, write_statistical
+from .workbook import write_workbook
+
+_BATCH = 1 << 16
+_TEXT = 1 << 26
+"""About so many bytes of text are written at a time."""
+ROW_GROUP = 1 << 20
+"""Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
+PART_FILE = "part-{:05}.parquet"
+"""What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
+_MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
+"""Encodings of a text file that begins with a mark: the mark, and what follows it."""
+_KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
+
+
+def write_table(
+    table: pa.Table, path: str | Path, like: Table | None = None, *, escape: bool = True
+) -> None:
+    """Write a table to one file that only its owner can read (mode 0600).
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        What to write; dictionaries are written out as plain values.
+    path : path
+        Where to. Its ending decides the format: .csv, .tsv, .txt, .parquet, .feather,
+        .arrow, .jsonl, .sav, .zsav, .dta, .xpt, .xlsx; any other ending takes the format that
+        `like` came in.
+    like : Table, optional
+        The table that was read: its CSV dialect and encoding are used again.
+    escape : bool
+        In CSV, put an apostrophe before text that a spreadsheet would run as a formula;
+        ``read(path, unescape_formulas=True)`` takes it away.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written; nothing is left of it.
+    """
+
+    path, table = Path(path), bare(table)
+    layout = layout_like(like, table.column_names) if like is not None else FileFormat()
+    suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
+    dialect = layout.dialect
+    if path.suffix.lower() in (".tsv", ".tab") and layout.suffix != ".csv":
+        dialect = Dialect(delimiter="\t")
+    write = _writer(suffix, layout, dialect, escape)
+    try:
+        with private_file(path) as file:
+            write(table, file)
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        raise OutputError(
+            f"{path.name} cannot hold the columns {', '.join(_strange(table, write)) or '?'}",
+            hint="leave them out, or give them another type",
+        ) from None
+
+
+def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
+    """Write a table as a folder of Parquet files, one for each piece of `ROW_GROUP` rows.
+
+    The dictionaries of a column are one, as `parquet_writer` takes them.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for i, table in enumerate(tables):
+        with (
+            private_file(folder / PART_FILE.format(i)) as file,
+            parquet_writer(table.schema, file) as put,
+        ):
+            put(table)
+
+
+def in_parts(table: pa.Table) -> Iterator[pa.Table]:
+    """A table as the pieces that `write_parts` takes."""
+    table = bare(table)
+    for start in range(0, table.num_rows, ROW_GROUP):
+        yield table.slice(start, ROW_GROUP)
+
+
+def _writer(
+    suffix: str, layout: FileFormat, dialect: Dialect, escape: bool
+) -> Callable[[pa.Table, IO[bytes]], None]:
+    if suffix in _WRITERS:
+        return _WRITERS[suffix]
+    if suffix == ".sas7bdat":
+        raise OutputError("SAS data sets are read, not written", hint="choose the ending .xpt")
+    if suffix in STATISTICAL:
+        return partial(write_statistical, suffix=suffix, labels=layout.labels)
+    if suffix == ".xlsx":
+        return partial(write_workbook, sheet=layout.sheet)
+    return partial(_write_csv, dialect=dialect, escape=escape)
+
+
+def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
+    """The columns that a format cannot hold, with their types."""
+    found = []
+    for field in table.schema:
+        try:
+            write(table.select([field.name]), BytesIO())
+        except MemoryError:
+            raise
+        except pa.ArrowException:
+            found.append(f"{field.name!r} ({field.type})")
+    return found
+
+
+def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
+    """The layout of a table's file for other columns, which a file without a header must name."""
+    dialect = like.layout.dialect
+    named = dialect.header or list(names) != like.names
+    return replace(like.layout, dialect=replace(dialect, header=named))
+
+
+def not_in_parquet(table: pa.Table) -> list[str]:
+    """The columns of a table that no Parquet file holds, with their types."""
+    return _strange(table.slice(0, 0), _write_parquet)
+
+
+def _written_out(table: pa.Table) -> pa.Table:
+    """Dictionaries as plain values."""
+    for i, name in enumerate(table.column_names):
+        table = table.set_column(i, name, decoded(table.column(i)))
+    return table
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
+    with parquet_writer(table.schema, file) as put:
+        put(table)
+
+
+@contextmanager
+def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes tables of one schema to a Parquet file, one after the other.
+
+    A file is the same however its rows come, and whether text comes as dictionaries, as long as each
+    table but the last has whole parts of `ROW_GROUP` rows, and the dictionaries of a column are one.
+    """
+    import pyarrow.parquet as pq
+
+    held = pa.schema([field.with_type(in_parquet(field.type)) for field in schema])
+    # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
+    simple = all(_simple(field.type) for field in held)
+
+    def stored(table: pa.Table) -> pa.Table:
+        table = table if held.equals(schema) else table.cast(held)
+        return _as_appears(table) if simple else _written_out(table)
+
+    with ExitStack() as stack:
+        writer: Any = None
+
+        def put(table: pa.Table) -> None:
+            nonlocal writer
+            for start in range(0, table.num_rows, ROW_GROUP):
+                part = stored(table.slice(start, ROW_GROUP))
+                if writer is None:
+                    # The least and the greatest text take as long to find as all the rest, and nobody asks.
+                    numbers = [e.name for e in part.schema if pa.types.is_primitive(e.type)]
+                    made = pq.ParquetWriter(
+                        file,
+                        part.schema,
+                        compression="zstd",
+                        compression_level=1,
+                        store_schema=not simple,
+                        write_statistics=numbers,
+                    )
+                    writer = stack.enter_context(made)
+                writer.write_table(part, row_group_size=ROW_GROUP)
+
+        yield put
+        if writer is None:  # a table without rows, whose types are asked for
+            empty = stored(schema.empty_table())
+            stack.enter_context(pq.ParquetWriter(file, empty.schema, store_schema=not simple))
+
+
+def _as_appears(table: pa.Table) -> pa.Table:
+    """Text as a dictionary of these rows, in the order in which its values come.
+
+    Parquet writes other pages of plain text than of a dictionary, and others of other dictionaries.
+    """
+    for i, field in enumerate(table.schema):
+        coded = pa.types.is_dictionary(field.type)
+        if not (coded or pa.types.is_string(field.type)):
+            continue
+        cells = one_piece(table.column(i))
+        if coded and (cells.dictionary.null_count or len(cells.dictionary.unique()) < len(cells.dictionary)):
+            cells, coded = cells.dictionary_decode(), False
+        found = pc.dictionary_encode(cells.indices if coded else cells)
+        entries = cells.dictionary.take(found.dictionary) if coded else found.dictionary
+        made = pa.DictionaryArray.from_arrays(found.indices.cast(pa.int32()), entries)
+        table = table.set_column(i, field.name, made)
+    return table
+
+
+def _simple(kind: pa.DataType) -> bool:
+    """Whether Parquet alone, without a note of the Arrow type, gives the same type back."""
+    if pa.types.is_dictionary(kind):
+        return bool(pa.types.is_string(kind.value_type))
+    if pa.types.is_timestamp(kind):
+        return kind.unit in ("ms", "us", "ns") and kind.tz in (None, "UTC")
+    return str(kind).startswith(_KEPT_BY_PARQUET) and not pa.types.is_float16(kind)
+
+
+def _write_feather(table: pa.Table, file: IO[bytes]) -> None:
+    table = _written_out(table)
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_file(file, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=_BATCH)
+
+
+def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
+    for i, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            column = table.column(i)
+            if pc.any(pc.is_inf(column)).as_py():
+                raise OutputError(
+                    f"column {field.name!r} holds infinities, which JSON cannot",
+                    hint="write CSV, Parquet or Arrow",
+                )
+            known = pc.if_else(pc.is_nan(column), None, column)
+            table = table.set_column(i, field.name, known)
+    for batch in _batches(table):
+        with connected(pa.ArrowInvalid) as connection:  # a type that it does not know
+            connection.register("batch", _written_out(batch))
+            # Named by an alias, since a column may be called "batch" as well.
+            rows = connection.sql("SELECT to_json(record)::VARCHAR AS line FROM batch AS record")
+            lines = whole(rows).column(0).combine_chunks()
+        _write_lines(file, [lines], "", "\n")
+
+
+def _batches(table: pa.Table) -> Iterator[pa.Table]:
+    """Yield the rows in pieces that stay small when dictionaries become text.
+
+    A cell can list thousands of categories: a few distinct texts, but gigabytes over all rows.
+    """
+    for start in range(0, table.num_rows, _BATCH):
+        piece = table.slice(start, _BATCH).combine_chunks()
+        part = np.cumsum(sum(text_lengths(c.chunk(0)) for c in piece.columns)) // _TEXT
+        cuts = np.flatnonzero(np.diff(part)) + 1
+        for a, b in pairwise([0, *cuts.tolist(), piece.num_rows]):
+            yield piece.slice(a, b - a)
+
+
+def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool) -> None:
+    write_csv(table.column_names, [table], file, dialect, escape)
+
+
+def write_csv(
+    names: Sequence[str],
+    tables: Iterable[pa.Table],
+    file: IO[bytes],
+    dialect: Dialect,
+    escape: bool,
+) -> None:
+    """Write tables of the same columns as one CSV file."""
+    delimiter = dialect.delimiter + " " * dialect.spaced
+    places = dict(dialect.places)
+    with _encoded(file, dialect.encoding) as target:
+        if dialect.header:
+            header = _cells(pa.array(names, pa.string()), dialect, escape).to_pylist()
+            target.write((delimiter.join(header) + dialect.newline).encode())
+        for batch in (piece for table in tables for piece in _batches(table)):
+            columns = [
+                _csv_column(column, dialect, escape, places.get(name, 0))
+                for name, column in zip(names, batch.columns, strict=True)
+            ]
+            _write_lines(target, columns, delimiter, dialect.newline)
+
+
+@contextmanager
+def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
+    """What takes UTF-8 and writes it to a file as `Dialect.encoding` has it.
+
+    Raises
+    ------
+    OutputError
+        The encoding has no sign for a character.
+    """
+    mark, plain = _MARKS.get(encoding, (b"", encoding))
+    file.write(mark)
+    if plain == "utf-8":
+        yield file
+        return
+    target = codecs.EncodedFile(file, "utf-8", plain)
+    try:
+        yield target
+    except UnicodeEncodeError:
+        raise OutputError(
+            f"the release holds characters that {encoding} has not, as the file that it is made from is written",
+            hint="save that file as UTF-8 and protect it again",
+        ) from None
+
+
+def _csv_column(
+    column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int
+) -> pa.Array:
+    """Cells of a column as they stand in the file; missing ones are empty."""
+    array = one_piece(column)
+    if is_text(array.type):
+        array = array.cast(pa.large_string()).dictionary_encode()
+    if pa.types.is_dictionary(array.type):
+        cells = _cells(array.dictionary, dialect, escape, places).take(array.indices)
+    else:
+        cells = _cells(array, dialect, escape, places)
+    return cells.fill_null("")
+
+
+def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0) -> pa.Array:
+    cells = written(array, dialect, places)
+    if escape and is_text(array.type):
+        cells = escape_cells(cells)
+    # whether no cell can hold a delimiter or a quote
+    plain = value_class(array.type) in ("boolean", "number", "date", "time")
+    return cells if plain and not dialect.quote_all else _quoted(cells, dialect)
+
+
+def _quoted(cells: pa.Array, dialect: Dialect) -> pa.Array:
+    special = "".join(re.escape(c) for c in {dialect.delimiter, dialect.quote, dialect.escape})
+    risky = pc.match_substring_regex(cells, rf"^$|[{special}\r\n]|^\s|\s$")
+    risky = pc.or_(risky, True) if dialect.quote_all else risky
+    if not pc.any(risky).as_py():
+        return cells
+    inner = cells
+    if dialect.escape != dialect.quote:
+        inner = pc.replace_substring(inner, dialect.escape, dialect.escape * 2)
+    inner = pc.replace_substring(inner, dialect.quote, dialect.escape + dialect.quote)
+    return pc.if_else(risky, concat(dialect.quote, inner, dialect.quote), cells)
+
+
+def _write_lines(file: IO[bytes], columns: list[pa.Array], delimiter: str, newline: str) -> None:
+    """Join the cells of each row; the joined array's bytes are the lines themselves."""
+    plain = [column.cast(pa.large_string()) for column in columns]
+    parts = [part for column in plain for part in (delimiter, column)][1:]
+    lines = concat(*parts, newline)
+    lines = lines.combine_chunks() if isinstance(lines, pa.ChunkedArray) else lines
+    _, offsets, data = lines.buffers()
+    ends = memoryview(offsets).cast("B").cast("q")
+    start, stop = ends[lines.offset], ends[lines.offset + len(lines)]
+    file.write(memoryview(data)[start:stop])
+
+
+_WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
+    ".parquet": _write_parquet,
+    ".feather": _write_feather,
+    ".jsonl": _write_json_lines,
+}

@@ -1,0 +1,139 @@
+"""Record linkage: which of the records at hand is a person's own.
+
+By distance the nearest record is named, by probability the one whose levels of
+agreement, column by column, weigh most (Fellegi & Sunter 1969), their probabilities
+estimated by EM on the counts of the patterns (Jaro 1989; levels: Winkler 1990), so
+that pairs are counted and never stored. Records that are linked equally well share
+the link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.patterns import estimate
+from .class_counts import FloatArray
+from .groups import IntArray
+
+MOST_COLUMNS = 20
+"""Columns whose agreement patterns can be counted; up to half of these by levels."""
+_DIGITS = 9
+"""Weights that differ by less are the same but for rounding."""
+
+
+def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
+    """The chance that a person's own record is named: 1/t where t records are linked as well.
+
+    Parameters
+    ----------
+    ties : array
+        How many records, the own one included, are linked as well as the own one;
+        0 where another is linked better.
+
+    Examples
+    --------
+    >>> credit(np.array([1, 4, 0])).tolist()
+    [1.0, 0.25, 0.0]
+    """
+    return np.divide(1.0, ties, out=np.zeros(np.shape(ties)), where=np.asarray(ties) > 0)
+
+
+def bits_of(columns: int) -> int:
+    """The bits that a column has of a pattern: two for four levels, of many columns one for two."""
+    return 2 if 2 * columns <= MOST_COLUMNS else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How often each level is met among pairs that belong together (m), and among others (u).
+
+    Parameters
+    ----------
+    m, u : float arrays, shape (d, levels)
+        In (0, 1); level 0 is disagreement, the last one the nearest.
+    """
+
+    m: FloatArray
+    u: FloatArray
+
+    @classmethod
+    def estimated(
+        cls,
+        counts: IntArray,
+        columns: int,
+        belong: float,
+        sure: npt.NDArray[np.bool_] | None = None,
+        steps: int = 300,
+        change: float = 1e-7,
+    ) -> Agreement:
+        """m by EM, where everybody has one of the records and u is seen on all pairs.
+
+        Parameters
+        ----------
+        counts : int64 array, shape (2**bits,)
+            Pairs by pattern.
+        columns : int
+            The pattern's columns, d.
+        belong : float
+            The share of pairs that belong together: one of the records of each person.
+        sure : bool array, shape (d,), optional
+            Columns that agree by construction with the person's own record.
+        steps : int
+            Most rounds of EM.
+        change : float
+            Stop when no share moves by more.
+        """
+        bits = (len(counts).bit_length() - 1) // columns
+        seen = np.flatnonzero(counts).astype(np.uint32)
+        weight = counts[seen].astype(float)
+        levels = 1 << bits
+        u = np.empty((columns, levels))
+        for c in range(columns):
+            level = seen >> np.uint32(bits * c) & np.uint32(levels - 1)
+            u[c] = np.bincount(level, weight, levels) / weight.sum()
+        u = np.clip(u, 1e-9, 1 - 1e-9)
+        sure = np.zeros(columns, np.bool_) if sure is None else sure
+        near = np.where(sure, 0.999, 0.9)[:, None]
+        m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
+        m[:, -1:] = near
+        return cls(estimate(seen, weight, m, u, belong, sure, bits, steps, change), u)
+
+    def weights(self, *, informative: bool = False) -> FloatArray:
+        """Weight of every pattern, shape (2**bits,): log2 m/u of the level of each column, summed.
+
+        Parameters
+        ----------
+        informative : bool
+            Agreement never speaks against a pair, nor disagreement for it; what lies between
+            weighs no more than the one and no less than the other.
+        """
+        by_level = np.log2(self.m / self.u)
+        if informative:
+            far, near = np.minimum(by_level[:, :1], 0.0), np.maximum(by_level[:, -1:], 0.0)
+            by_level = np.clip(by_level, far, near)
+            by_level[:, :1], by_level[:, -1:] = far, near
+        made = np.zeros(1)
+        for column in by_level:  # a later column has higher bits
+            made = np.add.outer(column, made).reshape(-1)
+        return np.round(made, _DIGITS)
+
+
+def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
+    """`Agreement.weights` of the first 1, ..., d columns, as `count_ties` reads them.
+
+    Examples
+    --------
+    >>> weights = prefix_weights(np.array([80, 2, 1, 17]), 2, 0.1)
+    >>> weights.shape, bool(weights[4 + 3] > weights[4 + 1])
+    ((8,), True)
+    """
+    bits = (len(counts).bit_length() - 1) // columns
+    made = np.zeros(2 * len(counts))
+    for j in range(1, columns + 1):
+        size = 1 << (bits * j)
+        folded = counts.reshape(-1, size).sum(axis=0)
+        made[size : 2 * size] = Agreement.estimated(folded, j, belong).weights()
+    return made

@@ -1,0 +1,236 @@
+"""How often each value of a column occurs in each class: what the measures read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UnsupportedError
+from .groups import Groups, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+_AT_ONCE = 1 << 24
+"""Rows that are counted at once: their keys take eight bytes each, twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each value occurs in each class, without the zeros.
+
+    Counts of different rows over the same classes and values add up (`+`), so
+    they may be taken batch by batch.
+
+    Parameters
+    ----------
+    groups, values, counts : int64 arrays, shape (n_cells,)
+        Sorted by class, then by value code; every count is above 0.
+    n_groups, n_values : int
+        Number of classes and of values in the whole table.
+    whole : int64 array, shape (n_values,), optional
+        Records of each value in the public's table, where that is more than
+        these classes together.
+    """
+
+    groups: IntArray
+    values: IntArray
+    counts: IntArray
+    n_groups: int
+    n_values: int
+    whole: IntArray | None = None
+
+    @classmethod
+    def of(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
+        """Count the values of one column in every class.
+
+        Parameters
+        ----------
+        groups : Groups
+        codes : integer array, shape (n_rows,)
+            Codes of the values, 0 .. n_values - 1.
+        n_values : int
+            A missing value has a code like any other.
+
+        Examples
+        --------
+        >>> from hedgerow.measures import group
+        >>> made = Counts.of(group([np.array([0, 1, 1, 1])]), np.array([2, 0, 2, 0]), 3)
+        >>> list(zip(made.groups.tolist(), made.values.tolist(), made.counts.tolist()))
+        [(0, 2, 1), (1, 0, 2), (1, 2, 1)]
+        """
+        if len(codes) > _AT_ONCE:
+            parts = range(0, len(codes), _AT_ONCE)
+            return reduce(
+                add, (cls._of(groups, codes, n_values, slice(a, a + _AT_ONCE)) for a in parts)
+            )
+        return cls._of(groups, codes, n_values, slice(None))
+
+    @classmethod
+    def _of(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
+        """`of` some rows."""
+        space = _space(groups.n_groups, n_values)
+        keys = groups.labels[rows].astype(np.int64)
+        keys *= n_values
+        keys += codes[rows]
+        if 2 * space <= len(keys):
+            dense = np.bincount(keys, minlength=space)
+            cells = np.flatnonzero(dense)
+            return cls._at(cells, dense[cells], groups.n_groups, n_values)
+        keys.sort()
+        new = np.empty(len(keys), np.bool_)
+        new[:1] = True
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        starts = np.flatnonzero(new)
+        counts = np.diff(starts, append=len(keys))
+        return cls._at(keys[starts], counts, groups.n_groups, n_values)
+
+    @classmethod
+    def by_record(
+        cls, groups: IntArray, codes: npt.NDArray[Any], n_groups: int, n_values: int
+    ) -> Counts:
+        """A cell for every record: enough for whatever is summed over cells, and nothing is sorted.
+
+        A value stands in a class as often as it occurs there, in any order. Such counts are for
+        promises on numbers, of whose values nearly all differ; they are not added to others.
+
+        Parameters
+        ----------
+        groups : int64 array, shape (n_rows,)
+            The class of every record, ascending.
+        codes : integer array, shape (n_rows,)
+            Its value.
+        n_groups, n_values : int
+
+        Examples
+        --------
+        >>> Counts.by_record(np.array([0, 0, 1]), np.array([2, 2, 0]), 2, 3).sizes.tolist()
+        [2, 1]
+        """
+        return cls(groups, codes.astype(np.int64), np.ones(len(codes), np.int64), n_groups, n_values)
+
+    @classmethod
+    def dense(cls, table: IntArray, whole: IntArray | None = None) -> Counts:
+        """The counts in a full table of shape (classes, values).
+
+        Examples
+        --------
+        >>> Counts.dense(np.array([[4, 0], [1, 2]])).counts.tolist()
+        [4, 1, 2]
+        """
+        flat = np.ascontiguousarray(table).reshape(-1)
+        cells = np.flatnonzero(flat)
+        counts = flat[cells].astype(np.int64, copy=False)
+        return cls._at(cells, counts, len(table), table.shape[1], whole)
+
+    @classmethod
+    def _at(
+        cls,
+        keys: IntArray,
+        counts: IntArray,
+        n_groups: int,
+        n_values: int,
+        whole: IntArray | None = None,
+    ) -> Counts:
+        """From cells numbered class by class."""
+        groups = keys // max(n_values, 1)
+        counts = counts.astype(np.int64, copy=False)
+        return cls(groups, keys - groups * n_values, counts, n_groups, n_values, whole)
+
+    def __add__(self, other: Counts) -> Counts:
+        if (self.n_groups, self.n_values) != (other.n_groups, other.n_values):
+            raise ValueError("counts of other classes or values do not add up")
+        keys = np.concatenate([self._keys, other._keys])
+        order = np.argsort(keys, kind="stable")  # two sorted runs
+        keys = keys[order]
+        counts = np.concatenate([self.counts, other.counts])[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        total = np.add.reduceat(counts, starts) if len(starts) else counts
+        whole = None if self.whole is None or other.whole is None else self.whole + other.whole
+        return Counts._at(keys[starts], total, self.n_groups, self.n_values, whole)
+
+    @property
+    def _keys(self) -> IntArray:
+        return self.groups * self.n_values + self.values
+
+    def placed(
+        self,
+        *,
+        groups: IntArray | None = None,
+        n_groups: int | None = None,
+        values: IntArray | None = None,
+        n_values: int | None = None,
+    ) -> Counts:
+        """The same counts under other numbers; what meets in one cell is added.
+
+        Parameters
+        ----------
+        groups, values : int64 arrays, optional
+            The new number of each class, of each value.
+        n_groups, n_values : int, optional
+            How many there are then.
+        """
+        g = self.n_groups if n_groups is None else n_groups
+        v = self.n_values if n_values is None else n_values
+        _space(g, v)
+        at = self.groups if groups is None else groups[self.groups]
+        code = self.values if values is None else values[self.values]
+        keys = at * v + code
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        counts = np.add.reduceat(self.counts[order], starts) if len(starts) else self.counts
+        whole = self.whole
+        if whole is not None:
+            at = np.arange(self.n_values) if values is None else values
+            whole = np.bincount(at, whole, v).astype(np.int64)
+        return Counts._at(keys[starts], counts, g, v, whole)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where each class begins, with the end of the last one; shape (n_groups + 1,)."""
+        return np.searchsorted(self.groups, np.arange(self.n_groups + 1)).astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Records of each class."""
+        return self.per_group(self.counts).astype(self.counts.dtype)
+
+    @cached_property
+    def totals(self) -> IntArray:
+        """Records of each value in the whole table."""
+        if self.whole is not None:
+            return self.whole
+        return np.bincount(self.values, self.counts, self.n_values).astype(np.int64)
+
+    @cached_property
+    def public(self) -> FloatArray:
+        """Share of each value in the whole table."""
+        return self.totals / max(int(self.totals.sum()), 1)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Share of each cell's value in its class."""
+        return self.counts / self.sizes[self.groups]
+
+    def per_group(self, amounts: npt.NDArray[Any]) -> FloatArray:
+        """The amounts of the cells, summed by class."""
+        return np.bincount(self.groups, amounts, self.n_groups).astype(np.float64, copy=False)
+
+    def max_per_group(self, amounts: npt.NDArray[np.floating]) -> FloatArray:
+        """The largest amount in each class."""
+        return np.maximum.reduceat(amounts, self.starts[:-1]) if self.n_groups else np.zeros(0)
+
+
+def _space(n_groups: int, n_values: int) -> int:
+    space = n_groups * n_values
+    if space >= 1 << 63:
+        raise UnsupportedError(
+            f"{n_groups:,} groups and {n_values:,} values make more pairs than can be numbered",
+            hint="coarsen the sensitive column",
+        )
+    return space

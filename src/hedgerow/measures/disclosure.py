@@ -1,0 +1,165 @@
+"""How much of the public uncertainty about a sensitive column each class takes away.
+
+0 tells no more than the whole table, 1 tells all; by proper scores (`scores`). The
+papers measure what is left by squared errors alone: their RSD (Li & Sarkar 2014,
+formula 10), high where little is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.exact_sums import deviations, total
+from ..kernels.measures import brier_disclosures, number_disclosures
+from .class_counts import Counts, FloatArray
+from .classes import SensitiveCounts, distinct_values
+from .groups import IntArray
+
+SLACK = 1e-9
+"""Rounding that a check forgives, relative to 1."""
+LARGE = 0.5
+"""Disclosure of a group, and share of linked people, above which a release must say so."""
+
+
+def of_column(column: SensitiveCounts) -> FloatArray:
+    """The disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
+
+    The largest of its proper scores.
+    """
+    return column.scores.worst
+
+
+def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
+    """Count the classes, and their records, that give away a column whole or by more than half.
+
+    Parameters
+    ----------
+    column : SensitiveCounts
+    sizes : int64 array, shape (n_groups,)
+
+    Returns
+    -------
+    dict
+        ``groups``, ``worst``, ``over_half`` and ``single_valued`` (everybody of a class has the same
+        value, which not everybody of the table has), the last two with ``_records``.
+    """
+    told, distinct = column.per_class(of_column, distinct_values)
+    known = np.count_nonzero(column.totals) > 1
+    return {"groups": len(sizes), "worst": float(told.max(initial=0.0))} | {
+        name + what: int(each[which].sum())
+        for name, which in (("over_half", told > LARGE + SLACK), ("single_valued", known & (distinct == 1)))
+        for what, each in (("", np.ones_like(sizes)), ("_records", sizes))
+    }
+
+
+def rsd(column: SensitiveCounts) -> FloatArray:
+    """The papers' RSD of a sensitive column in every class; shape (n_groups,), in [0, 1].
+
+    1 tells no more than the whole table, 0 tells all. Missing values take no part;
+    a class without a known value has 1.
+    """
+    if column.is_number:
+        apart = np.append(column.apart, np.nan)[: column.counts.n_values]
+        return 1 - of_numbers(column.counts, apart)
+    return 1 - of_categories(column.counts, column.n_values)
+
+
+def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:
+    """The public squared error, less that of guessing the class's mean, as a part of the former.
+
+    1 minus a term of formula (10) in Li & Sarkar (2014). A class whose records
+    all lie at the public mean tells nothing by this measure.
+
+    Parameters
+    ----------
+    counts : Counts
+        The column's values by class.
+    values : float array, shape (n_values,)
+        The number behind each code; NaN for missing, which is left out.
+
+    Examples
+    --------
+    >>> from hedgerow.measures import group
+    >>> values = np.array([10.0, 20.0, 30.0])
+    >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
+    >>> of_numbers(made, values).round(3).tolist()
+    [1.0, 0.692]
+    """
+    away = deviations(values, counts.totals)
+    return number_disclosures(counts.counts, away[counts.values], counts.starts)
+
+
+def of_categories(counts: Counts, n_known: int) -> FloatArray:
+    """The Brier score of guessing the public shares, less that of the class's own, as a part of it.
+
+    |p - P|^2 / (1 - 2 p.P + P.P) over the known values, for shares p of the class
+    and P of the table.
+
+    Parameters
+    ----------
+    counts : Counts
+        The column's values by class.
+    n_known : int
+        Codes from here on are missing values, which are left out.
+
+    Examples
+    --------
+    >>> from hedgerow.measures import group
+    >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
+    >>> of_categories(made, 2).round(3).tolist()
+    [1.0, 0.2]
+    """
+    totals = counts.totals[:n_known]
+    public = np.full(counts.n_values, -1.0)
+    public[:n_known] = totals / max(int(totals.sum()), 1)
+    whole = total(public[:n_known] ** 2)
+    return brier_disclosures(counts.counts, public[counts.values], counts.starts, whole)
+
+
+@dataclass(frozen=True)
+class Disclosed:
+    """Disclosure over the classes: never one number alone, because each misleads.
+
+    Parameters
+    ----------
+    mean_over_groups : float
+        Every class counts once.
+    mean_over_records : float
+        Every record counts once; near the share of the variance that the classes explain.
+    worst : float
+        Of the class that tells most.
+    """
+
+    mean_over_groups: float
+    mean_over_records: float
+    worst: float
+
+    @classmethod
+    def of(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
+        """Summarise the disclosure of classes of these sizes."""
+        if not len(disclosure):
+            return cls(0.0, 0.0, 0.0)
+        groups = total(disclosure) / len(disclosure)
+        records = total(disclosure * sizes) / float(sizes.sum())
+        return cls(groups, records, float(disclosure.max()))
+
+    @classmethod
+    def over_columns(cls, each: Iterable[Disclosed]) -> Disclosed | None:
+        """The means over several columns and the worst of any; None without a column."""
+        told = list(each)
+        if not told:
+            return None
+        return cls(
+            math.fsum(d.mean_over_groups for d in told) / len(told),
+            math.fsum(d.mean_over_records for d in told) / len(told),
+            max(d.worst for d in told),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)

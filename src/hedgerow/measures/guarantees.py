@@ -1,0 +1,579 @@
+"""The guarantees of a release: thresholds on the measures of `classes` that every group must keep.
+
+A guarantee is stated once, for the methods that keep it, the release that is
+verified by it, and the reader who is told of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..errors import ParameterError, PlanError
+from ..notation import figure, percent
+from ..schema import Schema
+from . import BoolArray, Classes, FloatArray, SensitiveCounts, closeness, diversity
+from .disclosure import LARGE, SLACK
+
+LOST = 0.8
+"""A certainty penalty above which the recoded cells say little."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise, as it was found on a table.
+
+    Parameters
+    ----------
+    name : str
+        What was checked.
+    required, reached : int, float or str
+        What was promised and what the table has.
+    holds : bool
+    detail : str
+        Where it is reached or broken; columns and counts only.
+    """
+
+    name: str
+    required: Any
+    reached: Any
+    holds: bool
+    detail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return asdict(self) | {"holds": bool(self.holds)}
+
+    @classmethod
+    def none(cls, name: str, count: int, words: str) -> Check:
+        """That nothing is at fault; `words` say what is."""
+        return cls(name, 0, count, count == 0, words if count else "")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Base of the promises about released groups."""
+
+    kind: ClassVar[str] = ""
+    """The name in a plan."""
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """Whether a group must reach the limit, or must not exceed it."""
+        return False
+
+    @property
+    def side(self) -> str:
+        """The words before the limit: on which side of it every group must stay."""
+        return "at least" if self.lowest_is_worst else "at most"
+
+    def promise(self) -> dict[str, Any]:
+        """The guarantee as plan data; `from_promise` reads it."""
+        return {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}}
+
+    def check(self, classes: Classes) -> Check:
+        """The figure that the classes of a released table reach."""
+        raise NotImplementedError
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Which classes keep it."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """The guarantee as a sentence for whoever signs or receives the release."""
+        raise NotImplementedError
+
+
+KINDS: dict[str, type[Guarantee]] = {}
+"""The guarantees that a plan may promise, by kind."""
+
+G = TypeVar("G", bound=type[Guarantee])
+
+
+def known(guarantee: G) -> G:
+    """Class decorator: make a guarantee readable from plans by its `kind`."""
+    KINDS[guarantee.kind] = guarantee
+    return guarantee
+
+
+def from_promise(promise: Mapping[str, Any]) -> Guarantee:
+    """The guarantee of a plan's promise; PlanError when it is unknown or malformed.
+
+    Examples
+    --------
+    >>> from_promise({"kind": "k_anonymity", "k": 5})
+    KAnonymity(k=5, unit=None, household=None)
+    """
+    kind = promise.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise PlanError(
+            f"the plan holds a promise of an unknown kind: {kind!r}", hint=f"known: {', '.join(KINDS)}"
+        )
+    fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
+    try:
+        return KINDS[kind](**fields)
+    except (TypeError, ParameterError):
+        raise PlanError(f"the plan's promise {kind!r} is damaged") from None
+
+
+@known
+@dataclass(frozen=True)
+class KAnonymity(Guarantee):
+    """Every group has at least k people (Samarati 2001, Sweeney 2002).
+
+    A record counts as a person, unless a column tells who is one: then, from k = 2
+    on, no person has more than half of a group's records either.
+
+    Parameters
+    ----------
+    k : int
+        At least 1.
+    unit : str, optional
+        The column that identifies a person.
+    household : str, optional
+        The column that identifies people who live together: every group has people of k households too.
+    """
+
+    kind: ClassVar[str] = "k_anonymity"
+    k: int
+    unit: str | None = None
+    household: str | None = None
+
+    @classmethod
+    def of(cls, k: int, schema: Schema) -> KAnonymity:
+        """The promise of a method that was asked for k."""
+        return cls(int(k), schema.person, schema.household)
+
+    def __post_init__(self) -> None:
+        if not _whole(self.k) or self.k < 1:
+            raise ParameterError("k must be a whole number of at least 1")
+        for part in ("unit", "household"):
+            if not isinstance(getattr(self, part), (str, type(None))):
+                raise ParameterError(f"the {part} of k is not the name of a column")
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """A group must reach k."""
+        return True
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Which classes have k people."""
+        return classes.people >= self.k
+
+    def check(self, classes: Classes) -> Check:
+        """The smallest group."""
+        found = (self.unit, classes.persons), (self.household, classes.households)
+        if lacking := [repr(name) for name, sizes in found if name is not None and sizes is None]:
+            told = f"nothing tells the people of {', '.join(lacking)}"
+            return Check("k-anonymity", self.k, "not measured", False, told)
+        people = classes.people
+        small = int(np.count_nonzero(people < self.k))
+        reached = int(people.min()) if len(people) else 0
+        return Check(
+            "k-anonymity",
+            self.k,
+            reached,
+            reached >= self.k,
+            (
+                f"{small:,} of {len(people):,} groups are smaller"
+                + (", or one person has more than half of their records" if self.unit else "")
+            )
+            if small
+            else f"{len(people):,} groups"
+            + (f", people by {self.unit!r}" if self.unit else "")
+            + (f", households by {self.household!r}" if self.household else ""),
+        )
+
+    def words(self) -> str:
+        """The promise as plan data."""
+        told = f"every combination of released quasi-identifier values is shared by at least {self.k:,}"
+        homes = f" of {self.k:,} households (told apart by {self.household})"
+        homes = homes if self.household is not None else ""
+        if self.unit is None:
+            return f"{told} {'people' if homes else 'records'}{homes}"
+        half = ", none of whom has more than half of its records" if self.k > 1 else ""
+        return f"{told} people (told apart by {self.unit}){homes}{half}"
+
+
+@known
+@dataclass(frozen=True)
+class Together(Guarantee):
+    """All members of a household are in one group.
+
+    Parameters
+    ----------
+    household : str
+        The column that identifies people who live together.
+    """
+
+    kind: ClassVar[str] = "together"
+    name: ClassVar[str] = "households together"
+    """The name of its check."""
+    household: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.household, str):
+            raise ParameterError("the household is not the name of a column")
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Every class: which households are split no class tells by itself."""
+        return np.ones(classes.n_groups, np.bool_)
+
+    def check(self, classes: Classes) -> Check:
+        """How often a household is in a further group."""
+        if classes.households is None:
+            told = f"nothing tells the people of {self.household!r}"
+            return Check(self.name, 0, "not measured", False, told)
+        further = int(classes.households.sum()) - classes.n_homes
+        return Check.none(self.name, further, "households in a further group")
+
+    def words(self) -> str:
+        """The promise as plan data."""
+        return (
+            "all members of a household have the same released quasi-identifiers "
+            f"(households told apart by {self.household})"
+        )
+
+
+@dataclass(frozen=True)
+class ColumnGuarantee(Guarantee):
+    """Base of the promises about each sensitive column in each group.
+
+    A subclass says what a group reaches, and what must not be exceeded or undercut.
+    """
+
+    broken_words: ClassVar[str] = ""
+    """The words about groups that break the promise."""
+    worst_words: ClassVar[str] = ""
+    """The words about the column that comes nearest to breaking the promise."""
+    title: ClassVar[str] = ""
+    bound: ClassVar[str] = ""
+    """The parameter that says what must be kept."""
+    columns: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        return self.title
+
+    @property
+    def limit(self) -> float:
+        """The bound that must be kept."""
+        return getattr(self, self.bound)
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The figure of every group for one sensitive column."""
+        raise NotImplementedError
+
+    def kept(self, column: SensitiveCounts) -> BoolArray:
+        """Which groups keep the promise, rounding forgiven."""
+        reached = self.reached(column)
+        if self.lowest_is_worst:
+            return reached >= self.limit - SLACK
+        return reached <= self.limit + SLACK
+
+    def kept_by(self, classes: Classes) -> BoolArray:
+        """Which classes keep the promise in every column that it speaks of."""
+        kept = np.ones(classes.n_groups, np.bool_)
+        for name in self.columns or classes.sensitive:
+            kept &= classes.sensitive[name].per_class(self.kept)[0]
+        return kept
+
+    def check(self, classes: Classes) -> Check:
+        """The group and column that come nearest to breaking the promise, or break it."""
+        worst, where, broken = self.limit, "", 0
+        names = self.columns or tuple(classes.sensitive)
+        lacking = [name for name in names if name not in classes.sensitive]
+        if lacking:
+            told = f"no sensitive column {', '.join(map(repr, lacking))}"
+            return Check(self.name, self.limit, "not measured", False, told)
+        for name in names:
+            reached, kept = classes.sensitive[name].per_class(self.reached, self.kept)
+            if not len(reached):
+                continue
+            broken += int(np.count_nonzero(~kept))
+            here = float(reached.min() if self.lowest_is_worst else reached.max())
+            if not where or (here < worst if self.lowest_is_worst else here > worst):
+                worst, where = here, name
+        detail = f"{self.worst_words} {where!r}" if where else ""
+        if broken:
+            detail = f"{broken:,} groups {self.broken_words}"
+        return Check(self.name, self.limit, worst, broken == 0, detail)
+
+    @property
+    def _columns_in_words(self) -> str:
+        return ", ".join(self.columns or ()) or "every sensitive column"
+
+    @property
+    def _any_column(self) -> str:
+        return " or ".join(self.columns or ()) or "any sensitive column"
+
+
+@known
+@dataclass(frozen=True)
+class Disclosure(ColumnGuarantee):
+    """No group gives away more than `maximum` of any sensitive column, by any proper score.
+
+    An intruder forecasts a member's value from the whole table and is wrong by some loss. A
+    group's disclosure is the share of that loss which knowing the group's distribution takes
+    away: the largest of the squared, ranked and local score for numbers, of ranked and local for
+    ordinal columns, the Brier score for categories, and the same for whether a value is
+    missing. No record's public loss counts for less than a quarter of the average
+    one. Decided exactly, without rounding. A union of groups never gives away more than
+    the worse of them.
+
+    Parameters
+    ----------
+    maximum : float
+        In (0, 1]; disclosure is 0 where a group gives nothing away, 1 where everything.
+    columns : tuple of str, optional
+        Sensitive columns; all by default.
+    """
+
+    kind: ClassVar[str] = "disclosure"
+    broken_words: ClassVar[str] = "tell more"
+    worst_words: ClassVar[str] = "the most in"
+    title: ClassVar[str] = "disclosure"
+    bound: ClassVar[str] = "maximum"
+    maximum: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.maximum <= 1:
+            raise ParameterError(
+                "max_disclosure must lie in (0, 1]",
+                hint="0 would tell nothing and 1 switches it off; the default is 0.5",
+            )
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The disclosure of every group."""
+        return column.scores.worst
+
+    def kept(self, column: SensitiveCounts) -> BoolArray:
+        """Which groups keep the cap, decided exactly."""
+        return ~column.scores.exceeding(self.maximum)
+
+    def words(self) -> str:
+        """The promise as plan data."""
+        return (
+            f"no released group gives away more than {self.maximum:g} of {self._any_column} "
+            "(0 nothing, 1 everything): somebody who forecasts a member's value from the whole "
+            "table and then learns the group loses at most this share of the error, by every "
+            "score that judges numbers, orders, categories and missing values"
+        )
+
+
+BEYOND = (
+    "The cap bounds what the released group says. Somebody who knows the method and everybody's "
+    "quasi-identifiers can infer which finer groups were refused; about these the cap promises nothing."
+)
+"""What every promise of `Disclosure` leaves open."""
+DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
+
+
+@known
+@dataclass(frozen=True)
+class LDiversity(ColumnGuarantee):
+    """l-diversity of categorical sensitive columns (Machanavajjhala et al. 2006).
+
+    A missing value counts as a value like any other.
+
+    Parameters
+    ----------
+    l : float
+        At least 1.
+    diversity : {"frequency", "distinct", "entropy", "recursive"}
+        The largest share is at most 1/l; at least l distinct values; the
+        entropy is at least log l; r1 < c (rl + ... + rm).
+    c : float
+        For "recursive".
+    columns : tuple of str, optional
+        Sensitive columns; all by default.
+    """
+
+    kind: ClassVar[str] = "l_diversity"
+    broken_words: ClassVar[str] = "are less diverse"
+    worst_words: ClassVar[str] = "the least in"
+    l: float
+    diversity: str = "entropy"
+    c: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.diversity not in DIVERSITIES:
+            raise ParameterError(f"diversity must be one of {', '.join(DIVERSITIES)}")
+        if not self.l >= 1:
+            raise ParameterError("l must be at least 1")
+        if (self.diversity == "recursive") != (self.c is not None):
+            raise ParameterError("c belongs to recursive (c, l)-diversity, and only to it")
+
+    @property
+    def name(self) -> str:
+        """The name of its check."""
+        return f"{self.diversity} l-diversity"
+
+    @property
+    def limit(self) -> float:
+        """The least l; for "recursive" the c that must stay above what a group needs."""
+        return self.l if self.c is None else self.c
+
+    @property
+    def lowest_is_worst(self) -> bool:
+        """Whether a group must reach the limit, or must not exceed it."""
+        return self.diversity != "recursive"
+
+    @property
+    def side(self) -> str:
+        """The words before the limit, which recursive diversity must stay below."""
+        return super().side if self.lowest_is_worst else "below"
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The l of every group; for "recursive" the c it needs, infinite below l values."""
+        counts = column.counts
+        if self.diversity == "distinct":
+            return diversity.distinct(counts).astype(float)
+        if self.diversity == "frequency":
+            return diversity.frequency(counts)
+        if self.diversity == "entropy":
+            return diversity.entropy(counts)
+        return diversity.recursive(counts, int(self.l))
+
+    def kept(self, column: SensitiveCounts) -> BoolArray:
+        """Which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
+        if self.diversity == "recursive":
+            return self.reached(column) < self.limit
+        return super().kept(column)
+
+    def words(self) -> str:
+        """The promise as plan data."""
+        return (
+            f"every released group is {self.l:g}-diverse ({self.diversity}"
+            + (f", c = {self.c:g}" if self.c is not None else "")
+            + f") in {self._columns_in_words}"
+        )
+
+
+@known
+@dataclass(frozen=True)
+class TCloseness(ColumnGuarantee):
+    """t-closeness (Li et al. 2007): every group's distribution is near the public one.
+
+    The distance is the earth mover's: over ranks for numbers and ordinal
+    columns ("ordered"), half the total variation for categories ("equal").
+
+    Parameters
+    ----------
+    t : float
+        In [0, 1].
+    columns : tuple of str, optional
+        Sensitive columns; all by default.
+    """
+
+    kind: ClassVar[str] = "t_closeness"
+    broken_words: ClassVar[str] = "are farther"
+    worst_words: ClassVar[str] = "the farthest in"
+    title: ClassVar[str] = "t-closeness"
+    bound: ClassVar[str] = "t"
+    t: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.t <= 1:
+            raise ParameterError("t must lie in [0, 1]")
+
+    def reached(self, column: SensitiveCounts) -> FloatArray:
+        """The distance of every group."""
+        distance = closeness.ordered if column.is_ordered else closeness.equal
+        return distance(column.counts)
+
+    def words(self) -> str:
+        """The promise as plan data."""
+        return (
+            f"in every released group the values of {self._columns_in_words} are distributed as "
+            f"in the whole table, up to an earth mover's distance of {self.t:g}"
+        )
+
+
+def grouped(yardstick: str, promises: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether equal released rows form groups whose sensitive values are true.
+
+    Groups of equal cells do, and those of at least two altered records that a k promises
+    (microaggregation). Where altered records are alike by chance, their values are of others.
+    """
+    several = any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
+    return yardstick == "classes" or several
+
+
+def cap_of(promises: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    """Return the most that is promised of what a group gives away of a column; None without a cap."""
+    caps = (p for p in promises if p["kind"] == Disclosure.kind)
+    return next((p["maximum"] for p in caps if name in (p.get("columns") or [name])), None)
+
+
+def unbounded(
+    promises: Sequence[Mapping[str, Any]],
+    sensitive: Mapping[str, Mapping[str, Any]],
+    *,
+    records: int,
+    alone: int = 0,
+    lost: float | None = None,
+    linked: float | None = None,
+    unchanged: Sequence[str] = (),
+    others: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Say with counts what a release gives away, or lost, that none of its promises bounds.
+
+    Parameters
+    ----------
+    promises : iterable of mapping
+        Of its plan.
+    sensitive : mapping of str to mapping
+        The `classes.disclosure.exposed` of each column.
+    records, alone : int
+        Records of the release, and those that are alone with their quasi-identifiers.
+    lost : float, optional
+        The normalised certainty penalty.
+    linked : float, optional
+        The share of people who are linked with their altered record.
+    unchanged : sequence of str
+        Columns that were to be altered, and of which every cell is as it was.
+    others : mapping, optional
+        ``columns`` without a role and the share of records that they leave ``unique``.
+    """
+    said = []
+    if unchanged:
+        said.append(f"the method left every cell, or nearly every one, as it was in: {', '.join(unchanged)}")
+    if alone:
+        said.append(
+            f"k = 1: {alone:,} of {records:,} records are alone with their released quasi-identifiers"
+        )
+    for name, found in sensitive.items():
+        groups, worst, single = found["groups"], found["worst"], found["single_valued"]
+        if single:
+            said.append(
+                f"{name}: in {single:,} of {groups:,} groups everybody has the same "
+                f"value, which the group reveals ({found['single_valued_records']:,} records)"
+            )
+        if worst > LARGE + SLACK and found["over_half"] > single and cap_of(promises, name) in (None, 1):
+            said.append(
+                f"{name}: {found['over_half']:,} of {groups:,} groups give away more than half of it, "
+                f"the worst {figure(worst)} of 1 ({found['over_half_records']:,} records), and no cap "
+                "was promised"
+            )
+    if others and others["unique"] > LARGE:
+        said.append(
+            f"{percent(others['unique'])} of the records are alone by columns that are released as they "
+            f"are: {', '.join(others['columns'])}"
+        )
+    if lost is not None and lost > LOST:
+        said.append(f"the recoded cells lost {percent(min(lost, 1.0), 0)} of their detail (NCP), so they say little")
+    if linked is not None and linked > LARGE:
+        said.append(
+            f"{percent(linked)} of the people are linked with their record by their quasi-identifiers, "
+            "and no limit was promised"
+        )
+    return said
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

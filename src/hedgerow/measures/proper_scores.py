@@ -1,0 +1,457 @@
+"""Disclosure by proper scores: what a class takes off an intruder's loss.
+
+An intruder forecasts the sensitive value of a member of a class. Public
+knowledge is the distribution in the whole table, the release adds the
+distribution in the class. Under a proper score every record has a vector (its
+number; the events "at most t"; the cell between cuts; its category), P and p are
+the vectors' means over the table and over the class, and the disclosure is
+
+    gain / sum over the class's records of max(loss, U / 4),   gain = n |p - P|^2
+
+where loss is the squared distance of a record's vector from P, and U its mean
+over the table. Both sides are sums over records, so a union of classes never
+tells more than the worse of its parts. The floor U / 4 keeps a rule that holds
+for nearly everybody ("healthy") from counting as told.
+
+Figures are doubles with a bound on their rounding. Whether a class exceeds a cap
+is decided exactly: by integers or fractions wherever the bound leaves it open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..columns.column import smallest
+from ..columns.value_counts import ValueCounts
+from ..kernels.exact_sums import deviations, total
+from ..kernels.measures import cell_counts, squared_sums
+from ..notation import Exact
+from ..schema import Event
+from .class_counts import Counts
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Judgement = Literal["number", "ordinal", "category"]
+
+PARTS = 16
+"""Cuts stand at the sixteenths of the known values."""
+_EPS = float(np.finfo(np.float64).eps)
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Told:
+    """Gain and loss of every class under one score, in a unit of the score's own.
+
+    Parameters
+    ----------
+    gain, against : float64 arrays of shape (n_groups,)
+        The disclosure is gain / against, and 0 where both are 0.
+    slack : float64 array of shape (n_groups,)
+        Bound on the rounding of gain - cap * against for every cap in [0, 1].
+    """
+
+    gain: Floats
+    against: Floats
+    slack: Floats
+
+    @property
+    def disclosure(self) -> Floats:
+        """In [0, 1]; 0 tells nothing and 1 tells all, up to rounding in either case."""
+        told = self.gain > self.slack
+        ratio = np.divide(self.gain, self.against, out=np.zeros_like(self.gain), where=told)
+        whole = told & (self.against - self.gain <= self.slack)
+        return np.where(whole, 1.0, np.clip(ratio, 0.0, 1.0))
+
+
+class Score(Protocol):
+    """One proper score of a column."""
+
+    name: str
+    weight: Floats
+    """The public loss of a record of each value, not below the floor."""
+    spread: float
+    """The public loss of all records together, without a floor, in the same unit."""
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        ...
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """Whether a class of these values and counts tells more than `cap`, exactly."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """What everybody knows of a sensitive column: how often each value occurs in the table.
+
+    Parameters
+    ----------
+    kind : {"number", "ordinal", "category"}
+        Numbers are scored by squared, ranked and local scores, ordinal columns
+        by ranked and local ones, categories by the Brier score.
+    counts : int64 array of shape (d,)
+        Records of every distinct known value, in the order of the values.
+    missing : int
+        Records without a value.
+    values : float64 array of shape (d,), optional
+        The numbers, ascending, or their differences from any one of them.
+    exact : sequence of int or Decimal
+        The numbers themselves where doubles do not hold them.
+    events : tuple of str
+        Events such as "> 200000", each scored as a flag.
+    """
+
+    kind: Judgement
+    counts: Ints
+    missing: int = 0
+    values: Floats | None = None
+    exact: Sequence[Exact] = ()
+    events: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, column: ValueCounts) -> Public:
+        """What the value counts of a table's column say."""
+        counts = np.asarray(column.counts, np.int64)
+        if column.is_number:
+            return cls("number", counts, column.missing, column.apart, column.exact, column.events)
+        kind: Judgement = "ordinal" if column.kind == "ordinal" else "category"
+        return cls(kind, counts, column.missing)
+
+    @property
+    def n_values(self) -> int:
+        """Distinct known values; also the code of a missing one."""
+        return len(self.counts)
+
+    @cached_property
+    def known(self) -> int:
+        """Records with a value."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def cuts(self) -> Ints:
+        """Codes t of the events "value <= t", ascending, all below the largest value.
+
+        The distinct lower quantiles b/16, and for every value that holds more
+        than 1/16 of the known records that value and the next lower one, so
+        that a heavy value has a cell of its own.
+        """
+        below = np.cumsum(self.counts)
+        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * self.known)
+        heavy = np.flatnonzero(self.counts * PARTS > self.known)
+        chosen = np.unique(np.concatenate([quantiles, heavy, heavy - 1]))
+        return chosen[(chosen >= 0) & (chosen < self.n_values - 1)].astype(np.int64)
+
+    @cached_property
+    def cell(self) -> Ints:
+        """Cell between the cuts of every known value; shape (d,)."""
+        ends = np.append(self.cuts, self.n_values - 1)  # each cut is the last of its cell
+        return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
+
+    @cached_property
+    def flags(self) -> tuple[tuple[str, Ints], ...]:
+        """The declared events that some values have and some have not: name, and 0 or 1 by code."""
+        made = []
+        for text in self.events:
+            event = Event.parse("", text)
+            assert self.values is not None
+            numbers = self.exact or self.values.tolist()
+            holds = np.array([event.holds(y) for y in numbers], np.int64)
+            if 0 < int(holds @ self.counts) < self.known:
+                made.append((event.text, holds))
+        return tuple(made)
+
+    @cached_property
+    def scores(self) -> tuple[tuple[Score, Ints | None], ...]:
+        """The scores that this kind of column is judged by, and the cell of every code in each.
+
+        None: the codes themselves are scored. Where there is a cell for a missing value, the
+        score speaks of all records.
+        """
+        made: list[tuple[Score, Ints | None]] = []
+        if int(np.count_nonzero(self.counts)) > 1:
+            if self.kind == "category":
+                made.append((Shares("brier", self.counts), None))
+            else:
+                if self.kind == "number":
+                    assert self.values is not None
+                    made.append((Squared(self.values, self.counts, self.exact), None))
+                cells = np.bincount(self.cell, self.counts).astype(np.int64)
+                made += [(Ranked(cells), self.cell), (Shares("local", cells), self.cell)]
+                for name, holds in self.flags:
+                    have = int(holds @ self.counts)
+                    made.append((Shares(name, np.array([self.known - have, have])), holds))
+        if self.missing and self.known:
+            absent = np.append(np.zeros(self.n_values, np.int64), 1)
+            made.append((Shares("missing", np.array([self.known, self.missing])), absent))
+        return tuple(made)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What every class tells of a column by each of its scores; computed once, then kept.
+
+    A column of one value tells nothing and has no score.
+
+    Parameters
+    ----------
+    public : Public
+    counts : Counts
+        The column's codes by class; a missing value has the code `public.n_values`.
+    """
+
+    public: Public
+    counts: Counts
+
+    @cached_property
+    def _told(self) -> list[tuple[Score, Counts, Told]]:
+        """Missing values take part in their flag alone."""
+        n_known = self.public.n_values
+        made, cells = [], {id(None): _known(self.counts, n_known)}
+        for score, cell in self.public.scores:
+            if cell is not None and id(cell) not in cells:
+                judged = cells[id(None)] if len(cell) == n_known else self.counts
+                cells[id(cell)] = _merged(judged, cell)
+            seen = cells[id(cell)]
+            made.append((score, seen, score.told(seen)))
+        return made
+
+    @property
+    def by_score(self) -> dict[str, Floats]:
+        """The disclosure of every class by score, float64 arrays of shape (n_groups,) in [0, 1].
+
+        Keys among "squared", "ranked", "local", "brier", "missing" and declared events.
+        """
+        return {score.name: told.disclosure for score, _, told in self._told}
+
+    @property
+    def leading(self) -> tuple[Score, Counts, Told] | None:
+        """The score that looks at the values themselves: squared, ranked or Brier."""
+        return next((t for t in self._told if t[0].name in ("squared", "ranked", "brier")), None)
+
+    @property
+    def worst(self) -> Floats:
+        """The largest disclosure of every class by any score: the column's disclosure."""
+        return np.max([np.zeros(self.counts.n_groups), *self.by_score.values()], axis=0)
+
+    def exceeding(self, cap: float) -> Bools:
+        """Which classes tell more than `cap` by any score, decided exactly.
+
+        `cap` stands for the decimal number that is written for it.
+        """
+        limit = Fraction(repr(float(cap)))
+        over = np.zeros(self.counts.n_groups, np.bool_)
+        for score, seen, told in self._told:
+            apart = told.gain - float(limit) * told.against
+            over |= apart > told.slack
+            for group in np.flatnonzero((np.abs(apart) <= told.slack) & ~over):
+                part = slice(seen.starts[group], seen.starts[group + 1])
+                over[group] = score.exceeds(seen.values[part], seen.counts[part], limit)
+        return over
+
+
+def _known(counts: Counts, n_known: int) -> Counts:
+    """The counts without the code of missing values."""
+    if n_known >= counts.n_values:
+        return counts
+    kept = counts.values < n_known
+    if kept.all():
+        return replace(counts, n_values=n_known)
+    return Counts(
+        counts.groups[kept], counts.values[kept], counts.counts[kept], counts.n_groups, n_known
+    )
+
+
+def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Floats]]:
+    """How often each cell occurs, one row a class, a block of classes at a time."""
+    step = max(1, _CHUNK // n_cells)
+    small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
+    for begin in range(0, counts.n_groups, step):
+        end = min(begin + step, counts.n_groups)
+        part = slice(counts.starts[begin], counts.starts[end])
+        key = (counts.groups[part] - begin) * n_cells
+        key += small[counts.values[part]]
+        dense = np.asarray(
+            np.bincount(key, counts.counts[part], (end - begin) * n_cells), np.float64
+        )
+        yield slice(begin, end), dense.reshape(end - begin, n_cells)
+
+
+def _merged(counts: Counts, cell: Ints) -> Counts:
+    """The counts of the cells in which the codes lie."""
+    n_cells = int(cell.max(initial=0)) + 1
+    small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
+    made = cell_counts(counts.starts, counts.values, counts.counts, small, n_cells)
+    return Counts(*made, counts.n_groups, n_cells)
+
+
+class Shares:
+    """The Brier score of categories, of cells of numbers ("local"), and of flags.
+
+    Parameters
+    ----------
+    name : str
+    counts : int64 array of shape (m,)
+        Records of every category in the table.
+    """
+
+    def __init__(self, name: str, counts: Ints) -> None:
+        self.name = name
+        self.counts = [int(c) for c in counts]
+        self.n = sum(self.counts)
+        square = sum(c**2 for c in self.counts)
+        # in units of 1 / (4 N^3): the loss of a record of each category, not below U / 4
+        floor = self.n * (self.n**2 - square)
+        self.loss = [
+            max(4 * self.n * (self.n**2 - 2 * self.n * c + square), floor) for c in self.counts
+        ]
+        self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
+        self._public = np.array(self.counts) / self.n
+        self._square = square / self.n**2
+        self.spread = self.n * (1 - self._square)
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        number = counts.counts.astype(np.float64)
+        n = counts.sizes.astype(np.float64)
+        inside = counts.per_group(number * number) / np.maximum(n, 1.0)
+        cross = counts.per_group(number * self._public[counts.values])
+        gain = inside - 2 * cross + n * self._square
+        against = counts.per_group(number * self.weight[counts.values])
+        slack = 16 * _EPS * (inside + 2 * cross + n * self._square + against)
+        return Told(np.maximum(gain, 0.0), against, slack)
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """gain > cap * loss in whole numbers: sum (c N - C n)^2 against the floored losses."""
+        seen = dict(zip(codes.tolist(), number.tolist(), strict=True))
+        n = sum(seen.values())
+        gain = sum((seen.get(i, 0) * self.n - c * n) ** 2 for i, c in enumerate(self.counts))
+        loss = sum(c * self.loss[i] for i, c in seen.items())
+        # gain / (n N^2) > cap * loss / (4 N^3)
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+
+
+class Ranked:
+    """The ranked score: events "value <= t" at the cuts.
+
+    Parameters
+    ----------
+    counts : int64 array of shape (m,)
+        Records of every cell between the cuts, in order.
+    """
+
+    name = "ranked"
+
+    def __init__(self, counts: Ints) -> None:
+        cells = [int(c) for c in counts]
+        self.n = sum(cells)
+        self.below = list(itertools.accumulate(cells[:-1]))
+        losses = [
+            sum(((k <= b) * self.n - below) ** 2 for b, below in enumerate(self.below))
+            for k in range(len(cells))
+        ]
+        floor = sum(c * loss for c, loss in zip(cells, losses, strict=True))
+        # in units of 1 / (4 N^3)
+        self.loss = [max(4 * self.n * loss, floor) for loss in losses]
+        self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
+        self._public = np.array(self.below) / self.n
+        self.spread = self.n * total(self._public * (1 - self._public))
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        n = counts.sizes.astype(np.float64)
+        gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
+        m = len(self.weight)
+        for part, dense in _dense(counts, np.arange(m), m):
+            share = np.cumsum(dense, axis=1)[:, :-1] / np.maximum(n[part], 1.0)[:, None]
+            apart = np.where(n[part, None] > 0, share - self._public, 0.0)
+            gain[part] = n[part] * (apart * apart).sum(axis=1)
+            # every difference of two shares is off by at most 2 eps
+            slack[part] = n[part] * (4 * _EPS * np.abs(apart).sum(axis=1) + 64 * _EPS**2)
+        against = counts.per_group(counts.counts * self.weight[counts.values])
+        return Told(gain, against, slack + 64 * _EPS * (gain + against))
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """The same in whole numbers."""
+        seen = dict(zip(codes.tolist(), number.tolist(), strict=True))
+        n, running, gain = sum(seen.values()), 0, 0
+        for cell, below in enumerate(self.below):
+            running += seen.get(cell, 0)
+            gain += (running * self.n - below * n) ** 2
+        loss = sum(c * self.loss[cell] for cell, c in seen.items())
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+
+
+class Squared:
+    """The squared error of numbers.
+
+    Parameters
+    ----------
+    values : float64 array of shape (d,)
+        The numbers, finite, ascending.
+    counts : int64 array of shape (d,)
+    exact : sequence of int or Decimal
+        The numbers themselves where `values` are rounded.
+    """
+
+    name = "squared"
+
+    def __init__(self, values: Floats, counts: Ints, exact: Sequence[Exact] = ()) -> None:
+        self.values, self.counts, self.exact = values, counts, exact
+        self.n = int(counts.sum())
+        # a power of two brings them into [-2, 2], so that their squares are finite
+        self.apart = deviations(values, counts)
+        self._off = 2 * _EPS  # their own rounding, in the same unit
+        square = self.apart * self.apart
+        self.spread = total(square * counts)
+        self._floor = self.spread / self.n / 4
+        self.weight = np.maximum(square, self._floor)
+
+    def told(self, counts: Counts) -> Told:
+        """Gain and loss of every class."""
+        n = counts.sizes.astype(np.float64)
+        rows = np.maximum(n, 1.0)
+        summed, absolute, against = squared_sums(
+            counts.starts, counts.values, counts.counts, self.apart, self._floor
+        )
+        entries = np.diff(counts.starts).astype(np.float64)
+        off = _EPS * (entries + 4) * absolute + n * self._off
+        gain = summed * summed / rows
+        slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
+        slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
+        return Told(gain, against, slack)
+
+    @cached_property
+    def _whole(self) -> tuple[list[int], int, int]:
+        """Values as multiples of one fraction, their sum, and N^2 times the sum of losses."""
+        ratios = [y.as_integer_ratio() for y in self.exact or self.values.tolist()]
+        unit = math.lcm(*{below for _, below in ratios})
+        whole = [above * (unit // below) for above, below in ratios]
+        number = self.counts.tolist()
+        summed = sum(y * c for y, c in zip(whole, number, strict=True))
+        spread = sum(c * (self.n * y - summed) ** 2 for y, c in zip(whole, number, strict=True))
+        return whole, summed, spread
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """The same in whole numbers: deviations are N y - sum of all, losses their squares."""
+        whole, total, spread = self._whole
+        pairs = [
+            (self.n * whole[code] - total, c)
+            for code, c in zip(codes.tolist(), number.tolist(), strict=True)
+        ]
+        n = sum(c for _, c in pairs)
+        gain = sum(c * apart for apart, c in pairs) ** 2
+        # four N times the losses, not below N times U / 4
+        loss = sum(c * max(4 * self.n * apart * apart, spread) for apart, c in pairs)
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n

@@ -1,0 +1,158 @@
+"""Quasi-identifiers as trees take them: encoded, and cut at quantiles or public points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..columns.bins import Bins, bins_between, bins_of
+from ..columns.column import Column
+from ..columns.table import Table
+from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
+from ..io.dates import DAY, instants
+from ..measures import Persons, group
+from ..schema import Schema
+from ..trees.grow import Elsewhere
+from ..trees.node_rows import Allocate, Predictors, Rows
+from ..trees.responses import Responses
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """The encoded quasi-identifiers of a table."""
+
+    columns: tuple[Column, ...]
+    cuts: tuple[Bins, ...]
+    allocate: Allocate = np.empty
+    """Room for what grows with the rows."""
+    put_aside: Callable[[], None] = _nothing
+    """Called while codes are read, which may be in files."""
+    elsewhere: Callable[..., Elsewhere] | None = None
+    """What stands for the records where the table's rows are not here."""
+
+    @classmethod
+    def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
+        """Encode the quasi-identifiers that a schema names.
+
+        Raises
+        ------
+        ParameterError
+            The table has no rows.
+        InfeasibleError
+            Households shall stay together, and share no column.
+        """
+        if not table.n_rows:
+            raise ParameterError("the table has no rows")
+        columns = tuple(table.declared_column(schema, name) for name in schema.quasi)
+        grids = [grid_of(column, schema.grid.get(column.name)) for column in columns]
+        cuts = tuple(
+            bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
+            for c, g in zip(columns, grids, strict=True)
+        )
+        if schema.together:
+            cuts = _shared(Persons.of(table, None, schema.household), columns, cuts)
+        return cls(columns, cuts, table.allocate, table.put_aside, table.elsewhere)
+
+    def without(self, names: Sequence[str]) -> Quasi:
+        """The others."""
+        kept = [i for i, column in enumerate(self.columns) if column.name not in names]
+        return replace(
+            self,
+            columns=tuple(self.columns[i] for i in kept),
+            cuts=tuple(self.cuts[i] for i in kept),
+        )
+
+    @property
+    def predictors(self) -> Predictors:
+        """How many codes each column has, and whether their order means something."""
+        n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
+        return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
+
+    def rows(
+        self,
+        responses: Responses,
+        sensitive: Sequence[Column] = (),
+        persons: Persons | None = None,
+    ) -> Rows | Elsewhere:
+        """The records of the table, as the grower moves them."""
+        if self.elsewhere is not None:
+            lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
+            return self.elsewhere(self.predictors, self.columns, lookups, sensitive)
+        return Rows.of(
+            self.predictors,
+            [c.codes for c in self.columns],
+            responses,
+            [c.codes for c in sensitive],
+            lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
+            persons=None if persons is None else persons.shares(),
+            allocate=self.allocate,
+            rest=self.put_aside,
+        )
+
+
+def _shared(
+    homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]
+) -> tuple[Bins, ...]:
+    """The cuts of the columns that every household shares; the others are one bin, never cut."""
+    assert homes is not None
+    made, shared = [], False
+    for column, cut in zip(columns, cuts, strict=True):
+        if group([homes.codes, column.codes]).n_groups == homes.n:
+            made.append(cut)
+            shared |= cut.n_bins > 1
+        elif cut.public:
+            raise UnsupportedError(
+                f"column {column.name!r} differs inside households that are kept whole, so no "
+                "group is cut at its grid",
+                hint="leave its grid or together out",
+            )
+        else:
+            made.append(cut.whole())
+    if not shared:
+        raise InfeasibleError(
+            "together=True keeps households whole, but no quasi-identifier is the same for all "
+            "members of each household and differs between households",
+            hint="name what households share, such as their region, or leave together out",
+        )
+    return tuple(made)
+
+
+def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
+    """The cut points of a column in its unit; SchemaError when they are none for its kind."""
+    if points is None:
+        return None
+    text = isinstance(points[0], str)
+    per = DAY if column.unit == "day" else 1
+    fits = text == (column.kind == "date") and column.is_number and not column.exact
+    if fits and text:
+        if not column.zone and datetime.fromisoformat(points[0]).tzinfo is not None:
+            raise SchemaError(
+                f"the points of the grid of column {column.name!r} have a time zone, and its times "
+                "have none",
+                hint="write them as the column tells its times, without an offset",
+            )
+        try:
+            made = instants(points, column.zone).astype(np.float64) / per
+        except pa.ArrowInvalid:
+            raise SchemaError(
+                f"a point of the grid of column {column.name!r} falls into an hour that the clocks "
+                f"of its zone, {column.zone}, skip or show twice",
+                hint="write it with its offset, such as 2020-10-25T02:30+01:00",
+            ) from None
+        fits = per == 1 or not (made % 1).any()
+    if not fits:
+        raise SchemaError(
+            f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
+            hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
+        )
+    return made if text else np.array(points, np.float64)

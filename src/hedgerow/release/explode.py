@@ -1,0 +1,232 @@
+"""For the recipient: concatenated cells as weighted fractional records that any learner takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..backends import engine
+from ..errors import ParameterError, SchemaError
+from ..notation import MISSING, parse_range, split_concatenation
+from ..validation import NAMES, NUMBER, TEXT, check_one_of, takes
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The distinct cells of one column, each taken apart."""
+
+    code: npt.NDArray[np.int64]  # which distinct cell a row holds
+    start: npt.NDArray[np.int64]  # first part of each distinct cell
+    count: npt.NDArray[np.int64]
+    value: pa.Array  # all parts, cell after cell
+    share: npt.NDArray[np.float64]
+
+
+@takes(columns=NAMES, weight=TEXT, max_rows=NUMBER)
+def explode(
+    table: Any,
+    *,
+    weighted: bool = True,
+    columns: Sequence[str] | None = None,
+    weight: str = "weight",
+    ranges: Literal["keep", "midpoint"] = "keep",
+    max_rows: int = 20_000_000,
+) -> Any:
+    """Turn records with concatenated values into records with one value each.
+
+    A record whose `job` reads ``nurse+cook`` becomes two records, one a nurse and
+    one a cook, of weight 1/2 each; ``nurse:4+cook:1`` gives weights 4/5 and 1/5.
+    A record with several such cells becomes every combination, with the product
+    of the shares as its weight. The weights of a record sum to 1, so totals and
+    sensitive columns keep their sums.
+
+    Parameters
+    ----------
+    table : path, pandas, Polars or Arrow table
+        A released table.
+    weighted : bool, default True
+        Add the weight column; without it the records are repeated only.
+    columns : sequence of str, optional
+        The columns to take apart. By default every text column whose joined
+        cells all read as concatenations; name them where another text column
+        could be mistaken for one.
+    weight : str, default "weight"
+        Name of the weight column.
+    ranges : {"keep", "midpoint"}, default "keep"
+        What becomes of ranges such as ``[27-39]`` in the columns looked at.
+        "midpoint" makes a column of ranges and numbers numeric.
+    max_rows : int, default 20,000,000
+        Refuse to make more records than this.
+
+    Returns
+    -------
+    the same kind of frame as given (a pyarrow table for a path)
+
+    Raises
+    ------
+    ParameterError
+        The result would pass `max_rows`, the weight column exists, or a named
+        column holds a cell that is not a concatenation.
+    SchemaError
+        A named column does not exist.
+
+    References
+    ----------
+    The open question at the end of Li & Sarkar, "Digression and value concatenation".
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> released = pa.table({"job": ["nurse+cook", "cook"], "income": [10.0, 20.0]})
+    >>> explode(released).to_pydict()
+    {'job': ['nurse', 'cook', 'cook'], 'income': [10.0, 10.0, 20.0], 'weight': [0.5, 0.5, 1.0]}
+    """
+    check_one_of("ranges", ranges, ("keep", "midpoint"))
+    frame = _frame(table)
+    if weighted and weight in frame.columns:
+        raise ParameterError(
+            f"the table already has a column {weight!r}", hint="choose another name by weight="
+        )
+    unknown = [name for name in columns or () if name not in frame.columns]
+    if unknown:
+        raise SchemaError(f"no column {', '.join(map(repr, unknown))} in the table")
+    taken: dict[str, _Parts] = {}
+    middles: dict[str, npt.NDArray[np.float64]] = {}
+    for name in columns if columns is not None else frame.columns:
+        series = frame[name]
+        if not (series.dtype in (nw.String, nw.Object, nw.Enum) or series.dtype == nw.Categorical):
+            continue
+        cells, code = _distinct(series)
+        parts = _take_apart(name, cells, code, given=columns is not None)
+        if parts is not None:
+            taken[name] = parts
+        elif ranges == "midpoint":
+            found = _midpoints(cells, code)
+            if found is not None:
+                middles[name] = found
+
+    n_rows = np.ones(len(frame))
+    for parts in taken.values():
+        n_rows *= parts.count[parts.code]
+    if n_rows.sum() > max_rows:
+        widest = sorted(taken, key=lambda name: -float(taken[name].count[taken[name].code].mean()))[
+            :3
+        ]
+        raise ParameterError(
+            f"exploding makes {n_rows.sum():,.0f} records, more than {max_rows:,}",
+            hint=f"name fewer columns by columns=; the widest are {', '.join(widest)}",
+        )
+
+    rows = np.arange(len(frame))
+    chosen: dict[str, npt.NDArray[np.int64]] = {}
+    for name, parts in taken.items():
+        count = parts.count[parts.code[rows]]
+        again = np.repeat(np.arange(len(rows)), count)
+        nth = np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
+        rows = rows[again]
+        chosen = {other: at[again] for other, at in chosen.items()}
+        chosen[name] = parts.start[parts.code[rows]] + nth
+    share = np.ones(len(rows))
+    new: dict[str, pa.Array] = {}
+    for name, parts in taken.items():
+        share *= parts.share[chosen[name]]
+        new[name] = parts.value.take(pa.array(chosen[name]))
+    new |= {name: pa.array(middle[rows], from_pandas=True) for name, middle in middles.items()}
+    if weighted:
+        new[weight] = pa.array(share)
+    return _with(frame, rows, new)
+
+
+def _frame(table: Any) -> Any:
+    """The table as narwhals has it; what that does not take is read as any table is."""
+    try:
+        if not isinstance(table, (str, Path)):
+            frame = nw.from_native(table, eager_only=True)
+            if frame.columns:
+                return frame
+    except (TypeError, nw.exceptions.NarwhalsError):
+        pass
+    return nw.from_native(engine("memory").open(table, unescape_formulas=True).arrow, eager_only=True)
+
+
+def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
+    """Some rows of a frame, with columns replaced or added, as the kind of frame it was."""
+    made = frame[rows]
+    if frame.implementation.is_pandas():  # a repeated index would be joined on
+        made = nw.from_native(nw.to_native(made).reset_index(drop=True), eager_only=True)
+    if not new:
+        return nw.to_native(made)
+    added = nw.from_arrow(pa.table(new), backend=frame.implementation)
+    return nw.to_native(made.with_columns(*(added[name] for name in new)))
+
+
+def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
+    """The distinct cells of a text column, the missing one last, and which one each row holds."""
+    coded = (
+        pa.chunked_array([series.to_arrow()])
+        .cast(pa.large_string())
+        .combine_chunks()
+        .dictionary_encode()
+    )
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    texts = coded.dictionary.to_pylist()
+    return [*texts, None], coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy()
+
+
+def _take_apart(
+    name: str, place: Sequence[str | None], code: npt.NDArray[np.int64], given: bool
+) -> _Parts | None:
+    """The parts of a column's cells; None when nothing in it is joined or quoted."""
+    joined = False
+    values: list[str | None] = []
+    shares: list[float] = []
+    counts: list[int] = []
+    for cell in place:
+        pairs: list[tuple[str | None, int]] = [(cell, 1)]
+        if cell == MISSING:
+            pairs, joined = [(None, 1)], True
+        elif cell is not None and ("+" in cell or cell.startswith('"')):
+            try:
+                pairs = split_concatenation(cell)
+                if any(value == "" and '""' not in cell for value, _ in pairs):
+                    raise ValueError
+            except ValueError:
+                if not given:
+                    return None
+                raise ParameterError(
+                    f"column {name!r} holds a cell that is not a concatenation"
+                ) from None
+            joined = True
+        total = sum(n for _, n in pairs)
+        values += [value for value, _ in pairs]
+        shares += [n / total for _, n in pairs]
+        counts.append(len(pairs))
+    if not joined:
+        return None
+    count = np.array(counts, np.int64)
+    return _Parts(
+        code, np.cumsum(count) - count, count, pa.array(values, pa.string()), np.array(shares)
+    )
+
+
+def _midpoints(
+    cells: Sequence[str | None], code: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64] | None:
+    """The middle of every range and number; None when a cell is neither or none is a range."""
+    middles = np.empty(len(cells))
+    for at, cell in enumerate(cells):
+        ends = parse_range(cell) if cell is not None else (np.nan, np.nan)
+        if ends is None:
+            return None
+        inside = [end for end in ends if not np.isinf(end)]  # an open range stands at its one end
+        middles[at] = sum(inside) / len(inside)
+    return (
+        middles[code] if any(cell is not None and cell.startswith("[") for cell in cells) else None
+    )

@@ -1,0 +1,51 @@
+"""A release in a notebook: what was reached, and the first rows of the released table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..notation import figure, words
+from ..notebook import face, given
+
+ROWS, COLUMNS = 5, 12
+"""So much of the released table is shown; of the original nothing is."""
+_ASKED = ("k", "l", "max_disclosure", "max_inference")
+
+
+def release_face(release: Any) -> str:
+    """HTML of a `Release`.
+
+    Parameters
+    ----------
+    release : Release
+    """
+    numbers, plan = release.summary(), release.plan
+    groups, told, people = numbers["groups"], numbers["disclosure"], numbers["people"]
+    promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
+    lines = []
+    if plan.recoding.yardstick == "linkage" or plan.recoding.beside:
+        lines.append(
+            "Groups of equal cells say nothing here; hr.audit(original, release) measures what "
+            "can be linked and inferred."
+        )
+    else:
+        of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"
+        of += "" if numbers["households"] is None else f" of {numbers['households']:,} households"
+        lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
+        if told is not None:
+            cap = f"at most {words(max(promised))}" if promised else "nothing"
+            lines.append(
+                f"The worst group tells {figure(told['worst'])} of a sensitive column (0 nothing, "
+                f"1 all); promised: {cap}."
+            )
+    lines.append(f"{len(release.checks)} checks hold on the released table.")
+    if plan.names("identifier"):
+        lines.append(f"Identifiers left out: {', '.join(plan.names('identifier'))}.")
+    table = release.released
+    names, n = table.names[:COLUMNS], table.n_rows
+    rows = list(zip(*(c.to_pylist() for c in table.first(names, min(ROWS, n))), strict=True))
+    wide = f", {COLUMNS} of {len(table.names)} columns" if len(table.names) > COLUMNS else ""
+    caption = f"The first {len(rows)} of {n:,} released rows{wide}"
+    asked = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
+    title = f"Release: {plan.method}({asked}), {n:,} rows"
+    return face(title, lines, (caption, names, rows), notes=release.cautions)

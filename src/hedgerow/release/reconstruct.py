@@ -1,0 +1,450 @@
+"""The recipient's side of randomized response: the original table of counts, estimated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..columns.bins import bins_of
+from ..columns.table import Table
+from ..errors import InputError, ParameterError, PlanError
+from ..io.read import read
+from ..io.spelling import as_spelled
+from ..methods.response.estimators import clipped, em, projected
+from ..methods.response.rr_matrix import Channel
+from ..methods.response.verify_response import released_codes
+from ..notation import number
+from ..plan import Plan, Randomize, Randomized
+from ..plan.codec import parsed
+from ..progress import caution
+from ..validation import MAPPING, NAMES, NUMBER, TEXT, check_one_of, takes
+from .folder import altered, is_table, released_file, whole
+from .write import AUDIT
+
+Floats = NDArray[np.float64]
+Estimator = Literal["em", "projection", "inversion"]
+About = Literal["table", "population"]
+
+PUBLIC = "public.json"
+_LARGE = 2_000_000
+_MOST_CELLS = 50_000_000
+_BINS = 8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A count with its standard error and interval."""
+
+    count: float
+    se: float
+    lo: float
+    hi: float
+
+
+@takes(columns=NAMES, estimator=TEXT)
+def reconstruct(
+    release: Any,
+    parameters: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    estimator: Estimator | None = None,
+) -> Reconstruction:
+    """Estimate the original table of counts from a randomized release.
+
+    Parameters
+    ----------
+    release : Release, folder, path or frame
+        What was received. A folder holds the table and ``public.json``.
+    parameters : path, mapping or Plan, optional
+        The distortion parameters (``public.json``) where `release` is a table only.
+    columns : sequence of str, optional
+        The columns of the table; by default the randomized and the sensitive ones.
+    estimator : {"em", "projection", "inversion"}, optional
+        How the full table is estimated: early-stopped EM (default, the most accurate),
+        the simplex projection (default above 2 million cells), or the paper's inversion
+        with negative cells set to 0.
+
+    Returns
+    -------
+    Reconstruction
+
+    Raises
+    ------
+    PlanError
+        There are no distortion parameters, or they are not of randomized response.
+    ParameterError
+        A column cannot be used, or the table would have too many cells.
+
+    References
+    ----------
+    Guo, Ying & Wu, equation 2 (inversion and its covariance); iterative Bayes (EM).
+
+    Examples
+    --------
+    >>> import warnings, hedgerow as hr
+    >>> people = hr.datasets.make_people(2000, seed=1)
+    >>> schema = hr.Schema(quasi=["sex", "region"], sensitive=["job"])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     release = hr.protect(people, schema, hr.RandomizedResponse(l=2))
+    >>> found = hr.reconstruct(release)
+    >>> round(float(found.shares.sum()), 6)
+    1.0
+    """
+    table, public = _inputs(release, parameters)
+    known = {c.name: list(map(str, c.categories)) for c in public.columns}
+    table = as_spelled(table, {c.name: c.kind for c in public.columns}, known)
+    randomized = {c.name: c for c in public.columns}
+    roles = [c.name for c in public.columns]
+    wanted = (
+        list(columns)
+        if columns is not None
+        else [
+            *roles,
+            *(n for n in _sensitive(release, parameters) if n not in roles and n in table.names),
+        ]
+    )
+    if not wanted:
+        raise ParameterError("there is no column to reconstruct")
+    used = [_known(table, randomized, name) for name in wanted]
+    dims = tuple(c.d for c, _ in used)
+    cells = math.prod(dims)
+    if cells > _MOST_CELLS:
+        raise ParameterError(
+            f"the table of these columns has {cells:,} cells, more than {_MOST_CELLS:,}",
+            hint="name fewer with columns=[...]",
+        )
+    codes = np.zeros(table.n_rows, dtype=np.int64)
+    for column, part in used:
+        if np.any(part >= column.d):
+            raise InputError(
+                f"column {column.name!r} holds {int((part >= column.d).sum()):,} values "
+                "that its distortion parameters do not list",
+                hint="the table and public.json belong together",
+            )
+        codes *= column.d
+        codes += part
+    counts = np.bincount(codes, minlength=cells).astype(float)
+    chosen = estimator or ("em" if cells <= _LARGE else "projection")
+    return Reconstruction(tuple(c for c, _ in used), counts, chosen)
+
+
+class Reconstruction:
+    """The estimated table; made by `reconstruct`.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    categories : dict of str to tuple
+    n : int
+        Records.
+    shares : array with one axis per column
+        Estimated proportions, at least 0, with sum 1.
+    """
+
+    def __init__(self, columns: tuple[Randomized, ...], counts: Floats, estimator: str) -> None:
+        self._columns = columns
+        self.columns = tuple(c.name for c in columns)
+        self.categories = {c.name: c.categories for c in columns}
+        self.n = int(counts.sum())
+        self.estimator = estimator
+        dims = tuple(c.d for c in columns)
+        self._observed = counts.reshape(dims)
+        channel = self._channel(self.columns)
+        check_one_of("estimator", estimator, get_args(Estimator))
+        if estimator == "em":
+            shares = em(channel, counts).share
+        else:
+            raw = channel.inverse(counts / self.n)
+            shares = projected(raw) if estimator == "projection" else clipped(raw)
+        self.shares = shares.reshape(dims)
+
+    def __repr__(self) -> str:
+        names = " x ".join(self.columns)
+        return f"Reconstruction({names}: {self.shares.size:,} cells, {self.n:,} records)"
+
+    def table(self, *, level: float = 0.95, about: About = "table") -> pa.Table:
+        """Every cell: its estimated count, standard error and interval.
+
+        ``count`` is that of the chosen estimator, at least 0; ``unbiased``, standard errors and
+        intervals are those of the inversion, whose cells may be negative.
+        """
+        return self._answer(self.columns, self.shares * self.n, level, about)
+
+    @takes(column=TEXT)
+    def marginal(self, column: str, *, level: float = 0.95, about: About = "table") -> pa.Table:
+        """Estimated counts of one column's categories."""
+        return self.group_by([column], level=level, about=about)
+
+    @takes(first=TEXT, second=TEXT)
+    def pairwise(
+        self, first: str, second: str, *, level: float = 0.95, about: About = "table"
+    ) -> pa.Table:
+        """Estimated counts of two columns' combinations."""
+        return self.group_by([first, second], level=level, about=about)
+
+    @takes(columns=NAMES, level=NUMBER)
+    def group_by(
+        self, columns: Sequence[str], *, level: float = 0.95, about: About = "table"
+    ) -> pa.Table:
+        """SELECT columns, COUNT(*) GROUP BY columns, with intervals.
+
+        The marginal is inverted by itself (its noise does not depend on the other
+        columns). In ``count`` negative cells are 0 and the others scaled down to the number of
+        records: fit to be read as a table, but biased upwards in rare cells. ``unbiased`` is
+        the estimate as it comes out, negative cells and all: take it to add up or to average.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        level : float
+            Of the intervals, in (0, 1).
+        about : {"table", "population"}
+            "table": the error of estimating the protected table. "population": also
+            that its people are a sample (equation 2).
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns, then count, unbiased, se, lo, hi.
+        """
+        names = self._check(columns)
+        raw = self._channel(names).inverse(self._marginal(names).ravel())
+        return self._answer(names, clipped(raw).reshape(self._dims(names)) * self.n, level, about)
+
+    @takes(columns=NAMES, level=NUMBER)
+    def cube(
+        self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table"
+    ) -> pa.Table:
+        """GROUP BY CUBE: all combinations of the columns; a column summed over is null.
+
+        The column ``grouping`` names the columns that a row groups by.
+        """
+        names = self._check(columns or self.columns)
+        parts = []
+        for size in range(len(names), -1, -1):
+            for chosen in combinations(names, size):
+                made = self.group_by(chosen, level=level, about=about) if chosen else self._total()
+                rows = made.num_rows
+                full = {
+                    n: made.column(n).cast(pa.string())
+                    if n in chosen
+                    else pa.nulls(rows, pa.string())
+                    for n in names
+                }
+                label = pa.array([", ".join(chosen)] * rows, pa.string())
+                parts.append(
+                    pa.table(
+                        {
+                            "grouping": label,
+                            **full,
+                            **{n: made.column(n) for n in ("count", "unbiased", "se", "lo", "hi")},
+                        }
+                    )
+                )
+        return pa.concat_tables(parts)
+
+    @takes(where=MAPPING, level=NUMBER)
+    def count(
+        self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
+    ) -> Estimate:
+        """SELECT COUNT(*) WHERE every named column has one of the given values.
+
+        Parameters
+        ----------
+        where : mapping of str to a category or a list of categories
+            Released categories (a bin's label for numbers); None is missing.
+
+        Examples
+        --------
+        ``found.count({"sex": "female", "job": ["nurse", "cook"]})``
+        """
+        names = self._check(tuple(where))
+        first = second = self._marginal(names)
+        for name in reversed(names):
+            column = self._by_name(name)
+            wanted = where[name]
+            values = wanted if isinstance(wanted, (list, tuple, set)) else [wanted]
+            unknown = [v for v in values if v not in column.categories]
+            if unknown:
+                raise ParameterError(
+                    f"column {name!r} lacks {len(unknown)} of the values asked for"
+                )
+            asked = np.isin(
+                np.arange(column.d), [column.categories.index(v) for v in values]
+            ).astype(float)
+            t, d = column.t, column.d
+            weight = asked / t - (1 - t) / (d * t) * asked.sum()
+            first, second = first @ weight, second @ weight**2
+        estimate = float(first.sum())  # without a condition all that there are
+        spread = float(second.sum()) - (estimate if about == "table" else estimate**2 / self.n)
+        se = math.sqrt(max(spread, 0.0))
+        z = _z(level)
+        return Estimate(
+            estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n))
+        )
+
+    # --- within
+
+    def _by_name(self, name: str) -> Randomized:
+        return self._columns[self.columns.index(name)]
+
+    def _channel(self, names: Sequence[str]) -> Channel:
+        chosen = [self._by_name(n) for n in names]
+        return Channel(tuple(c.d for c in chosen), np.array([c.t for c in chosen]))
+
+    def _dims(self, names: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self._by_name(n).d for n in names)
+
+    def _marginal(self, names: Sequence[str]) -> Floats:
+        gone = tuple(i for i, n in enumerate(self.columns) if n not in names)
+        kept = [n for n in self.columns if n in names]
+        summed = self._observed.sum(axis=gone)
+        return np.ascontiguousarray(np.transpose(summed, [kept.index(n) for n in names]))
+
+    def _check(self, columns: Iterable[str]) -> tuple[str, ...]:
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        unknown = [n for n in names if n not in self.columns]
+        if unknown or len(set(names)) != len(names):
+            raise ParameterError(
+                f"unknown or doubled columns: {', '.join(map(repr, unknown or names))}",
+                hint="the table has " + ", ".join(self.columns),
+            )
+        return names
+
+    def _answer(self, names: Sequence[str], counts: Floats, level: float, about: About) -> pa.Table:
+        z = _z(level)
+        channel = self._channel(names)
+        observed = self._marginal(names).ravel()
+        raw = channel.inverse(observed)
+        check_one_of("about", about, ("table", "population"))
+        off = raw if about == "table" else raw**2 / self.n
+        se = np.sqrt(np.maximum(channel.inverse_square(observed) - off, 0.0))
+        grid = np.indices(self._dims(names)).reshape(len(names), -1)
+        made = {
+            n: _labels(self.categories[n]).take(pa.array(at))
+            for n, at in zip(names, grid, strict=True)
+        }
+        return pa.table(
+            {
+                **made,
+                "count": counts.ravel(),
+                "unbiased": raw,
+                "se": se,
+                "lo": np.clip(raw - z * se, 0, self.n),
+                "hi": np.clip(raw + z * se, 0, self.n),
+            }
+        )
+
+    def _total(self) -> pa.Table:
+        n = float(self.n)
+        return pa.table({"count": [n], "unbiased": [n], "se": [0.0], "lo": [n], "hi": [n]})
+
+
+def _z(level: float) -> float:
+    from scipy.special import ndtri
+
+    if not 0 < level < 1:
+        raise ParameterError(f"level must lie in (0, 1), not {level!r}")
+    return float(ndtri(0.5 + level / 2))
+
+
+def _labels(categories: Sequence[str | float | None]) -> pa.Array:
+    if all(c is None or isinstance(c, float) for c in categories):
+        return pa.array(list(categories), pa.float64())
+    return pa.array([number(c) if isinstance(c, float) else c for c in categories], pa.string())
+
+
+def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
+    if isinstance(release, (str, Path)) and not Path(release).exists():
+        raise InputError(f"there is no file or folder {release}")
+    if isinstance(release, (str, Path)) and Path(release).is_dir() and not is_table(Path(release)):
+        folder = Path(release)
+        table = whole(released_file(folder))
+        if told := altered(folder, AUDIT):
+            caution(told)
+        return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
+    if parameters is not None:
+        return whole(release), _randomize(parameters)
+    if hasattr(release, "plan") and hasattr(release, "table"):
+        return read(release.table), _randomize(release.plan)
+    raise PlanError(
+        "a table alone cannot be reconstructed",
+        hint="give the distortion parameters as well: parameters='public.json'",
+    )
+
+
+def _data(parameters: Any) -> Mapping[str, Any]:
+    if isinstance(parameters, Plan):
+        return parameters.public()
+    if isinstance(parameters, Mapping):
+        return parameters
+    try:
+        data = parsed(Path(parameters).read_text(encoding="utf-8"), str(parameters))
+    except OSError as error:
+        raise PlanError(
+            f"cannot read {parameters}: {error.strerror}",
+            hint="releases of RandomizedResponse hold it; others need no reconstruction",
+        ) from None
+    except (UnicodeDecodeError, TypeError):
+        raise PlanError("the distortion parameters are not valid JSON") from None
+    if not isinstance(data, dict):
+        raise PlanError("the distortion parameters are not those of a release")
+    return data
+
+
+def _randomize(parameters: Any) -> Randomize:
+    data = _data(parameters)
+    recoding = data.get("recoding")
+    if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
+        raise PlanError(
+            "these are not the distortion parameters of randomized response",
+            hint="public.json of a release made by RandomizedResponse has them",
+        )
+    try:
+        return Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"})
+    except (KeyError, TypeError, ValueError):
+        raise PlanError("the distortion parameters are damaged") from None
+
+
+def _sensitive(release: Any, parameters: Any) -> list[str]:
+    source = parameters
+    if source is None:
+        source = release.plan if hasattr(release, "plan") else Path(release) / PUBLIC
+    try:
+        listed = _data(source).get("columns", [])
+        return [str(c["name"]) for c in listed if c.get("role") == "sensitive"]
+    except (AttributeError, KeyError, TypeError):
+        raise PlanError("the distortion parameters are damaged") from None
+
+
+def _known(
+    table: Table, randomized: Mapping[str, Randomized], name: str
+) -> tuple[Randomized, NDArray[Any]]:
+    """A column's categories and codes; one that was not randomized is its own channel."""
+    if name in randomized:
+        column = randomized[name]
+        if name not in table.names:
+            raise InputError(f"the table lacks the randomized column {name!r}")
+        return column, released_codes(table, column)
+    coded = table.column(name)
+    codes, labels = (
+        coded.codes,
+        [number(v) if coded.is_number and not coded.unit else v for v in coded.values],
+    )
+    if coded.is_number and (coded.n_values > 64 or coded.unit):
+        from ..notation import interval
+
+        cut = bins_of(coded.value_counts, _BINS)
+        codes = cut.codes(coded.codes)
+        labels = [interval(a, b, coded.unit) for a, b in zip(cut.lo, cut.hi, strict=True)]
+    categories = (*labels, None) if coded.has_missing else tuple(labels)
+    return Randomized(name, "sensitive", "categorical", "", categories, 1.0), codes

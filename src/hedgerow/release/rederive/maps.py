@@ -1,0 +1,164 @@
+"""Column maps, plainly: each value by the definition of its map."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...columns.exact_values import inexact
+from ...columns.numbers import one_zero
+from ...columns.row_hashes import value_class
+from ...columns.table import Table, Window
+from ...notation import number
+from ...plan import ColumnMap, Maps
+from ...plan.maps import Released
+from .recipe import Categories, Labels, Made, Numbers
+
+
+class MapsRecipe:
+    """Column maps: every value has its released value by the map's definition."""
+
+    def __init__(
+        self, maps: Maps, original: Table, same: Collection[str] | None = None
+    ) -> None:
+        self._columns = [
+            _Mapped(column, maps, original, None if same is None else column.name in same)
+            for column in maps.columns
+        ]
+        self._hidden = _Keys.of(
+            [
+                [column.place_of(label) for column, label in zip(self._columns, key, strict=True)]
+                for key in maps.suppressed
+            ]
+        )
+        self.classes = {column.name: column.kind for column in self._columns}
+
+    @property
+    def same(self) -> Collection[str]:
+        """The columns that are left as they are."""
+        return [column.name for column in self._columns if column.same]
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns whose values it reads."""
+        return [column.name for column in self._columns if column.direct]
+
+    def recode(self, part: Window) -> Made:
+        """The released values of each row; rows of small classes are hidden."""
+        places = [column.of(part) for column in self._columns]
+        hidden = self._hidden.among(places)
+        return Made(
+            {
+                column.name: column.released(place, hidden, part)
+                for column, place in zip(self._columns, places, strict=True)
+            },
+            {},
+        )
+
+
+class _Mapped:
+    """One column map with the column that it maps."""
+
+    def __init__(
+        self, column: ColumnMap, maps: Maps, original: Table, same: bool | None
+    ) -> None:
+        self.name, self._cuts = column.name, np.asarray(column.cuts, np.float64)
+        self._source: Numbers | Categories
+        if column.is_number:
+            self._source = Numbers(column, original)
+            if self._source.exact:
+                raise inexact([column.name])
+            labels: list[Released] = [*column.labels, column.missing]
+        else:
+            self._source = Categories(column, original, "categorical")
+            known = dict(zip(column.categories, column.labels, strict=True))
+            labels = [known.get(name, column.default) for name in self._source.names]
+            labels.append(column.missing)
+        # What is left as it is keeps its type; a zero is written without its sign.
+        self.same = (
+            not maps.suppressed and not column.is_number and labels == [*self._source.names, None]
+            if same is None
+            else same
+        )
+        every = [*labels, maps.suppress_label] if maps.suppressed else labels
+        self._distinct = {label: i for i, label in enumerate(dict.fromkeys(every))}
+        self._place = np.array([self._distinct[label] for label in labels], np.int64)
+        self._stars = self._distinct.get(maps.suppress_label, -1)
+        self._labels = Labels.of(list(self._distinct), number)
+        if column.kind == "date" and value_class(self._labels.values.type) == "number":
+            self._labels = Labels(_dates(self._labels.values, column.unit), self._labels.place)
+        held = original.types.field(column.name).type
+        self.kind = value_class(held if self.same else self._labels.values.type)
+
+    @property
+    def direct(self) -> bool:
+        """Whether it reads the cells themselves."""
+        return self.same or self._source.direct
+
+    def place_of(self, label: Released) -> int:
+        """The place of a released value; -1 where no row can have it."""
+        return self._distinct.get(label, -1)
+
+    def of(self, part: Window) -> NDArray[np.int64]:
+        """The place of each row's released value."""
+        values = self._source.of(part)
+        if isinstance(self._source, Categories):
+            return self._place[values]
+        interval = np.digitize(values, self._cuts)
+        return self._place[np.where(np.isnan(values), len(self._place) - 1, interval)]
+
+    def released(
+        self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window
+    ) -> pa.Array:
+        """The released values of some rows."""
+        if self.same:
+            return one_zero(part.cells[self.name])
+        if hidden is not None:
+            place = np.where(hidden, self._stars, place)
+        return self._labels.at(place)
+
+
+def _dates(values: pa.Array, unit: str) -> pa.Array:
+    """Counts since 1970 as the dates that are released."""
+    if unit == "day":
+        return values.cast(pa.int32()).cast(pa.date32())
+    return values.cast(pa.int64()).cast(pa.timestamp("us"))
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Some keys of several codes, found column by column; each step knows the keys' beginnings."""
+
+    steps: tuple[tuple[int, NDArray[np.int64]], ...]
+
+    @classmethod
+    def of(cls, keys: Sequence[Sequence[int]]) -> _Keys:
+        """Keys without a code of -1, which no row has."""
+        wanted = np.array([key for key in keys if min(key) >= 0], np.int64)
+        if not len(wanted):
+            return cls(())
+        steps, at = [], np.zeros(len(wanted), np.int64)
+        for codes in wanted.T:
+            width = int(codes.max()) + 1
+            known, at = np.unique(at * width + codes, return_inverse=True)
+            steps.append((width, known))
+        return cls(tuple(steps))
+
+    def among(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_] | None:
+        """Which rows have one of the keys; None where there are no keys."""
+        if not self.steps:
+            return None
+        found = np.zeros(len(columns[0]), np.bool_)
+        alive, at = np.arange(len(columns[0])), np.zeros(len(columns[0]), np.int64)
+        for (width, known), codes in zip(self.steps, columns, strict=True):
+            code = codes[alive]
+            key = at * width + code
+            place = np.minimum(np.searchsorted(known, key), len(known) - 1)
+            held = (code < width) & (known[place] == key)
+            alive, at = alive[held], place[held]
+        found[alive] = True
+        return found

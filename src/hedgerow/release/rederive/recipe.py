@@ -1,0 +1,173 @@
+"""What every plain recoding offers, and the original's columns as it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...columns.array_memory import filled
+from ...columns.exact_values import floats
+from ...columns.row_hashes import value_class
+from ...columns.table import Table, Window
+from ...errors import PromiseError
+from ...io.dates import DAY
+from ...notation import Exact
+from ...plan import PlanColumn
+from ...plan.maps import Released
+
+_ALL = 1 << 17
+
+
+@dataclass(frozen=True)
+class Made:
+    """Released columns of some rows.
+
+    Parameters
+    ----------
+    columns : mapping of str to pyarrow array
+    uncovered : mapping of str to int
+        Cells, by column, that do not cover the original they were made from.
+    """
+
+    columns: Mapping[str, pa.Array]
+    uncovered: Mapping[str, int]
+
+
+class Recipe(Protocol):
+    """A plan and an original, ready to recode any of its rows; holds nothing that changes."""
+
+    @property
+    def classes(self) -> Mapping[str, str]:
+        """The recoded columns, and the class by which their released values are compared."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The columns of the original whose cells it reads."""
+
+    def recode(self, part: Window) -> Made:
+        """The released columns of some rows of the original."""
+        ...
+
+
+class Numbers:
+    """A column of the original as numbers, dates in their unit; NaN is missing."""
+
+    def __init__(self, column: PlanColumn, original: Table) -> None:
+        self._name, self._unit, self._original = column.name, column.unit, original
+        self.names: tuple[str, ...] = ()
+        self.place: dict[str | None, int] = {}
+        # Text that is declared a number or a date is read by the table, as a whole; so are
+        # numbers that doubles do not hold.
+        direct = {"numeric": "number", "date": "date"}.get(column.kind)
+        self._read = (
+            None
+            if value_class(original.types.field(column.name).type) == direct
+            and not original.beyond_doubles(column.name)
+            else original.like(column)
+        )
+        self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
+
+    @property
+    def direct(self) -> bool:
+        """Whether it reads the cells themselves."""
+        return self._read is None
+
+    def of(self, part: Window) -> NDArray[np.float64]:
+        """The values of some rows; what doubles do not hold as the doubles nearest to it."""
+        if self._read is not None:
+            return self._read.by_code[self._read.codes[part.rows]]
+        array = part.cells[self._name]
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        kind, scale = array.type, 1
+        if pa.types.is_date(kind):
+            array = array.cast(pa.date32()).cast(pa.int32())
+            scale = DAY if self._unit == "us" else 1
+        elif pa.types.is_timestamp(kind):
+            array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+            scale = 1 if self._unit == "us" else DAY
+        values = filled(floats(array), np.nan).to_numpy()
+        return values * scale if pa.types.is_date(kind) else values / scale
+
+    def all(self) -> NDArray[np.float64]:
+        """The values of all rows."""
+        parts = self._original.windows([self._name], _ALL)
+        return np.concatenate([self.of(part) for part in parts])
+
+    def places(self, part: Window) -> NDArray[np.float64]:
+        """The places of the values among `exact`, where doubles do not hold them."""
+        assert self._read is not None
+        return self._read.places[self._read.codes[part.rows]]
+
+
+class Categories:
+    """A column of the original as codes of its texts; the number of texts is a missing one."""
+
+    def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
+        known = original.column(column.name, kind=kind)
+        self._name, self.names = column.name, tuple(known.values)
+        self._original = original
+        self.place: dict[str | None, int] = {
+            name: code for code, name in enumerate((*self.names, None))
+        }
+        # What is no text is read by the table, as a whole.
+        text = value_class(original.types.field(column.name).type) == "text"
+        self._read = None if text else known
+
+    @property
+    def direct(self) -> bool:
+        """Whether it reads the cells themselves."""
+        return self._read is None
+
+    def of(self, part: Window) -> NDArray[np.int64]:
+        """The codes of some rows."""
+        if self._read is not None:
+            return self._read.codes[part.rows].astype(np.int64)
+        array = part.cells[self._name]
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        names = [*coded.dictionary.to_pylist(), None]
+        # a dictionary may hold entries that no row has
+        places = np.array([self.place.get(name, -1) for name in names], np.int64)
+        codes = places[filled(coded.indices, len(names) - 1).to_numpy()]
+        if len(codes) and codes.min() < 0:
+            raise PromiseError(f"the column {self._name!r} was read in two ways")
+        return codes
+
+    def all(self) -> NDArray[np.int64]:
+        """The codes of all rows."""
+        parts = self._original.windows([self._name], _ALL)
+        return np.concatenate([self.of(part) for part in parts])
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Released values of one column, each once, and which of them every cell has."""
+
+    values: pa.Array
+    place: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, labels: Sequence[Released], text: Callable[[float], str] = str) -> Labels:
+        """Labels as text where any of them is, else as doubles."""
+        words: list[Released]
+        if any(isinstance(label, str) for label in labels):
+            kind = pa.string()
+            words = [x if x is None or isinstance(x, str) else text(x) for x in labels]
+        else:
+            kind = pa.float64()
+            words = [None if x is None else float(x) for x in labels]
+        place = {word: i for i, word in enumerate(dict.fromkeys(words))}
+        return cls(pa.array(list(place), kind), np.array([place[w] for w in words], np.int32))
+
+    def of_places(self, places: NDArray[Any]) -> Labels:
+        """The labels of what points to these."""
+        return Labels(self.values, self.place[places])
+
+    def at(self, places: NDArray[Any]) -> pa.Array:
+        """The released values of some rows."""
+        return pa.DictionaryArray.from_arrays(pa.array(self.place[places]), self.values, safe=False)

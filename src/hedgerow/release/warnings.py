@@ -1,0 +1,484 @@
+"""Warnings about a release that keeps its promises and still gives something away, with counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..backends.partitions import route
+from ..backends.spark.spark_table import SparkTable
+from ..backends.spark.writing import rows_of_leaves
+from ..columns.column import Column
+from ..columns.cover import Cover
+from ..columns.encode import is_text
+from ..columns.table import Table
+from ..columns.weights import strata_told
+from ..hierarchy import TOP
+from ..io.dates import ISO_DATE, LOOKS_LIKE_DATE, all_match
+from ..measures import Classes, Counts, Persons, disclosure, group
+from ..measures.classes import SensitiveCounts, distinct_values
+from ..measures.disclosure import SLACK
+from ..measures.diversity import distinct
+from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, unbounded
+from ..notation import Cell, moment, number, signs
+from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
+from ..schema import Event, Schema
+
+FEW = 20
+"""Distinct values up to which text is taken for categories, however few records there are."""
+NEAR = 1e-3
+"""Part of a column's standard deviation within which a released number is the original."""
+_UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
+_NUMBER = (
+    r"^[€$£]?\s*[+-]?((\d{1,3}([.,'\s\x{a0}\x{202f}]\d{3})+|\d+)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?"
+    r"[\s\x{a0}]*[€$£%]?$"
+)
+"""Numbers as people write them."""
+
+
+def of_release(
+    plan: Plan,
+    schema: Schema,
+    classes: Classes,
+    judged: Classes,
+    original: Table,
+    released: Table,
+    rows: NDArray[np.int64] | None = None,
+) -> Iterator[str]:
+    """The cautions of a release, each a sentence.
+
+    Parameters
+    ----------
+    plan : Plan
+    schema : Schema
+    classes : Classes
+        The released groups.
+    judged : Classes
+        The groups that tell the sensitive columns: the same, or those of a second table.
+    original, released : Table
+    rows : int64 array of shape (n_rows,), optional
+        The row of the original behind each released one; by default the same.
+    """
+    recoding = plan.recoding
+    yield from _by_chance(plan)
+    if original.suffix == ".csv":
+        yield from original.layout.dialect.doubts()
+    yield from _written_otherwise(plan, original)
+    persons = Persons.of(original, schema.person, schema.household)
+    if persons is not None:
+        yield from _people(persons, plan)
+        yield from _homes(persons, plan, original)
+    if schema.weight is not None:
+        told = strata_told(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
+        if told is not None and schema.weight in plan.names("other"):
+            yield told
+        elif schema.weight in plan.names("other"):
+            yield from _weights(original.column(schema.weight, kind="numeric"))
+    for name, zone in plan.zones.items():
+        if zone not in _UTC:
+            yield f"{name}: its times are in the zone {zone}; recoded cells give them in UTC"
+        points = schema.grid.get(name, ())
+        if points and datetime.fromisoformat(points[0]).tzinfo is None:
+            yield (
+                f"{name}: the points of its grid have no offset and are taken by the clocks of "
+                f"{zone}, the zone of the column as it was read"
+            )
+    for name in plan.names("sensitive"):
+        if original.kind(name) == "categorical" and name not in {
+            **schema.kinds,
+            **schema.categories,
+        }:
+            yield from _texts(original.column(name, kind="categorical"))
+    for name in plan.names("quasi"):
+        said = {**schema.kinds, **schema.categories, **schema.hierarchies}
+        if original.kind(name) == "categorical" and name not in said:
+            yield from _dates(original.column(name, kind="categorical"))
+    for column in judged.sensitive.values():
+        yield from _idle_events(column)
+    if recoding.yardstick == "classes":
+        if classes.persons is not None and judged.sensitive:
+            yield (
+                "disclosure and shares are counted over records, so a person with many records "
+                "counts many times"
+            )
+        yield from one_pseudonym(plan, released)
+        yield from _told_nothing(plan, classes.n_groups)
+        return
+    for name, column in judged.sensitive.items():
+        if name not in recoding.relations() and not grouped(recoding.yardstick, plan.promises):
+            yield from _alike(name, classes.sizes, column)
+    kept = sum(column.kept for column in recoding.recoded())
+    if isinstance(recoding, Mask) and kept < len(recoding.columns):
+        same = _unmoved(recoding, original, released, rows)
+        if same * 2 > released.n_rows:
+            yield (
+                f"{same:,} of {released.n_rows:,} records keep all their quasi-identifiers "
+                "(numbers to a thousandth of their spread)"
+            )
+
+
+def not_bounded(
+    plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
+) -> list[str]:
+    """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
+    recoding, told = plan.recoding, {}
+    if grouped(recoding.yardstick, plan.promises):
+        told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
+    if recoding.yardstick != "classes":
+        kept = [column.name for column in recoding.recoded() if column.in_name_only]
+        return unbounded(plan.promises, told, records=classes.n_records, unchanged=kept)
+    alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
+    lost = certainty_lost(plan, original, released)
+    return unbounded(plan.promises, told, records=classes.n_records, alone=alone, lost=lost)
+
+
+def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
+    """Count the groups of records that all have one pseudonym, where k counts records."""
+    quasi = [released.column(name, kind="categorical").codes for name in plan.names("quasi")]
+    for name in plan.names("identifier") if plan.unit is None and quasi else ():
+        if name not in released.names:
+            continue
+        groups = group(quasi, released.n_rows)
+        column = released.column(name, kind="categorical")
+        alone = (distinct(Counts.of(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
+        if alone.any():
+            yield (
+                f"{name}: in {np.count_nonzero(alone):,} of {groups.n_groups:,} groups all records have "
+                f"one pseudonym ({groups.sizes[alone].sum():,} records), so where it stands for a person "
+                "such a group is one person, whatever k of records it has"
+            )
+
+
+def _people(persons: Persons, plan: Plan) -> Iterator[str]:
+    """How people are told apart, and what their several records undo where no k counts people."""
+    joined = persons.caution()
+    if joined is not None:
+        yield joined
+    records = np.bincount(persons.codes, minlength=persons.n)
+    if plan.unit is None and persons.unit is not None and records.max() > 1:
+        yield (
+            f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
+            f"several records, up to {records.max():,}; each record is altered separately, so the "
+            "mean of a person's records may show what the alteration hides"
+        )
+
+
+def _weights(column: Column) -> Iterator[str]:
+    """Records whose weight no other record has."""
+    alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
+    if alone:
+        yield (
+            f"{column.name}: {alone:,} of {len(column.codes):,} records have a weight that no other record "
+            "has; a weight is a quasi-identifier to whoever holds the sampling frame: round or calibrate "
+            "the weights, or name the column among the quasi-identifiers"
+        )
+
+
+def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
+    """Columns released as they are whose values tell the records of a household from all others."""
+    if persons.homes is None:
+        return
+    k = max((p["k"] for p in plan.promises if "k" in p), default=2)
+    home, n = persons.homes[persons.codes], persons.counted
+    several = np.bincount(home, minlength=n) > 1
+    changed = plan.recoding.relations()
+    for name in (*plan.names("sensitive"), *plan.names("other")):
+        if name in changed:
+            continue
+        column = original.column(name, kind="categorical")
+        values = column.n_values + 1
+        keys = np.sort(home * values + column.codes)
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        shared = np.bincount(keys // values, minlength=n) == 1
+        rare = np.bincount(keys % values, minlength=values) < k
+        telling = (several & shared)[keys // values] & rare[keys % values]
+        if found := int(telling.sum()):
+            yield (
+                f"{name}: {found:,} of {n:,} households have a value that all their records share "
+                f"and fewer than {k:,} households have, so it shows who lives together; round it, "
+                "name it among the quasi-identifiers, or leave it out"
+            )
+
+
+def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
+    """Columns of which no cell says anything."""
+    silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
+    if n_groups == 1 and plan.names("quasi"):
+        screen = ", or --no-screen" if plan.parameters.get("screen") else ""
+        yield f"all records are one group: ask for a smaller k, or for a looser cap{screen}"
+        return
+    screened = [c.name for c in silent if c.style == "suppress" and plan.parameters.get("screen")]
+    if screened:
+        yield (
+            f"released as * in every record: {', '.join(screened)}; none of them by itself shifts "
+            "the means or shares of the sensitive columns (together with others it may; "
+            "--no-screen keeps them)"
+        )
+    if others := [c.name for c in silent if c.name not in screened]:
+        yield f"released as * in every record: {', '.join(others)}"
+
+
+def _texts(column: Column) -> Iterator[str]:
+    """What stands in text that nobody declared to be categories."""
+    known, found = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
+    if found * 2 > known:
+        why = f"{found:,} of its {known:,} values look like numbers or dates"
+    elif column.n_values * 2 > known and column.n_values > FEW:
+        why = f"{column.n_values:,} of its {known:,} values differ"
+    else:
+        return
+    yield (
+        f"{column.name}: judged as categories, but {why}; a near guess then counts as wrong, and "
+        "groups seem to give away less than they do. Empty the cells without a value, repair the "
+        'others, and say what it is: Schema(kinds={"' + column.name + '": "numeric"}), "date" or '
+        '"categorical"'
+    )
+
+
+def _reading(column: Column, pattern: str) -> tuple[int, int]:
+    """How many records have a text, and how many one that reads so."""
+    counts = column.counts()[:-1]
+    texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
+    reads = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
+    return int(counts.sum()), int(counts[reads].sum())
+
+
+def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
+    """Dates of groups, which are ISO whatever the file has."""
+    style = original.layout.dialect.dates
+    names = [
+        column.name
+        for column in plan.recoding.recoded()
+        if column.kind == "date" and (style or _as_other_text(original, column.name))
+    ]
+    if names and original.path is not None:
+        yield (
+            f"{', '.join(names)}: {original.path.name} does not write its dates as 2020-12-31, and the "
+            "release writes the dates of groups so; columns that are not recoded keep their own way"
+        )
+
+
+def _as_other_text(original: Table, name: str) -> bool:
+    """Whether a column holds text that is no ISO date."""
+    if not is_text(original.types.field(name).type):
+        return False
+    return not all_match(original.entries(name).drop_null(), ISO_DATE)
+
+
+def _dates(column: Column) -> Iterator[str]:
+    """Days that nobody declared to be dates, so that no group gets a range of them."""
+    known, found = _reading(column, LOOKS_LIKE_DATE)
+    if found * 2 > known:
+        yield (
+            f"{column.name}: {found:,} of its {known:,} values look like dates, but are released as "
+            'joined texts and not as ranges of days. Say what it is: Schema(kinds={"'
+            + column.name
+            + '": "date"}), as the schema of hedgerow inspect does, or "categorical"'
+        )
+
+
+def _idle_events(column: SensitiveCounts) -> Iterator[str]:
+    """Declared events that hold for nobody or for everybody."""
+    if not column.is_number or not column.n_values:
+        return
+    used = {name for name, _ in column.public.flags}
+    first = column.exact[0] if column.exact else float(column.values[0])
+    for text in column.events:
+        if text not in used:
+            whom = "every" if Event.parse(column.name, text).holds(first) else "no"
+            yield (
+                f"{column.name}: the declared event {text} holds for {whom} value, so it has no "
+                "effect"
+            )
+
+
+def _alike(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
+    """Altered records that share their released cells, and one value."""
+    several = sizes > 1
+    (distinct,) = column.per_class(distinct_values)
+    one = several & (distinct == 1)
+    if one.any() and np.count_nonzero(column.totals) > 1:
+        yield (
+            f"{name}: in {one.sum():,} of {several.sum():,} groups with equal released "
+            "quasi-identifiers everybody has the same value, which the group may reveal "
+            f"({sizes[one].sum():,} records)"
+        )
+
+
+def _unmoved(
+    recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None
+) -> int:
+    """How many records have all their quasi-identifiers as they were, or nearly."""
+    same = np.ones(released.n_rows, np.bool_)
+    at = slice(None) if rows is None else rows
+    for column in recoding.columns:
+        old, new = original.like(column), released.like(column)
+        if old.is_number:
+            before, after = old.numbers[at], new.numbers
+            known = before[np.isfinite(before)]
+            near = NEAR * float(known.std()) if len(known) else 0.0
+            same &= np.isclose(before, after, rtol=0.0, atol=near, equal_nan=True)
+        else:
+            same &= old.codes[at] == new.codes_in(old, unknown=-1)
+    return int(same.sum())
+
+
+def _by_chance(plan: Plan) -> Iterator[str]:
+    """A cap below 3/k: random groups of k, which tell about 1/k, often break it."""
+    held = [from_promise(promise) for promise in plan.promises]
+    ks = [one.k for one in held if isinstance(one, KAnonymity)]
+    caps = [one.maximum for one in held if isinstance(one, Disclosure)]
+    if ks and caps and max(ks) * min(caps) < 3 - SLACK:
+        k, cap = max(ks), min(caps)
+        enough = math.ceil(3 / cap - SLACK)
+        yield (
+            f"k = {k} with max_disclosure = {cap:g}: even {k} records drawn at random often exceed "
+            "that cap; "
+            + (
+                f"use k of at least {enough:,}"
+                if enough <= plan.n_rows
+                else "use a larger cap, for these records are too few for a k that keeps it"
+            )
+        )
+
+
+def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
+    """`rare_ends` by column, where the plan promises a k; columns without any are left out."""
+    ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
+    found = {}
+    for column in plan.recoding.recoded() if ks else ():
+        known = original.column(column.name, kind=column.kind, unit=column.unit or None)
+        cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
+        labels, counts = released.counted(column.name)
+        ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
+        found[column.name] = rare_ends(known, max(ks), labels, ends, counts)
+    return {name: told for name, told in found.items() if told["cells"]}
+
+
+def rare_ends(
+    own: Column,
+    k: int,
+    labels: Sequence[Any],
+    ends: Sequence[tuple[Any, Any]],
+    counts: NDArray[np.int64],
+) -> dict[str, int]:
+    """Ranges that state a value which fewer than k records have, and the records that show them.
+
+    Parameters
+    ----------
+    own : Column
+        The original column.
+    k : int
+    labels : sequence of str or None
+        The released cells, each once.
+    ends : sequence of pairs
+        What each says at least and at most.
+    counts : int64 array
+        Records that show each cell.
+    """
+    if not own.is_number:
+        return {"cells": 0, "records": 0}
+    few = np.flatnonzero(own.counts()[: own.n_values] < k)
+    rare = {own.exact[i] for i in few} if own.exact else set(own.values[few].tolist())
+    told = [
+        i
+        for i, (label, pair) in enumerate(zip(labels, ends, strict=True))
+        if not rare.isdisjoint(pair) and signs([label], kind=own.kind) & {"range", "dates"}
+    ]
+    return {"cells": len(told), "records": sum(int(counts[i]) for i in told)}
+
+
+def extremes_in_words(name: str, k: int, found: Mapping[str, int]) -> str:
+    """`rare_ends` of a column as a sentence."""
+    one = found["cells"] == 1
+    ranges = "range of {} begins or ends" if one else "ranges of {} begin or end"
+    return (
+        f"{found['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, so "
+        f"readers learn that somebody has it ({found['records']:,} records show {'it' if one else 'them'}); "
+        "cut at public points to avoid that (grid=, --grid)"
+    )
+
+
+def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None:
+    """The normalised certainty penalty by the plan's cells, 0 nothing lost, 1 all; mean of columns.
+
+    None where the plan does not say what the released cells stand for.
+    """
+    recoding = plan.recoding
+    if isinstance(recoding, Mask):
+        if recoding.yardstick == "linkage":
+            return None
+        # whoever reads an empty cell of such a column cannot tell whether it was suppressed
+        gone = [
+            c.suppressed and c.missing + c.suppressed * (1 - c.missing) for c in recoding.columns
+        ]
+        return float(np.mean(gone)) if gone else None
+    cells = recoding.meanings()
+    leaf = _leaves(recoding, original)
+    widths = [
+        _lost(column, cells[column.name], original, released, leaf.get(column.name))
+        for column in recoding.recoded()
+        if column.name in cells
+    ]
+    return float(np.mean(widths)) if widths else None
+
+
+def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]:
+    """Rows of every cell, of the columns whose cells may read alike and stand for other extents."""
+    if not isinstance(recoding, Partition):
+        return {}
+    centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
+    if not centred:
+        return {}
+    if isinstance(original, SparkTable):
+        rows = rows_of_leaves(recoding, original)
+    else:
+        leaf = route(recoding, [original.like(c) for c in recoding.columns])
+        rows = np.bincount(leaf, minlength=recoding.n_leaves)
+    return {
+        recoding.columns[j].name: np.bincount(
+            np.asarray(recoding.leaf_cells[j]), rows, len(recoding.columns[j].cells)
+        ).astype(np.int64)
+        for j in centred
+    }
+
+
+def _lost(
+    column: PlanColumn,
+    cells: tuple[Cell, ...],
+    original: Table,
+    released: Table,
+    rows: NDArray[np.int64] | None,
+) -> float:
+    """The mean width of the cells of a column's rows."""
+    known = original.like(column)
+    if known.is_number:
+        values = known.values
+        ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
+        width = Cover.of([_placed(cell, known) for cell in cells]).widths(ends)
+    else:
+        width = Cover.of(cells, known.values).widths()
+    if rows is not None:
+        return float(width @ rows) / max(released.n_rows, 1)
+    by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
+    labels, counts = released.counted(column.name)
+    total = sum(by_label.get(label, 0.0) * n for label, n in zip(labels, counts, strict=True))
+    return float(total) / max(released.n_rows, 1)
+
+
+def _placed(cell: Cell, known: Column) -> Cell:
+    """The cell of a number that a hierarchy of texts generalised, with the ends of its values."""
+    if cell.lo is not None or not cell.categories:
+        return cell
+    unit = known.unit
+    texts = {moment(v, unit) if unit else number(v): float(v) for v in known.values}
+    ends = [texts[text] for text in cell.categories if text in texts]
+    return replace(cell, lo=min(ends, default=None), hi=max(ends, default=None))

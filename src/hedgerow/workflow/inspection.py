@@ -1,0 +1,216 @@
+"""A first look at a table: its columns, a proposed schema, and what to be wary of."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..backends import ENGINES
+from ..backends.select import opened
+from ..columns.roles import LONG, ColumnProfile, longest_text, profile, proposal
+from ..columns.table import Table
+from ..columns.weights import strata_told
+from ..notebook import face
+from ..report.lines import fitted, wrapped
+from ..schema import Schema
+from ..validation import NAMES, TEXT, takes
+from .options import quoted
+
+_HEAD = ("column", "role", "kind", "distinct", "missing", "why")
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """What `inspect` found: counts and names of columns, never a value.
+
+    Parameters
+    ----------
+    rows : int
+        Records.
+    columns : tuple of ColumnProfile
+        Name, kind, proposed role with its reason, distinct and missing values, and how an attack
+        names its values.
+    schema : Schema
+        The proposal, for a person to correct: only they know what an intruder may know.
+    warnings : tuple of str
+        What to look at before the table is protected.
+    """
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    schema: Schema
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rows": self.rows,
+            "columns": [
+                {
+                    "column": c.name,
+                    "role": c.role,
+                    "kind": c.kind,
+                    "attacked_as": c.attacked_as,
+                    "distinct": c.n_distinct,
+                    "missing": c.n_missing,
+                    "reason": c.reason,
+                }
+                for c in self.columns
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        return f"Inspection({self.rows:,} records, {len(self.columns)} columns)"
+
+    def _repr_html_(self) -> str:
+        """The columns with their proposed roles, for notebooks; counts only."""
+        told = ["Proposed roles, to correct: only you know what an intruder may know."]
+        return face(
+            f"{self.rows:,} records, {len(self.columns)} columns",
+            told,
+            ("", _HEAD, self._rows()),
+            notes=[*self._codes(), *self.warnings],
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                c.name,
+                c.role,
+                c.kind,
+                f"{c.n_distinct:,}",
+                f"{c.n_missing:,}",
+                c.reason,
+            )
+            for c in self.columns
+        ]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.rows:,} records, {len(self.columns)} columns. Proposed roles, to correct:",
+            "",
+            *fitted(self._rows(), _HEAD),
+        ]
+        lines += [f"\n{wrapped(text)}" for text in self._codes()]
+        return "\n".join(lines + [f"\n{wrapped('warning: ' + text)}" for text in self.warnings])
+
+    def _codes(self) -> Iterator[str]:
+        """Numbers that attacks take for codes."""
+        codes = [
+            c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"
+        ]
+        if codes:
+            key = json.dumps(codes[0], ensure_ascii=False)
+            yield (
+                f"Few whole numbers, taken for codes by the attacks: {', '.join(codes)}. A number "
+                f'that counts something is declared: kinds = {{ {key} = "numeric" }} in the schema.'
+            )
+
+
+@takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
+def inspect(
+    table: Any, *, missing: Sequence[str] = (), decimal: str = "", encoding: str = ""
+) -> Inspection:
+    """Look at a table before protecting it: its columns, a proposed schema, and warnings.
+
+    Parameters
+    ----------
+    table : path, pandas, Polars or Arrow table, DuckDB relation
+        What to look at, as `hedgerow.protect` takes it; never changed.
+    missing, decimal, encoding
+        How a CSV file is read; see `Schema`, which the proposal hands them on to.
+
+    Returns
+    -------
+    Inspection
+        Printing it shows the columns; `.schema` is the proposal, with its reasons.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hedgerow as hr
+    >>> seen = hr.inspect(pd.DataFrame({"age": [31, 44], "income": [2100.5, 3200.75]}))
+    >>> seen.schema.quasi, seen.schema.sensitive
+    (('age',), ('income',))
+    """
+    told = Schema(missing=missing, decimal=decimal, encoding=encoding)
+    if told != Schema() or not isinstance(table, Table):
+        table = opened(table, tuple(ENGINES), "inspecting", schema=told)
+    columns = tuple(profile(table))
+    schema = proposal(table, columns)
+    warnings = (*_warnings(table, columns, schema), *_of_text(table, columns))
+    return Inspection(table.n_rows, columns, schema, warnings)
+
+
+def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
+    """What a file of text leaves open: words for nothing, numbers that can be read in two ways."""
+    if table.suffix not in (".csv", ".xlsx"):
+        return
+    yield from table.layout.dialect.doubts()
+    if held := [column for column in columns if column.markers]:
+        words = list(dict.fromkeys(word for column in held for word in column.markers))
+        yield (
+            f"{', '.join(c.name for c in held)}: {', '.join(map(repr, words))} is read as text like "
+            "any other; if it means no value, say so: --missing "
+            + shlex.quote(",".join(map(quoted, words)))
+        )
+
+
+def _warnings(
+    table: Table, columns: Sequence[ColumnProfile], schema: Schema
+) -> Iterator[str]:
+    rows = table.n_rows
+    for words, chosen in (
+        ("hold no value at all", [c for c in columns if not c.n_distinct]),
+        ("hold one value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
+    ):
+        if chosen:
+            yield f"{words}, so they can be left out: {', '.join(c.name for c in chosen)}"
+    yield from (_prose(c.name, c.longest) for c in columns if c.longest > LONG)
+    if schema.person is not None:
+        yield (
+            f"{schema.person} repeats, so people have several records: the proposal lets k count "
+            f"people (--unit {schema.person}); --unit none says that every row is one"
+        )
+    if schema.household is not None:
+        yield (
+            f"{schema.household} repeats and is called a household: the proposal lets k count "
+            f"households too (--household {schema.household}), and leaves it out"
+        )
+    yield from _strata(table, schema)
+    roles = {c.role for c in columns}
+    if "sensitive" not in roles:
+        yield "no column looks sensitive; say which must not be inferred"
+    if "quasi" not in roles:
+        yield "no column looks like one that others may know; say which an intruder may know"
+
+
+def beforehand(table: Table, schema: Schema) -> list[str]:
+    """What to be wary of in the chosen columns, before any work is done."""
+    found = list(_strata(table, schema))
+    for name in (*schema.quasi, *schema.sensitive):
+        kind = schema.kinds.get(name, "categorical")
+        if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
+            continue
+        longest = longest_text(table.column(name, kind="categorical"))
+        found += [_prose(name, longest)] if longest > LONG else []
+    return found
+
+
+def _strata(table: Table, schema: Schema) -> Iterator[str]:
+    """That a weight gives strata away, where it is released as it is."""
+    if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
+        told = strata_told(table, str(schema.weight), schema.quasi)
+        if told is not None:
+            yield told
+
+
+def _prose(name: str, longest: int) -> str:
+    return (
+        f"{name} holds text of up to {longest:,} characters, which can name people and makes long "
+        "cells; leave it out, or replace it by a few categories"
+    )

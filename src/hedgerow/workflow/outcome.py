@@ -1,0 +1,86 @@
+"""What a release reached, in sentences for the person who made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..audit.attacks.worst_corrected import corrected_in_words
+from ..audit.inference import in_words
+from ..audit.result import Audit
+from ..notation import figure, percent
+from ..release import Release
+from ..report.verdict import not_bounded, overall, verdicts
+
+
+def outcome(release: Release, measured: Audit | None = None) -> list[str]:
+    """What was promised and reached, by the yardstick that judges the release.
+
+    Parameters
+    ----------
+    release : Release
+    measured : Audit, optional
+        For releases whose values were altered: what linkage found.
+    """
+    recoding, numbers = release.plan.recoding, release.summary()
+    audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
+    loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
+    verdict = overall(verdicts(audit, release.plan, release.checks), loud)
+    head = [verdict["says"], *(f"- not bounded: {text}" for text in loud)]
+    groups, told = numbers["groups"], numbers["disclosure"]
+    records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
+    if recoding.yardstick == "linkage" or recoding.beside:
+        # classes of equal cells say nothing here: the recoding tells what was done
+        lines = [*head, f"{records}; {checks} on the written file.", release.recoding_in_words()]
+        return lines + _linked(measured) + _inferred(release, measured)
+    lines = [
+        *head,
+        f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}"
+        + _who(numbers)
+        + f"; {checks} on the written file.",
+    ]
+    if told is not None:
+        columns = len(release.schema.sensitive)
+        meant = f" (means of {columns} columns)" if columns > 1 else ""
+        lines.append(
+            "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "
+            f"{figure(told['mean_over_groups'])} on average over groups, "
+            f"{figure(told['mean_over_records'])} over records{meant}, {figure(told['worst'])} in the worst "
+            "group."
+        )
+    return lines + _inferred(release, measured)
+
+
+def _who(numbers: dict[str, Any]) -> str:
+    """How many people and households the smallest group holds, where that was counted."""
+    found = [f"{numbers[w]:,} {w}" for w in ("people", "households") if numbers[w] is not None]
+    return f" ({', '.join(found)})" if found else ""
+
+
+def _inferred(release: Release, measured: Audit | None) -> list[str]:
+    """What learners infer, and the member advantage; "not measured" where nobody asked."""
+    if not release.schema.sensitive:
+        return []
+    found = measured.risk.get("inference") if measured else None
+    if found is None:
+        return [
+            "What learners infer about members and strangers, and the member advantage: "
+            "not measured (--attacks)."
+        ]
+    head = "Learners on the release infer (share explained, 0 nothing, 1 all)"
+    return [
+        line
+        for name, column in found["columns"].items()
+        for line in (f"{head}: {name}: {in_words(column)}.", *corrected_in_words(name, column))
+    ] + found["notes"]
+
+
+def _linked(measured: Audit | None) -> list[str]:
+    linkage = measured.risk.get("linkage") if measured else None
+    if linkage is None:
+        return []
+    best = max(linkage["attacks"], key=lambda attack: attack["success"])
+    return [
+        f"Linked with their record by somebody who knows all quasi-identifiers: "
+        f"{percent(best['success'])} of the people ({percent(best['original'])} before, "
+        f"{percent(best['public_best'])} by chance)."
+    ]

@@ -1,0 +1,110 @@
+"""Matching and the covariance test against plain references."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+import hedgerow as hr
+from hedgerow.audit.attacks import numeric
+from hedgerow.audit.tolerances import Tolerance
+from hedgerow.measures import Counts, group
+
+labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)
+
+
+def make(rows):
+    labels = np.array([a for a, _ in rows])
+    codes = np.array([b for _, b in rows])
+    groups = group([labels])
+    return groups, Counts.of(groups, codes, 6), codes
+
+
+@settings(max_examples=80, deadline=None)
+@given(labelled, st.sampled_from([0.05, 0.1, 0.2, 0.5]), st.sampled_from([0.0, 6.0]))
+def test_matching_equals_trying_every_guess(rows, share, width):
+    groups, counts, codes = make(rows)
+    values = np.array([-105.0, -100.0, 0.0, 95.0, 100.0, 130.0])
+    y = values[codes]
+
+    def most(sample):
+        reach = share * abs(sample) + width
+        ends = np.concatenate([sample - reach, sample + reach])
+        return max(int((np.abs(g - sample) <= reach + 1e-12).sum()) for g in ends)
+
+    found = numeric.matching(counts, values, (Tolerance("near", "near", share, width),))["near"]
+    hits = sum(most(y[groups.labels == g]) for g in range(groups.n_groups))
+    assert found["release"] == pytest.approx(hits / len(y))
+    assert found["public"] == pytest.approx(most(y) / len(y))
+
+
+def test_covariance_test_on_the_worked_example_node_9():
+    # Table 1's leaf-to-be 9 by definition: p from formula 9 computed directly
+    rng = np.random.default_rng(5)
+    y = rng.normal(size=(60, 2)) @ np.array([[1.0, 0.4], [0.0, 0.8]])
+    labels = np.repeat([0, 1, 2], 20)
+    y[labels == 1] *= 0.2
+    p = numeric.covariance_test(group([labels]), y)
+    overall = np.cov(y.T)
+    for g in range(3):
+        inside = np.cov(y[labels == g].T)
+        statistic = 19 * (
+            math.log(np.linalg.det(overall) / np.linalg.det(inside))
+            + np.trace(inside @ np.linalg.inv(overall))
+            - 2
+        )
+        assert p[g] == pytest.approx(chi2.sf(statistic, 3), rel=1e-6)
+    y[labels == 2, 1] = y[labels == 2, 0]
+    assert numeric.covariance_test(group([labels]), y)[2] == 0.0
+    assert numeric.covariance_test(group([labels]), np.ones((60, 1))) is None
+
+
+def test_the_covariance_test_is_the_same_to_the_last_bit_in_any_row_order():
+    rng = np.random.default_rng(5)
+    y, labels = rng.lognormal(8, 2, (3000, 3)), rng.integers(0, 40, 3000)
+    first = numeric.covariance_test(group([labels]), y)
+    for _ in range(5):
+        order = rng.permutation(3000)
+        again = numeric.covariance_test(group([labels[order]]), y[order])
+        assert again.tolist() == first.tolist()
+
+
+def test_closeness_is_shown_in_the_distance_that_fits_the_column():
+    rng = np.random.default_rng(9)
+    people = pd.DataFrame(
+        {
+            "a": np.repeat(np.arange(20), 20),
+            "pay": rng.lognormal(7, 1, 400),
+            "flag": rng.integers(0, 2, 400),
+            "ill": rng.choice(["flu", "cold", "none"], 400),
+            "grade": pd.Categorical(
+                rng.choice(list("xyz"), 400), categories=list("zxy"), ordered=True
+            ),
+            "job": rng.choice(["nurse", "doctor", "cook"], 400),
+        }
+    )
+    paths = {"nurse": ["health"], "doctor": ["health"], "cook": ["other"]}
+    jobs = hr.Hierarchy({value: (value, *path, "*") for value, path in paths.items()})
+    schema = hr.Schema(
+        quasi=["a"],
+        sensitive=["pay", "flag", "ill", "grade", "job"],
+        hierarchies={"job": jobs},
+    )
+    found = hr.audit(people, people, schema, attacks=False, learning=False)
+    told = found.risk["release"]["sensitive"]
+    assert {name: column["t_distance"] for name, column in told.items()} == {
+        "pay": "ordered",
+        "flag": "equal",
+        "ill": "equal",
+        "grade": "ordered",
+        "job": "hierarchical",
+    }
+    for column in told.values():
+        assert column["t"] == column[f"t_{column['t_distance']}"]
+    assert "t-closeness, hierarchical distances" in str(found)

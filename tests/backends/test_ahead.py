@@ -1,0 +1,86 @@
+"""The first release on a machine: a second process compiles what comes last, and leaves with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.backends import precompile
+
+FIRST = """
+import sys
+from numba.core import event
+from hedgerow.cli.run import run
+from hedgerow.backends import ahead
+
+ahead.compile_all()
+
+class Seen(event.Listener):
+    names = []
+    def on_start(self, event):
+        self.names.append(event.data["dispatcher"].py_func)
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Seen())
+made = {function.py_func for function, _ in ahead.AHEAD} | {ahead.split._walk.py_func}
+code = run(sys.argv[1:])
+again = sorted(f.__name__ for f in Seen.names if f in made)
+print(code, "expand" in [f.__name__ for f in Seen.names], again)
+"""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    paths = [str(Path(hr.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def test_what_is_compiled_ahead_is_not_compiled_again_and_one_line_says_what_happens(
+    tmp_path: Path,
+) -> None:
+    import pyarrow.csv as pacsv
+
+    pacsv.write_csv(hr.datasets.make_people(300, seed=1), tmp_path / "people.csv")
+    roles = ["--quasi", "age,sex,job,hours_per_week", "--sensitive", "income,assets", "-k", "5"]
+    asked = ["protect", str(tmp_path / "people.csv"), *roles, "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST, *asked],
+        env=environment(tmp_path / "kernels"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1] == "0 True []", done.stderr
+    assert done.stderr.count("compiling") == 1
+
+
+def test_the_second_process_leaves_with_the_first(tmp_path: Path) -> None:
+    beside = subprocess.Popen(
+        [sys.executable, "-P", "-m", precompile.__name__],
+        stdin=subprocess.PIPE,
+        env=environment(tmp_path),
+    )
+    assert beside.stdin is not None
+    beside.stdin.close()
+    assert beside.wait(60) == 0
+    assert not list(tmp_path.rglob("rowhash.sum_rows*"))  # it did not end because all was done
+
+
+def test_nothing_begins_where_something_is_kept_or_nothing_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*given: Any, **more: Any) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(precompile, "is_kept", lambda function: True)
+    assert not precompile.begin()
+    monkeypatch.setattr(precompile, "is_kept", lambda function: False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert precompile.begin()

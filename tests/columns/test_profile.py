@@ -1,0 +1,151 @@
+"""Proposed roles, kinds and reasons."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow import datasets
+from hedgerow.columns.roles import profile
+from hedgerow.schema import Schema
+
+N = 60
+
+
+def role(name, values):
+    return {p.name: p.role for p in profile(pa.table({name: values}))}[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("x", [f"text {i}" for i in range(N)], "identifier"),
+        ("contact", [f"a{i % 9}@b.org" for i in range(N)], "identifier"),
+        ("contact", [f"+49 30 {100 + i % 9} 55" for i in range(N)], "identifier"),
+        ("k", [str(uuid.UUID(int=i % 9)) for i in range(N)], "identifier"),
+        ("name", [f"Name {i % 40}" for i in range(N)], "identifier"),
+        ("lastName", [f"Name {i % 40}" for i in range(N)], "identifier"),
+        ("SSN", list(range(1000, 1000 + 3 * N, 3)), "identifier"),
+        ("person_id", list(range(1000, 1000 + 3 * N, 3)), "identifier"),
+        ("row", list(range(N)), "identifier"),
+        ("household_id", [i // 2 for i in range(400)], "identifier"),
+        ("job_name", ["a", "b"] * 30, "quasi"),
+        ("Age", list(range(N)), "quasi"),
+        ("dateOfBirth", [dt.date(1990, 1, 1) + dt.timedelta(i) for i in range(N)], "quasi"),
+        ("marital-status", ["a", "b"] * 30, "quasi"),
+        ("anything", ["a", "b", "c"] * 20, "quasi"),
+        ("few", [1, 2, 3] * 20, "quasi"),
+        ("annual income", [i * 7 for i in range(N)], "sensitive"),
+        ("capital-gain", [0] * 50 + list(range(10)), "sensitive"),
+        ("diagnosis", ["flu", "cold"] * 30, "sensitive"),
+        ("measure", np.linspace(0, 1, 300), "sensitive"),
+        ("fnlwgt", list(range(0, 7 * N, 7)), "other"),
+        ("same", [1] * N, "other"),
+        ("none", pa.nulls(N), "other"),
+        ("nested", [[1]] * N, "other"),
+        ("cover", ["medicaid", "none"] * 30, "quasi"),
+    ],
+)
+def test_roles(name, values, expected):
+    assert role(name, values) == expected
+
+
+def test_kinds_are_given_where_the_type_does_not_tell():
+    table = pa.table(
+        {
+            "zip": [10115, 10117] * 20,
+            "birth": ["2001-02-03", "1999-01-01"] * 20,
+            "age": [1, 2] * 20,
+        }
+    )
+    assert dict(Schema.guess(table).kinds) == {"zip": "categorical", "birth": "date"}
+
+
+def test_a_profile_counts_and_shows_no_value():
+    table = pa.table({"job": ["secret", None, "secret", "hidden"], "age": [1, 2, None, None]})
+    job, age = profile(table)
+    assert (job.n_distinct, job.n_missing) == (2, 1)
+    assert (age.kind, age.n_distinct, age.n_missing) == ("numeric", 2, 2)
+    assert "secret" not in repr(profile(table))
+
+
+def test_every_column_has_a_role_and_a_reason():
+    schema = Schema.guess(datasets.make_people(500))
+    assert schema.identifiers == ("person_id",)
+    assert schema.sensitive == ("income", "assets", "diagnosis", "smoker")
+    assert len(schema.quasi) == 12
+    assert set(schema.reasons) == {*schema.identifiers, *schema.quasi, *schema.sensitive}
+    assert all(schema.reasons.values())
+
+
+def test_row_order_does_not_matter():
+    people = datasets.make_people(300)
+    order = np.random.default_rng(0).permutation(300)
+    assert profile(people) == profile(people.take(pa.array(order)))
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Diagnose", "sensitive"),
+        ("Bruttojahresgehalt", "sensitive"),
+        ("Vermögen", "sensitive"),
+        ("Stundenlohn", "sensitive"),
+        ("Religionszugehörigkeit", "sensitive"),
+        ("salaire_net", "sensitive"),
+        ("Diagnostic", "sensitive"),
+        ("revenu", "sensitive"),
+        ("Religión", "sensitive"),
+        ("salario", "sensitive"),
+        ("enfermedad", "sensitive"),
+        ("Geburtsdatum", "quasi"),
+        ("Straße", "quasi"),
+        ("Staatsangehörigkeit", "quasi"),
+        ("code postal", "quasi"),
+        ("date_de_naissance", "quasi"),
+        ("Ocupación", "quasi"),
+        ("estado civil", "quasi"),
+    ],
+)
+def test_names_in_four_languages_speak_for_a_role(name: str, role: str) -> None:
+    values = [f"v{i % 5}" for i in range(50)]
+    (found,) = profile(pa.table({name: values}))
+    assert (found.role, "by its name" in found.reason) == (role, True)
+
+
+def test_names_of_people_in_four_languages_are_left_out() -> None:
+    for name in ("Nachname", "prénom", "Apellidos", "Telefonnummer", "surname"):
+        (found,) = profile(pa.table({name: [f"v{i % 25}" for i in range(50)]}))
+        assert found.role == "identifier", name
+
+
+def test_keys_of_households_and_sampling_weights_are_proposed() -> None:
+    n = 400
+    survey = pa.table(
+        {
+            "hh_id": np.arange(n) // 4,
+            "age": np.arange(n) % 80,
+            "region": np.arange(n) // 100,
+            "sampling_weight": np.array([10.0, 20.0, 35.0, 80.0])[np.arange(n) // 100],
+            "weight": np.arange(n) % 50 + 50,
+        }
+    )
+    schema = hr.Schema.guess(survey)
+    assert (schema.household, schema.weight) == ("hh_id", "sampling_weight")
+    assert schema.unit is hr.Schema().unit
+    warned = " ".join(hr.inspect(survey).warnings)
+    assert "hh_id repeats and is called a household" in warned
+    assert "sampling_weight takes 4 values in 400 records" in warned
+    assert "and with it region;" in warned
+    # everybody weighs the same, or differently: no stratum is told
+    for weights in (np.full(n, 10.0), np.arange(n) + 1.0):
+        at = survey.column_names.index("sampling_weight")
+        told = survey.set_column(at, "sampling_weight", pa.array(weights))
+        assert "gives away" not in " ".join(hr.inspect(told).warnings)
+    low = survey.set_column(at, "sampling_weight", pa.array(np.full(n, 0.5)))
+    assert hr.Schema.guess(low).weight is None
