@@ -71,7 +71,7 @@ class Mutant:
 
 
 M = Mutant
-VERIFY, COVER = "release/test_verify.py::", "table/test_cover.py::"
+VERIFY, COVER = "release/test_verify.py::", "columns/test_cover.py::"
 SCORES, PERSONS = "adversary/test_scores.py::", "adversary/test_persons.py::"
 HOMES = "adversary/test_households.py::"
 TABLES = (
@@ -86,7 +86,7 @@ HEDGE, LIKE_HEDGE = (
     "reference/test_hedge.py::test_the_package_makes_the_same_cells_and_joins",
 )
 GUARD = "studio/test_guard.py::"
-MEASURES = "classes/test_measures.py::"
+MEASURES = "measures/test_measures.py::"
 DEFINED = f"{MEASURES}test_diversity_closeness_and_likeness_equal_their_definitions"
 FORMULAS = (
     f"{MEASURES}test_compiled_formulas_equal_their_plain_form "
@@ -99,12 +99,12 @@ LATTICE = (
     f"{DOMAIN}test_a_small_rest_is_filled_up_so_that_it_too_has_k_records "
     f"{DOMAIN}test_suppressed_rows_are_stars_and_form_a_class_of_their_own"
 )
-KNOWN = "audit/risk/test_knows_method.py::"
+KNOWN = "audit/attacks/test_knows_method.py::"
 KNOWS = f"{KNOWN}test_it_equals_enumeration_by_the_definitions_on_two_hundred_tables"
 RESPONSE = "adversary/test_randomized_response.py::test_rare_moves_are_no_fault"
-ATTACKS = "audit/risk/test_attacks.py::"
-MEMBERS = "audit/risk/test_membership.py::"
-GROUPS = "audit/risk/test_group_learners.py::"
+ATTACKS = "audit/attacks/test_attacks.py::"
+MEMBERS = "audit/attacks/test_membership.py::"
+GROUPS = "audit/attacks/test_group_learners.py::"
 TPP, MASKS = "methods/tpp/test_tpp_method.py::", "methods/test_masking.py"
 CAP = f"{SCORES}test_what_is_just_at_the_cap_keeps_it {SCORES}test_a_cap_is_the_decimal_number_that_was_written"
 LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n"
@@ -222,7 +222,7 @@ MUTANTS = (
       "broken += int(np.count_nonzero(~kept", "broken = int(np.count_nonzero(~kept",
       PROMISES),
     M("what everybody knows is what some classes know", "measures/class_ranges.py",
-      ", whole=self.totals)", ")", "classes/test_ranges.py"),
+      ", whole=self.totals)", ")", "measures/test_ranges.py"),
     M("a column that lacks keeps its promise", "measures/guarantees.py", "        if lacking:",
       "        if False:", PROMISES),
     # what groups tell
@@ -451,7 +451,7 @@ MUTANTS = (
       GROUPS + "test_a_correction_that_knows_something_stands_out_from_chance_and_noise_does_not"),
     M("luck is taken for less than it is", "audit/attacks/predicates.py",
       "(1 - weight) ** (n - 1))", "(1 - weight) ** (2 * n))",
-      "audit/risk/test_predicates.py::test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group"),
+      "audit/attacks/test_predicates.py::test_a_lone_value_in_a_group_names_somebody_whatever_the_size_of_the_group"),
     M("the own record fits as another", "audit/attacks/linking.py",
       "sizes[wholly].sum() > (wholly", "sizes[wholly].sum() >= (wholly",
       f"{ATTACKS}test_identical_rows_share_the_link"),
@@ -499,20 +499,20 @@ MUTANTS = (
     # files with labels
     M("labels that nobody has are written", "io/label_codes.py",
       "values={c: t for c, t in before.values.items() if c in there}", "values={**before.values}",
-      "table/test_labels.py::test_why_a_number_is_missing_is_released_where_somebody_says_so"),
+      "io/test_labels.py::test_why_a_number_is_missing_is_released_where_somebody_says_so"),
     M("the title inside a file is released", "io/statistical.py",
       '"file_label": "",', '"file_label": labels.title,',
-      "table/test_labels.py::test_the_title_inside_a_file_is_left_out_and_told"),
+      "io/test_labels.py::test_the_title_inside_a_file_is_left_out_and_told"),
     M("a plan forgets the weight", "audit/subject.py", "weight=plan.weight or None,", "weight=None,",
       "test_cli_survey.py::test_a_plan_remembers_the_weight"),
     M("a number turns missing", "io/label_codes.py",
       "if any(made.declared_missing(cell) for cell in there):", "if False:",
-      "table/test_labels.py::test_no_released_number_falls_among_those_declared_missing"),
+      "io/test_labels.py::test_no_released_number_falls_among_those_declared_missing"),
     M("merged cells are read as empty ones", "io/workbook.py", "    if merged:", "    if False:",
-      "table/test_workbook.py::test_merged_cells_are_refused"),
+      "io/test_workbook.py::test_merged_cells_are_refused"),
     # a service's steps
     M("a step keeps what was made from an earlier one", "workflow/session.py",
-      "self.undo(later)", "pass", "session/test_steps.py::test_going_back_makes_what_follows_undone"),
+      "self.undo(later)", "pass", "workflow/test_steps.py::test_going_back_makes_what_follows_undone"),
     # who may speak to the studio, and what it hands out
     M("the token is good for more than one browser", "studio/security.py", "        self._used = True\n",
       "        self._used = False\n", f"{GUARD}test_the_token_is_good_for_one_cookie"),
@@ -534,13 +534,13 @@ MUTANTS = (
       "if True:", "test_files.py::test_what_another_user_left_stays"),
     M("a file with few broken lines is taken for Windows-1252", "io/csv_file.py",
       "if strict and _FEW * broken < total:", "if False:",
-      "table/test_not_utf8.py::test_fewer_than_one_line_in_a_thousand_is_refused"),
+      "io/test_not_utf8.py::test_fewer_than_one_line_in_a_thousand_is_refused"),
     M("nobody is told that a file is not UTF-8", "io/csv_file.py", "    if dialect.not_utf8:",
-      "    if False:", "table/test_not_utf8.py::test_a_file_in_another_encoding_is_told"
+      "    if False:", "io/test_not_utf8.py::test_a_file_in_another_encoding_is_told"
       "_by_its_line_and_named_in_its_release"),
     M("new texts among codes leave without labels", "io/label_codes.py", "        values=values,\n",
       "        values={c: t for c, t in values.items() if c != t},\n",
-      "table/test_labels.py::test_codes_of_text_go_out_with_their_labels"),
+      "io/test_labels.py::test_codes_of_text_go_out_with_their_labels"),
     M("people are counted in the wrong group", "methods/tree_to_plan.py", "number[there.first], held",
       "np.arange(len(held)), held", "methods/test_hedge.py::test_a_number_that_whole_groups_lack"
       "_is_told_from_k_people"),

@@ -25,7 +25,7 @@ def test_a_table_that_is_out_of_date_is_seen() -> None:
         replace(one, old="self"),  # in many places
         replace(one, new=one.old),
         replace(one, file="attic.py"),
-        replace(one, tests="table/test_cover.py::test_that_is_gone"),
+        replace(one, tests="columns/test_cover.py::test_that_is_gone"),
         replace(one, also=(("attic.py", "a", "b"),)),
     ):
         assert len(mutants.stale([odd], ROOT)) == 1
