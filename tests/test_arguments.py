@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.errors import HedgerowError
 from hedgerow.workflow.methods import METHODS
 
-from .session.conftest import CHOSEN, chosen
+from .workflow.conftest import CHOSEN, chosen
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .errors import HedgerowError as HedgerowError
     from .hierarchy import Hierarchy as Hierarchy
     from .key import Key as Key
+    from .measures import guarantees as guarantees
     from .methods.anatomy import Anatomy as Anatomy
     from .methods.full_domain import Datafly as Datafly
     from .methods.full_domain import Incognito as Incognito
@@ -95,7 +96,7 @@ _HOMES = {
     "score": "audit.score",
     "verify_model": "methods.tpp",
 }
-_MODULES = ("datasets", "errors")
+_MODULES = {"datasets": "datasets", "errors": "errors", "guarantees": "measures.guarantees"}
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
@@ -104,7 +105,7 @@ if not TYPE_CHECKING:  # a type checker knows every name, and finds those that a
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            return import_module(f".{name}", __name__)
+            return import_module(f".{_MODULES[name]}", __name__)
         if name not in _HOMES:
             raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.io.read import read
 from hedgerow.io.write import write_table
 from hedgerow.release import apply_plan
 
@@ -101,7 +102,7 @@ def frame(data: bytes) -> bytes:
 
 def secrets(source: pa.Table, released: Any) -> set[bytes]:
     """Every text of the original that no released cell is, and every note."""
-    shown = {str(v) for column in hr.table.read(released).arrow.columns for v in column.to_pylist()}
+    shown = {str(v) for column in read(released).arrow.columns for v in column.to_pylist()}
     held = {
         str(value)
         for name in source.column_names
@@ -150,7 +151,7 @@ def test_two_people_recoded_by_a_plan_bring_nobody_along(suffix: str, tmp_path: 
     two = people().slice(50, 2)
     for source in (two, two.to_pandas(), pl.from_arrow(two)):
         made = apply_plan(plan, source)
-        write_table(hr.table.read(made.table).arrow, tmp_path / f"two{suffix}")
+        write_table(read(made.table).arrow, tmp_path / f"two{suffix}")
         assert_nothing_else(tmp_path / f"two{suffix}", people(), made.table)
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 import hedgerow as hr
 from hedgerow.backends.row_ids import Rows
+from hedgerow.io.read import read
 from hedgerow.methods.response.verify_response import likelihood_of_kept
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -136,7 +137,7 @@ def test_the_reconstruction_tells_what_a_group_has_in_common(bound: str, tmp_pat
     # the intruder whom the operational bound caps: a random record released with what the
     # target's may have been moved to
     if bound == "operational":
-        seen = hr.table.read(out / "release.parquet").arrow.to_pandas()
+        seen = read(out / "release.parquet").arrow.to_pandas()
         place = {d: g["ill"].to_numpy() for d, g in seen.groupby("district")}
         rng = np.random.default_rng(0)
         p = release.method.p_["district"]

@@ -17,9 +17,9 @@ FIRST = """
 import sys
 from numba.core import event
 from hedgerow.cli.run import run
-from hedgerow.backends import ahead
+from hedgerow.backends import precompile
 
-ahead.compile_all()
+precompile.compile_all()
 
 class Seen(event.Listener):
     names = []
@@ -29,7 +29,7 @@ class Seen(event.Listener):
         pass
 
 event.register("numba:compile", Seen())
-made = {function.py_func for function, _ in ahead.AHEAD} | {ahead.split._walk.py_func}
+made = {function.py_func for function, _ in precompile.AHEAD} | {precompile.split._walk.py_func}
 code = run(sys.argv[1:])
 again = sorted(f.__name__ for f in Seen.names if f in made)
 print(code, "expand" in [f.__name__ for f in Seen.names], again)

@@ -155,7 +155,7 @@ _KILLED = """
 import os, sys
 from hedgerow.cli.run import run
 from hedgerow.backends import duckdb as engine
-from hedgerow.columns import write
+from hedgerow.io import write
 for module in (write, engine):
     module.ROW_GROUP = 700
 left, before = int(sys.argv[1]), engine.parquet_writer

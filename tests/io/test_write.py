@@ -334,7 +334,7 @@ def test_a_file_does_not_tell_how_its_text_was_held(cells):
 LONG = """
 import resource, sys
 import numpy as np, pyarrow as pa
-from hedgerow.columns import write
+from hedgerow.io import write
 
 class Counted:
     size = 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 import hedgerow.columns
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError, UnsupportedError
+from hedgerow.io.read import read
 from hedgerow.methods.anatomy import bucketize
 from hedgerow.methods.anatomy_tables import join
 
@@ -183,7 +184,7 @@ def test_the_sensitive_table_is_written_like_the_release(tmp_path, written):
     told = (out / "RECIPIENT.md").read_text()
     assert "`release.csv`" in told
     assert "`sensitive.csv`" in told
-    second = hr.table.read(out / "sensitive.csv", unescape_formulas=True)
+    second = read(out / "sensitive.csv", unescape_formulas=True)
     assert second.names == ["group", ill, "count"]
     shown = second.arrow.to_pandas()
     want = frame.assign(group=release.method.group_).value_counts(["group", "ill"])
@@ -206,7 +207,7 @@ def test_the_sensitive_table_keeps_the_columns_own_type(tmp_path):
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
         assert release.method.st_.schema.field("ill").type == kind
         out = release.write(tmp_path / "out", force=True)
-        second = hr.table.read(out / "sensitive.parquet").arrow
+        second = read(out / "sensitive.parquet").arrow
         repeated = np.repeat(np.arange(second.num_rows), second.column("count").to_numpy())
         held = second.column("ill").take(pa.array(repeated)).to_pylist()
         zeros = [0.0 if isinstance(v, float) and v == 0 else v for v in values.to_pylist()]

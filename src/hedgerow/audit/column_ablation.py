@@ -148,7 +148,7 @@ def coarser(column: Column) -> tuple[float, float, float] | None:
 
     Examples
     --------
-    >>> from hedgerow.columns import read
+    >>> from hedgerow.io.read import read
     >>> coarser(read({"age": list(range(18, 91))}).column("age"))
     (40, 80, 20)
     """

@@ -83,7 +83,7 @@ class Target:
         Examples
         --------
         >>> import pyarrow as pa
-        >>> from hedgerow.columns import Table
+        >>> from hedgerow.columns.table import Table
         >>> pay = Table(pa.table({"pay": [10.0, 20.5, 31.0]})).column("pay")
         >>> target = Target.of(pay, Schema())
         >>> target.attacked_as, target.headline.words

@@ -84,7 +84,7 @@ def unprotected(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from hedgerow.columns import read
+    >>> from hedgerow.io.read import read
     >>> people = read(pa.table({"age": [30, 30, 40], "income": [2100, 2300, 1900]}))
     >>> schema = Schema(quasi=["age"], sensitive=["income"])
     >>> unprotected(people, schema, attacks=False)

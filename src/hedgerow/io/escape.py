@@ -50,7 +50,7 @@ def escaped(table: Table) -> list[str]:
 
     Examples
     --------
-    >>> from hedgerow.columns import read
+    >>> from hedgerow.io.read import read
     >>> escaped(read({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
     ['note', '-x']
     """

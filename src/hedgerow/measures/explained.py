@@ -41,7 +41,7 @@ def of_column(column: SensitiveCounts) -> Explained | None:
     --------
     >>> import numpy as np
     >>> from hedgerow.measures import Classes, group
-    >>> from hedgerow.columns import read
+    >>> from hedgerow.io.read import read
     >>> ill = read({"ill": ["yes", "yes", "no", "no"]}).column("ill")
     >>> made = Classes.of(group([np.array([0, 0, 0, 1])]), [ill])
     >>> found = of_column(made.sensitive["ill"])

@@ -285,7 +285,7 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from hedgerow.columns import Table
+    >>> from hedgerow.columns.table import Table
     >>> a, b = (Table(pa.table({"c": c})).column("c") for c in ([3, 1], [2, None]))
     >>> [c.codes.tolist() for c in together(a, b)]
     [[2, 0], [1, 3]]
