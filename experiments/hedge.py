@@ -39,8 +39,9 @@ from hedgerow.methods.base import Method
 from hedgerow.methods.hedge import Hedge
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
-from hedgerow.release import Release, protect
+from hedgerow.release import Release
 from hedgerow.schema import Schema
+from hedgerow.workflow.protect import protect
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,10 @@ from hedgerow.methods.base import Method
 from hedgerow.methods.hedge import Hedge
 from hedgerow.methods.mart import MART
 from hedgerow.plan import Partition
-from hedgerow.release import Release, protect
+from hedgerow.release import Release
 from hedgerow.report.pictures import CONTROL, ORIGINAL, RELEASE, svg_text
 from hedgerow.schema import Schema
+from hedgerow.workflow.protect import protect
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -78,9 +78,8 @@ LATE = {
     ("plan/records.py", "release"),  # Plan.apply
     ("plan/records.py", "release.explain"),  # Plan.explain
     ("plan/records.py", "backends.sql"),  # Plan.to_sql
-    ("release/protect.py", "audit.inference_bound"),  # protect(max_inference=...)
-    ("release/protect.py", "audit.profile_binding"),  # protect(profile=...)
     ("audit/result.py", "report"),  # Audit.report, and the text that print shows
+    ("audit/points.py", "workflow.protect"),  # Frontier.release
     ("audit/points.py", "report.frontier_picture"),  # Frontier.picture
     ("audit/points.py", "report.plots"),  # Frontier.plot
     ("audit/column_comparison.py", "report"),  # Comparison.plot, and the text that print shows

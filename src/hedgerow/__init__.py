@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from .profiles import Profile as Profile
     from .release import Release as Release
     from .release.explode import explode as explode
-    from .release.protect import protect as protect
     from .release.reconstruct import reconstruct as reconstruct
     from .schema import Schema as Schema
     from .workflow.inspection import inspect as inspect
+    from .workflow.protect import protect as protect
     from .workflow.session import Session as Session
 
 # Where each public name lives; a name is looked up when it is first used, so that
@@ -92,7 +92,7 @@ _HOMES = {
     "explode": "release.explode",
     "frontier": "audit.frontier",
     "inference": "audit.inference",
-    "protect": "release.protect",
+    "protect": "workflow.protect",
     "score": "audit.score",
     "verify_model": "methods.tpp",
 }

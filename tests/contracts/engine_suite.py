@@ -32,8 +32,8 @@ from hedgerow.methods.randomized_response import RandomizedResponse
 from hedgerow.methods.tpp import TreePatternPreserving
 from hedgerow.plan.codec import dumps
 from hedgerow.progress import cautions
-from hedgerow.release.protect import protect
 from hedgerow.schema import Schema
+from hedgerow.workflow.protect import protect
 
 _ROWS = 60
 _QUASI, _PAY = ("age", "job"), ("pay",)

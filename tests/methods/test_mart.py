@@ -34,8 +34,8 @@ from hedgerow.methods.group_cells import public_step
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
 from hedgerow.notation import counted
-from hedgerow.release import protect
 from hedgerow.schema import Schema
+from hedgerow.workflow.protect import protect
 
 QUASI = ["age", "job"]
 

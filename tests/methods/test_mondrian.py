@@ -14,8 +14,8 @@ from hedgerow.measures.guarantees import LDiversity
 from hedgerow.methods.design import Quasi
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian, positions
-from hedgerow.release import protect
 from hedgerow.schema import Schema
+from hedgerow.workflow.protect import protect
 
 QUASI = ("age", "sex", "marital", "job", "children")
 

@@ -23,7 +23,7 @@ from ..measures.guarantees import cap_of
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
-from ..release import Release, protect
+from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .attacks.group_learners import OUTSIDE, UNKNOWN
@@ -222,7 +222,7 @@ def inference(
     if folds > table.n_rows:
         raise ParameterError(f"folds must be at most the number of rows, not {folds}")
     if release is None:
-        release = protect(table, schema, method, progress=progress)
+        release = make_release(table, schema, method, progress=progress)
     pair = pair_up(table, of_release(release, schema))
     refit = refitting(method if method is not None else release.method, schema)
     strangers = None

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError
-from ..io.read import read
+from ..errors import ParameterError
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check
-from ..methods.tightening import moved
-from ..notation import figure
-from ..progress import Progress, caution, cautions, telling
-from ..release import Release, protect
-from ..schema import Schema
+from ..progress import Progress
+from ..release import Release
 from .attacks.learners import LEARNERS
 from .inference import Inference, infer
 from .pairing import pair_up
@@ -68,75 +63,3 @@ class InferenceBound:
             f"the most that {', '.join(found.learners)} explain of a sensitive column, of all "
             "members or the worst tenth; other attackers may explain more",
         )
-
-
-def protect_within(
-    people: Any,
-    schema: Schema,
-    method: Any,
-    max_inference: float,
-    *,
-    pseudonym_key: Any = None,
-    keep_order: bool = False,
-    parts: bool = False,
-    progress: Progress | None = None,
-) -> Release:
-    """The first release on the method's ladder that the bound holds for.
-
-    Raises
-    ------
-    InfeasibleError
-        None does; says how near they came.
-    """
-    bound = InferenceBound(max_inference)
-    if not schema.sensitive:
-        raise ParameterError(
-            "max_inference needs a sensitive column", hint="name what an intruder wants to know"
-        )
-    table, tell = read(people, schema=schema), telling(progress)
-    tried: list[tuple[float, str]] = []
-    for n, rung in enumerate(_ladder(method)):
-        try:
-            with cautions():  # of a release that may not be taken
-                release = protect(
-                    table,
-                    schema,
-                    rung,
-                    pseudonym_key=pseudonym_key,
-                    keep_order=keep_order,
-                    parts=parts,
-                    progress=progress,
-                )
-        except (InfeasibleError, ParameterError):
-            if not n:
-                raise  # what was asked cannot be had; a stricter setting that cannot be ends it
-            break
-        tell("measuring what learners infer")
-        check = bound(release, progress)
-        if check.holds:
-            release.bind(bound, bound.parameters)
-            for text in release.cautions:
-                caution(text)
-            return release
-        tried.append((check.reached, _settings(method, rung)))
-    lowest, where = min(tried)
-    raise InfeasibleError(
-        f"learners infer more than max_inference={max_inference:g} from every release that was "
-        f"tried: at least {figure(lowest)}, with {where} ({len(tried)} tried)",
-        hint="coarsen or drop quasi-identifiers, randomise, or allow more",
-    )
-
-
-def _ladder(method: Any) -> Iterator[Any]:
-    yield method
-    yield from method.stricter()
-
-
-def _settings(asked: Any, rung: Any) -> str:
-    """The parameters that a ladder moves, as a rung has them."""
-    last: Mapping[str, Any] = rung.get_params(deep=False)
-    tightened = moved(asked.get_params(deep=False))
-    return ", ".join(f"{name}={last[name]}" for name in tightened) or type(rung).__name__
-
-
-__all__ = ["InferenceBound", "protect_within"]

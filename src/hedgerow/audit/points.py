@@ -15,7 +15,6 @@ from ..errors import InfeasibleError, ParameterError
 from ..files import write_private
 from ..notation import figure, plain
 from ..notebook import face
-from ..release import protect
 from ..schema import Schema
 from ..validation import AXES, NUMBER, PATH, one_of, takes
 from .settings import in_words
@@ -338,6 +337,8 @@ class Frontier:
 
     def release(self, point: Point) -> Any:
         """Protect the people by a point's settings; a verified `Release`."""
+        from ..workflow.protect import protect
+
         return protect(
             self.people, self.schema, self.method(point), max_inference=self.max_inference
         )

@@ -148,10 +148,10 @@ def protect(source: str | None = None, config: ConfigFile = None, **given: Any) 
     method, pseudonym_key = _secrets(options)
     profile = Profile.load(options["profile"]) if options.get("profile") else None
     if profile is not None:
-        from ..audit.profile_binding import stronger
+        from ..workflow.protect import stronger
 
         with cautions() as heard:
-            method = stronger(profile, method, given="k" in options)
+            method = stronger(profile, method, is_chosen="k" in options)
         for text in heard:
             note(text)
         if streamed or not options.get("report", True):

@@ -334,7 +334,7 @@ class Session:
         schema.check_quasi()
         wanted = canonical(method)
         if profile is not None:
-            from ..audit.profile_binding import stronger
+            from .protect import stronger
 
             wanted = stronger(profile, wanted)
         made = Choice(schema, wanted, pseudonym_key, max_inference, keep_order, profile, parts)
@@ -425,7 +425,7 @@ class Session:
         Cancelled
             Somebody called `cancel`.
         """
-        from ..release import protect
+        from .protect import protect
 
         choice = self.choice
         with self._run.step(progress) as tell:
@@ -473,9 +473,9 @@ class Session:
         with self._run.step(progress) as tell:
             made = audit(self.table, release, progress=tell, **asked)
         if kept is not None and asked["profile"] == kept:
-            from ..audit.profile_binding import bind
+            from .protect import bind_profile
 
-            bind(release, kept, made)
+            bind_profile(release, kept, made)
         return self._taken.keep("measure", made, **asked)
 
     @takes(folder=PATH, progress=PROGRESS)
@@ -497,9 +497,9 @@ class Session:
         release = self.release
         with self._run.step(progress, final=True) as tell:  # a folder that is there stays
             if self.choice.profile is not None and "profile" not in release.plan.parameters:
-                from ..audit.profile_binding import bind
+                from .protect import bind_profile
 
-                bind(release, self.choice.profile, progress=tell)
+                bind_profile(release, self.choice.profile, progress=tell)
             made = release.write(
                 folder,
                 force=force,

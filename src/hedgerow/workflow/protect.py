@@ -1,0 +1,270 @@
+"""Protect a table: a method as it is, or tightened until a bound or a standard holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..audit.inference_bound import InferenceBound
+from ..audit.profile_check import audit_against
+from ..audit.profile_result import FAILS, MEETS, TOLD, check_met, unmet
+from ..backends.select import chosen
+from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..io.read import read
+from ..key import Secret
+from ..measures.guarantees import Check
+from ..methods.tightening import moved
+from ..notation import figure
+from ..profiles import Profile
+from ..progress import Progress, caution, cautions, telling
+from ..release import Release, make_release
+from ..schema import SCHEMA, Schema
+from ..validation import FLAG, METHOD, PROGRESS, TEXT, takes
+
+if TYPE_CHECKING:
+    from ..audit.result import Audit
+
+
+@takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
+def protect(
+    people: Any,
+    schema: Schema,
+    method: Any,
+    *,
+    pseudonym_key: bytes | str | Path | Secret | None = None,
+    max_inference: float | None = None,
+    profile: str | Path | Profile | None = None,
+    keep_order: bool = False,
+    parts: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    resume: bool | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Protect a table of people by a method, and check every promise on the released table.
+
+    Parameters
+    ----------
+    people : path, pandas, Polars or Arrow table, DuckDB relation, Spark DataFrame
+        One record per person, or several where the schema has a `unit`; never changed. A path may
+        be a folder of Parquet or CSV files, a pattern such as ``people/*.parquet``, or a
+        table of a DuckDB database, ``people.duckdb::visits``.
+    schema : Schema
+        The roles of the columns; at least one quasi-identifier.
+    method : Method
+        An unfitted method such as ``MART(k=10)``; it is cloned, not changed.
+    pseudonym_key : bytes or path, optional
+        Replace the identifiers by pseudonyms under this secret key (at least 16
+        bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
+        person, within this release and with others under the same key. A household gets none: who
+        lives together is not told.
+    max_inference : float, in (0, 1), optional
+        Accept a release only where the best of the named attackers (`hedgerow.inference`),
+        who have it and are asked about its people, takes at most this share off the public
+        error of every sensitive column, over all people and over the worst tenth. The
+        method is tightened step by step (`Method.stricter`: k up, cap down) until it does.
+        A measured bound under these attackers, not a promise about others.
+    profile : str, path or Profile, optional
+        A standard to keep (`Profile.names`, or a TOML file of your own). A k below what keeps it is
+        raised where the method has its own k, and refused where you chose another; what k does not keep
+        is measured, with attacks where the standard asks for them (`Release.against`). The plan
+        remembers the profile, and `Release.verify` checks it again.
+    keep_order : bool, default False
+        Leave the rows in the order of the input. By default a release stands in the order that
+        its own content gives, for the order of a register may tell who is who.
+    parts : bool, default False
+        Write the release as a folder of Parquet files of 1,048,576 rows each, ``release/``, in
+        place of one file; the same ones on every engine.
+    engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
+        Where it is computed; the release is the same byte for byte. "duckdb" reads the table a few
+        rows at a time and holds codes in files where they are many; `Method.engines` says
+        which methods run there. "auto" takes it for folders, patterns, databases, and what does
+        not fit into memory; and "spark", whose rows stay on their cluster, for Spark DataFrames.
+    memory : str or int, optional
+        Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's. With
+        "spark" that of this process: methods that bring codes of all records here are
+        refused where these take more.
+    resume : bool, optional
+        "duckdb" keeps finished files until the release is gone, for the same call to go on from
+        where its process is killed: True goes on from what one left, False begins anew. By
+        default nothing is kept.
+    progress : callable, optional
+        Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
+        part of it that is done, or None; what it raises ends the work.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    InfeasibleError
+        No release within `max_inference` was found; says what was reached.
+    PromiseError
+        A criterion of the profile is not met; one that cannot be measured stops nothing.
+    SchemaError
+        ``rest="release"`` would release columns that look like identifiers; identifiers
+        repeat, and the schema does not say who is a person.
+    HedgerowError
+        The table cannot be read, the schema does not fit, a parameter is out of
+        range, or the released table does not keep a promise.
+
+    Warns
+    -----
+    UserWarning
+        Columns that the schema does not name were left out.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> people = hr.datasets.make_people(1000, seed=1)
+    >>> schema = hr.Schema(quasi=["age", "education"], sensitive=["income"])
+    >>> release = hr.protect(people, schema, hr.MART(k=10, max_disclosure=0.5))
+    >>> release.summary()["groups"]["smallest"] >= 10
+    True
+    """
+    secret = Secret.of(pseudonym_key)
+    if profile is not None:
+        method = stronger(profile, method)
+    making: dict[str, Any] = {
+        "secret": secret, "keep_order": keep_order, "parts": parts, "progress": progress,
+    }  # fmt: skip
+    if max_inference is None:
+        making |= {"name": engine, "memory": memory, "resume": resume}
+        release = make_release(people, schema, method, **making)
+    else:
+        if engine not in ("auto", "memory"):
+            raise UnsupportedError(
+                "max_inference trains learners on the whole table, and this engine reads it piece by piece",
+                hint='use engine="memory", or leave it out',
+            )
+        chosen(people, ("memory",), "max_inference")
+        release = _within(people, schema, method, max_inference, making)
+    if profile is not None:
+        bind_profile(release, profile, progress=progress)
+    return release
+
+
+def _within(
+    people: Any, schema: Schema, method: Any, max_inference: float, making: Mapping[str, Any]
+) -> Release:
+    """Return the release of the first of the method's stricter settings that the bound holds for.
+
+    Raises
+    ------
+    InfeasibleError
+        None does; says how near they came.
+    """
+    bound = InferenceBound(max_inference)
+    if not schema.sensitive:
+        raise ParameterError(
+            "max_inference needs a sensitive column", hint="name what an intruder wants to know"
+        )
+    table, progress = read(people, schema=schema), making["progress"]
+    moving = moved(method.get_params(deep=False))
+    tried: list[tuple[float, str]] = []
+    for rung in (method, *method.stricter()):
+        try:
+            with cautions():  # of a release that may not be taken
+                release = make_release(table, schema, rung, **making)
+        except (InfeasibleError, ParameterError):
+            if not tried:
+                raise  # what was asked cannot be had; a stricter setting that cannot be ends it
+            break
+        telling(progress)("measuring what learners infer")
+        check = bound(release, progress)
+        if check.holds:
+            release.bind(bound, bound.parameters)
+            for text in release.cautions:
+                caution(text)
+            return release
+        values: Mapping[str, Any] = rung.get_params(deep=False)
+        setting = ", ".join(f"{name}={values[name]}" for name in moving) or type(rung).__name__
+        tried.append((check.reached, setting))
+    lowest, setting = min(tried)
+    raise InfeasibleError(
+        f"learners infer more than max_inference={max_inference:g} from every release that was "
+        f"tried: at least {figure(lowest)}, with {setting} ({len(tried)} tried)",
+        hint="coarsen or drop quasi-identifiers, randomise, or allow more",
+    )
+
+
+class ProfileCheck:
+    """A check that a release meets a profile, as far as it could be measured.
+
+    Parameters
+    ----------
+    profile : Profile
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._measured: tuple[Any, Mapping[str, Any]] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that a plan keeps."""
+        return {"profile": self.profile.name, "profile_date": self.profile.date}
+
+    def measure(
+        self, release: Release, audit: Audit | None = None, progress: Progress | None = None
+    ) -> Mapping[str, Any]:
+        """Return the criteria of a release; measured once a released table, or taken from `audit`."""
+        if audit is not None or self._measured is None or self._measured[0] is not release.released:
+            audit = audit or audit_against(release, self.profile, {"progress": progress})
+            assert audit.profile is not None
+            self._measured = release.released, audit.profile
+        return self._measured[1]
+
+    def __call__(self, release: Release) -> Check:
+        """Return the check of a release as it stands."""
+        result = self.measure(release)
+        states = Counter(row["state"] for row in result["criteria"])
+        notes = [
+            f"{n} {'without a threshold' if state == TOLD else state}"
+            for state, n in states.items()
+            if state not in (MEETS, FAILS)
+        ]
+        return Check(
+            f"profile {self.profile.name}",
+            states[MEETS] + states[FAILS],
+            states[MEETS],
+            not unmet(result),
+            "; ".join([f"criteria of {self.profile.title} ({self.profile.date})", *notes, *unmet(result)]),
+        )
+
+
+def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None = None) -> Any:
+    """Return the method with the k that a profile requires; warn where k was raised.
+
+    `is_chosen` says that somebody chose the method's k: by default where it differs from the
+    default of its class. A chosen k that is too small is refused.
+    """
+    k, profile = method.get_params(deep=False).get("k"), Profile.load(profile)
+    if is_chosen is None:
+        is_chosen = k != type(method)().get_params(deep=False).get("k")
+    strengthened = profile.strengthened(method, given=is_chosen)
+    if strengthened.get_params(deep=False).get("k") != k:
+        caution(f"k was raised to {strengthened.k}: {profile.title} requires it")
+    return strengthened
+
+
+def bind_profile(
+    release: Release,
+    profile: str | Path | Profile,
+    measured: Audit | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Check that a release meets a profile; its plan and later verifications keep it.
+
+    Raises
+    ------
+    PromiseError
+        A criterion that could be measured is not met.
+    """
+    check = ProfileCheck(Profile.load(profile))
+    check_met(check.measure(release, measured, progress))
+    if release.plan.parameters.get("profile") != check.profile.name:  # else it is bound already
+        release.bind(check, check.parameters)
