@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.kernels.draws import draw
+from hedgerow.kernels.siphash import draw
 from hedgerow.methods.response.contingency import build
 from hedgerow.methods.response.estimators import em, projected
 from hedgerow.methods.response.optimum import optimize

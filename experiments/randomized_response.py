@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.datasets import load_adult, load_adult_hierarchies
 from hedgerow.errors import InfeasibleError
 from hedgerow.io.read import read
-from hedgerow.kernels.draws import draw
+from hedgerow.kernels.siphash import draw
 from hedgerow.methods.anatomy import bucketize
 from hedgerow.methods.anatomy_tables import expected
 from hedgerow.methods.full_domain import Incognito

@@ -403,10 +403,10 @@ MUTANTS = (
       "self.starts[code + 1]]] = 0.0\n        else:\n            out = np.zeros(self.column.n_cells)",
       f"{ATTACKS}test_a_missing_value_agrees_with_cells_that_may_be_missing_alone"),
     # who knows the method
-    M("splits that gain nothing count as refused by the cap", "kernels/assignments.py",
+    M("splits that gain nothing count as refused by the cap", "kernels/joins.py",
       "        if not changes:\n            return 0.0", "        if not changes:\n            return 1.0",
       KNOWS),
-    M("one side of a split decides alone", "kernels/assignments.py",
+    M("one side of a split decides alone", "kernels/joins.py",
       "if worst <= 1.0 and not r.joined:", "if worst <= 1.0 and r.joined:", KNOWS),
     M("every assignment agrees with the refusals", "audit/attacks/knows_method.py",
       "(distances(told, gains, refusal) == 0.0)", "(distances(told, gains, refusal) >= 0.0)", KNOWS),

@@ -246,7 +246,7 @@ def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:
         "from hedgerow.kernels.compiled import kernel\n"
         "heard = []\n"
         "with hearing_compiling(lambda: heard.append(1)):\n"
-        "    from hedgerow.kernels.porop_passes import normalise_blocks as f\n"
+        "    from hedgerow.kernels.masking_loops import normalise_blocks as f\n"
         "    f(np.arange(4.0), np.zeros(2), np.ones(2), 2)\n"
         "print(len(heard))\n"
     )

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.columns.row_hashes import RowHasher, RowSums, value_class
-from hedgerow.kernels.rowhash import hash_texts, hash_words, sum_rows
+from hedgerow.kernels.siphash import hash_texts, hash_words, sum_rows
 from hedgerow.key import Key
 
 from ..kernels.siphash import siphash_128

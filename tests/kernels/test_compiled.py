@@ -20,10 +20,10 @@ from hedgerow.kernels.compiled import _File
 
 SOURCE = Path(hedgerow.__file__).parent
 RUN = (
-    "import numpy as np\nfrom hedgerow.kernels import draws\n"
+    "import numpy as np\nfrom hedgerow.kernels import siphash\n"
     "a = np.arange(3, dtype=np.uint64)\n"
-    "found = draws.siphash_words(a, np.uint64(1), np.uint64(2))\n"
-    "print(int(found[0]), sum(draws.siphash_words.stats.cache_hits.values()))"
+    "found = siphash.siphash_words(a, np.uint64(1), np.uint64(2))\n"
+    "print(int(found[0]), sum(siphash.siphash_words.stats.cache_hits.values()))"
 )
 
 

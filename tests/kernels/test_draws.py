@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.kernels.draws import draw, siphash_words
+from hedgerow.kernels.siphash import draw, siphash_words
 
 KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.kernels.mdav import mdav, mdav_gower, v_mdav
+from hedgerow.kernels.masking_loops import mdav, mdav_gower, v_mdav
 from hedgerow.kernels.neighbours import build, delete, farthest, nearest, nearest_ties
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.kernels.sets import distinct_sets
+from hedgerow.kernels.group import distinct_sets
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=6), min_size=1, max_size=12))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.kernels.masking_loops import swap_ranks
 from hedgerow.kernels.sorting import stable_sort
-from hedgerow.kernels.swap import swap_ranks
 
 
 def check(values):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels.windows import best_windows
+from hedgerow.kernels.measures import best_windows
 
 
 @settings(max_examples=60, deadline=None)

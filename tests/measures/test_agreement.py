@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.kernels.patterns import count_patterns, count_ties, near_patterns
+from hedgerow.kernels.neighbours import count_patterns, count_ties, near_patterns
 from hedgerow.measures.agreement import Agreement, credit, prefix_weights
 
 

@@ -16,9 +16,9 @@ from hedgerow import MART
 from hedgerow.io.read import read
 from hedgerow.kernels.bits import scatter_apart
 from hedgerow.trees.grow import grow
-from hedgerow.trees.prune import measure
-from hedgerow.trees.sparse_class_orders import STEPS
+from hedgerow.trees.sparse import STEPS
 from hedgerow.trees.statistics import COUNTED, ENTROPY, StatisticsLayout
+from hedgerow.trees.tree import measure
 
 from .tables import Given, Sensitive, predictors
 from .test_grow import rules, signature

@@ -12,10 +12,9 @@ from hedgerow.io.read import read
 from hedgerow.measures import SensitiveCounts, group
 from hedgerow.measures.disclosure import rsd
 from hedgerow.trees.grow import grow
-from hedgerow.trees.prune import cut, measure, prune_order
 from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import StatisticsLayout
-from hedgerow.trees.tree import Tree
+from hedgerow.trees.tree import Tree, cut, measure, prune_order
 
 from .reference import error_digression_order
 from .tables import Sensitive, predictors, responses

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.trees.counted_split import Split, choose_split
 from hedgerow.trees.grow import grow
 from hedgerow.trees.objective import Terms
-from hedgerow.trees.split import LEAF
+from hedgerow.trees.split import LEAF, Split, choose_split
 from hedgerow.trees.statistics import ENTROPY, StatisticsLayout
 
 from .tables import Given, Sensitive, predictors, responses

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InputError
-from ..kernels.draws import siphash_words
+from ..kernels.siphash import siphash_words
 from ..measures import Groups, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 

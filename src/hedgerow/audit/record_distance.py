@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.cell_distances import agreeing, summed
+from ..kernels.neighbours import agreeing, summed
 from ..measures import FloatArray, IntArray
 from ..measures.agreement import bits_of
 from ..measures.masked_linkage import LEVELS

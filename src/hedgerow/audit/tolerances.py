@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.column import Column
 from ..columns.roles import attacked_as
-from ..kernels.windows import best_windows
+from ..kernels.measures import best_windows
 from ..measures import FloatArray
 from ..notation import percent
 from ..schema import Schema

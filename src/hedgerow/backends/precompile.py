@@ -22,7 +22,7 @@ from numba import types
 from numba.core import sigutils
 
 from ..io.read import read
-from ..kernels import exact_sums, group, measures, rowhash, sets, walk, windows
+from ..kernels import exact_sums, group, measures, siphash, walk
 from ..kernels.compiled import is_kept
 from ..trees import moments, split
 from ..trees.node_rows import Predictors
@@ -46,13 +46,13 @@ AHEAD = (
         "Array(b1, 1, 'C', True), Array(i4, 1, 'C', True), i8[::1], i8[::1], i8[::1], i8, "
         "i4[::1], i4[::1]",
     ),
-    (sets._distinct, "u1[::1], i8[::1], i8[::1], i8[::1], i8[::1], u4[::1], i8[::1]"),
+    (group._distinct, "u1[::1], i8[::1], i8[::1], i8[::1], i8[::1], u4[::1], i8[::1]"),
     (walk.count_outside, "f8[::1], i4[::1], f8[::1], f8[::1], b1[::1]"),
-    (rowhash.hash_texts, "u1[::1], i8[::1], u8, u8, u8[::1], u8[::1]"),
-    (rowhash.hash_words, "u8[::1], u8, u8, u8[::1], u8[::1]"),
-    (rowhash.add_codes, "Array(i4, 1, 'C', True), u8[::1], u8[::1], u8[::1], u8[::1]"),
-    (rowhash.sum_rows, "u8[::1], u8[::1], u8, u8"),
-    (windows._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8, i8[::1], f8[::1]"),
+    (siphash.hash_texts, "u1[::1], i8[::1], u8, u8, u8[::1], u8[::1]"),
+    (siphash.hash_words, "u8[::1], u8, u8, u8[::1], u8[::1]"),
+    (siphash.add_codes, "Array(i4, 1, 'C', True), u8[::1], u8[::1], u8[::1], u8[::1]"),
+    (siphash.sum_rows, "u8[::1], u8[::1], u8, u8"),
+    (measures._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8, i8[::1], f8[::1]"),
     (measures._entropies, "i8[::1], i8[::1], i8[::1]"),
     (measures._largest_counts, "i8[::1], i8[::1]"),
     (measures._number_disclosures, "i8[::1], f8[::1], i8[::1]"),
@@ -65,7 +65,7 @@ def begin() -> bool:
 
     It ends with this one, however that ends.
     """
-    if is_kept(rowhash.sum_rows):
+    if is_kept(siphash.sum_rows):
         return False
     if (os.cpu_count() or 1) > 1 and sys.executable:
         arguments = [sys.executable, "-P", "-m", __name__]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..columns.column import Column, smallest
 from ..columns.table import Table
-from ..kernels.draws import draw
+from ..kernels.siphash import draw
 from ..key import Key
 from ..plan.fields import plain
 from ..plan.randomized import Randomize, Randomized

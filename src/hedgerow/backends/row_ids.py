@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..columns.row_hashes import Words, key_words, row_hashes
 from ..columns.table import Table
 from ..errors import PlanError
-from ..kernels.draws import siphash_words
+from ..kernels.siphash import siphash_words
 from ..key import Key
 
 _WINDOW = 1 << 17

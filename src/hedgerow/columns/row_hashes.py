@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..io.dates import DAY
-from ..kernels.rowhash import add_codes, hash_texts, hash_words, sum_rows
+from ..kernels.siphash import add_codes, hash_texts, hash_words, sum_rows
 from ..kernels.threads import streamed
 from ..key import Key
 from ..notation import number

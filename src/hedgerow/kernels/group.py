@@ -1,9 +1,9 @@
-"""Equal keys get equal numbers: one growing hash table, one pass."""
+"""Numbers for equal keys and for equal sets of codes, by hash tables in one pass."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from ..errors import UnsupportedError
 from .compiled import checked
@@ -54,8 +54,8 @@ def _rehash(seen, table):  # type: ignore[no-untyped-def]
 
 
 def _number(
-    keys: npt.NDArray[np.int64], labels: npt.NDArray[np.uint32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    keys: NDArray[np.int64], labels: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number keys by first appearance; the distinct ones, and where each stands first."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     table = np.full(4 * size, _FREE, np.uint32)
@@ -84,8 +84,8 @@ def place(labels, at, out):  # type: ignore[no-untyped-def]
 
 
 def number_keys(
-    keys: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    keys: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
     """Number equal keys by their size.
 
     Parameters
@@ -125,3 +125,84 @@ def number_keys(
     for a in range(0, len(labels), _WINDOW):  # in place: a second array of labels takes room
         labels[a : a + _WINDOW] = rank[labels[a : a + _WINDOW]]
     return labels, seen[order], first[order]
+
+
+@checked
+def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: ignore[no-untyped-def]
+    mask = np.uint64(table.shape[0] - 1)
+    n_sets, begin = 0, 0
+    for g in range(starts.shape[0]):
+        stop = starts[g + 1] if g + 1 < starts.shape[0] else codes.shape[0]
+        end = begin
+        for i in range(starts[g], stop):
+            if last_seen[codes[i]] != g:
+                last_seen[codes[i]] = g
+                members[end] = codes[i]
+                end += 1
+        h = np.uint64(end - begin)
+        for i in range(begin, end):  # a sum: the order of the members does not matter
+            word = (np.uint64(members[i]) + _MIX) * _MIX
+            h += (word ^ (word >> _SHIFT)) * _MIX
+        h ^= h >> _SHIFT
+        slot = h & mask
+        while True:
+            known = table[slot]
+            if known < 0:  # a new set: it stays where it was gathered
+                table[slot] = n_sets
+                labels[g] = n_sets
+                ends[n_sets] = end
+                n_sets += 1
+                begin = end
+                break
+            first = ends[known - 1] if known else 0
+            same = ends[known] - first == end - begin
+            for i in range(first, ends[known]):
+                if not same:
+                    break
+                same = last_seen[members[i]] == g
+            if same:
+                labels[g] = known
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return n_sets
+
+
+def distinct_sets(
+    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], n_codes: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
+    """The codes that occur in each group, and which groups hold the same.
+
+    Parameters
+    ----------
+    codes : unsigned integer array of shape (n,)
+        Codes of the rows, group by group.
+    starts : int64 array of shape (groups,)
+        Where each group begins.
+    n_codes : int
+        Every code lies below.
+
+    Returns
+    -------
+    labels : int64 array of shape (groups,)
+        The set of each group, numbered by first appearance.
+    members : uint32 array
+        The codes of the first set, ascending, then those of the second, and so on.
+    ends : int64 array of shape (sets,)
+        Where the codes of each set end.
+
+    Examples
+    --------
+    >>> distinct_sets(np.array([2, 0, 2, 1, 0, 2], np.uint8), np.array([0, 3, 4]), 3)
+    (array([0, 1, 0]), array([0, 2, 1], dtype=uint32), array([2, 3]))
+    """
+    n = len(starts)
+    labels, ends = np.empty(n, np.int64), np.empty(n, np.int64)
+    members = np.empty(len(codes), np.uint32)
+    table = np.full(1 << (2 * n).bit_length(), -1, np.int64)
+    seen = np.full(n_codes, -1, np.int64)
+    codes, starts = np.ascontiguousarray(codes), np.asarray(starts, np.int64)
+    n_sets = _distinct(codes, starts, seen, table, labels, members, ends)
+    ends = ends[:n_sets]
+    members = members[: ends[-1] if n_sets else 0]
+    of = np.repeat(np.arange(n_sets), np.diff(ends, prepend=0))
+    return labels, members[np.lexsort((members, of))], ends

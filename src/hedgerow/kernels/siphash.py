@@ -1,4 +1,10 @@
-"""SipHash-2-4 (Aumasson & Bernstein 2012): what keyed draws and keyed row hashes are made of."""
+"""SipHash-2-4 (Aumasson & Bernstein 2012), keyed draws and keyed hashes of rows.
+
+A draw is the hash of a row's id under a key of its own for every column. A row's hash
+is first the sum, over its columns, of the hashes of its cells under each column's key
+(two words modulo 2^64), then a hash of these two words under a key of its own. Without the
+second step two rows that swap cells would leave the sums of all rows unchanged.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +14,13 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-from .compiled import inlined
+from .compiled import checked, inlined
 
 C0, C1 = np.uint64(0x736F6D6570736575), np.uint64(0x646F72616E646F6D)
 C2, C3 = np.uint64(0x6C7967656E657261), np.uint64(0x7465646279746573)
-_8, _56 = np.uint64(8), np.uint64(56)
+_8, _11, _56 = np.uint64(8), np.uint64(11), np.uint64(56)
 _FF, _EE, _DD = np.uint64(0xFF), np.uint64(0xEE), np.uint64(0xDD)
 
 
@@ -89,3 +96,133 @@ def pair_128(m0, m1, k0, k1):  # type: ignore[no-untyped-def]
     v0, v1, v2, v3 = block(v0, v1, v2, v3, m1)
     v0, v1, v2, v3 = block(v0, v1, v2, v3, (_8 + _8) << _56)
     return finish_128(v0, v1, v2, v3)
+
+
+@inlined
+def unit_interval(word):  # type: ignore[no-untyped-def]
+    """The leading 53 bits of a 64-bit word as a number in [0, 1)."""
+    return float(word >> _11) * (1.0 / 9007199254740992.0)
+
+
+@checked
+def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of one 64-bit word: the i-th of a keyed sequence."""
+    v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
+    v0, v1, v2, v3 = block(v0, v1, v2, v3, i)
+    v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
+    return finish(v0, v1, v2, v3)
+
+
+@checked
+def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
+    out = np.empty(words.shape[0], np.uint64)
+    for i in range(words.shape[0]):
+        out[i] = word_at(words[i], k0, k1)
+    return out
+
+
+@checked
+def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
+    """Keep a code with probability p, else move to each other of the d codes alike.
+
+    One draw in [0, 1) per row decides both: below p the code stays, the rest of the
+    interval is shared evenly by the others. A code outside 0 .. d - 1 (a value that the
+    plan does not know) becomes any of the d codes alike.
+    """
+    for i in range(codes.shape[0]):
+        draw = unit_interval(word_at(ids[i], k0, k1))
+        code = np.int64(codes[i])
+        if code >= d:
+            out[i] = min(np.int64(draw * d), d - 1)
+        elif draw < p:
+            out[i] = code
+        else:
+            other = min(np.int64((draw - p) / (1.0 - p) * (d - 1)), d - 2)
+            out[i] = other + 1 if other >= code else other
+
+
+def draw(
+    codes: NDArray[np.unsignedinteger],
+    ids: NDArray[np.uint64],
+    key: tuple[int, int],
+    p: float,
+    d: int,
+) -> NDArray[np.unsignedinteger]:
+    """Randomized codes, of the type of `codes`.
+
+    Parameters
+    ----------
+    codes : unsigned integer array of shape (n,)
+        Values 0 .. d - 1; larger ones are unknown values.
+    ids : uint64 array of shape (n,)
+        Row ids: the same id and key give the same draw.
+    key : pair of 64-bit integers
+        The column's own key.
+    p : float
+        Probability of keeping the code, in [1/d, 1].
+    d : int
+        Number of categories, at least 1.
+    """
+    out = np.empty_like(codes)
+    keep_or_move(
+        np.ascontiguousarray(codes), ids, np.uint64(key[0]), np.uint64(key[1]), float(p), d, out
+    )
+    return out
+
+
+@checked
+def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
+    """SipHash-2-4-128 of every 64-bit word, its halves into two arrays."""
+    for i in range(words.shape[0]):
+        first[i], second[i] = word_128(words[i], k0, k1)
+
+
+@checked
+def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-def]
+    """SipHash-2-4-128 of the byte strings ``data[ends[i]:ends[i + 1]]``."""
+    for i in range(ends.shape[0] - 1):
+        start, end = ends[i], ends[i + 1]
+        v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
+        at = start
+        while at + 8 <= end:
+            m = np.uint64(0)
+            for j in range(8):
+                m |= np.uint64(data[at + j]) << np.uint64(8 * j)
+            v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
+            at += 8
+        m = (np.uint64(end - start) & _FF) << _56
+        for j in range(end - at):
+            m |= np.uint64(data[at + j]) << np.uint64(8 * j)
+        v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
+        first[i], second[i] = finish_128(v0, v1, v2, v3)
+
+
+@checked
+def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no-untyped-def]
+    """Add the hashes of coded cells to their rows; the column's own sums are returned."""
+    one, two = np.uint64(0), np.uint64(0)
+    for i in range(codes.shape[0]):
+        a, b = hash_first[codes[i]], hash_second[codes[i]]
+        first[i] += a
+        second[i] += b
+        one += a
+        two += b
+    return one, two
+
+
+@checked
+def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
+    """The sum modulo 2^128 of the rows' own hashes, as its low and its high word.
+
+    The hashes take the places of the words that they are made of.
+    """
+    for i in range(first.shape[0]):
+        first[i], second[i] = pair_128(first[i], second[i], k0, k1)
+    low, high = np.uint64(0), np.uint64(0)
+    for i in range(first.shape[0]):
+        low += first[i]
+        high += second[i]
+        if low < first[i]:
+            high += np.uint64(1)
+    return low, high

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.patterns import estimate
+from ..kernels.neighbours import estimate
 from .class_counts import FloatArray
 from .groups import IntArray
 

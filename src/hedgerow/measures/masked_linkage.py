@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ..columns.numbers import standardise
 from ..errors import ParameterError, UnsupportedError
-from ..kernels.neighbours import build, nearest_ties
-from ..kernels.patterns import count_patterns, count_ties, near_patterns
+from ..kernels.neighbours import build, count_patterns, count_ties, near_patterns, nearest_ties
 from ..kernels.threads import in_parts
 from .agreement import MOST_COLUMNS, bits_of, credit, prefix_weights
 

@@ -19,7 +19,7 @@ from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
 from ..io.dates import DAY
 from ..kernels.exact_sums import deviations
-from ..kernels.sets import distinct_sets
+from ..kernels.group import distinct_sets
 from ..measures import Counts, Groups, group
 from ..notation import (
     JOIN,

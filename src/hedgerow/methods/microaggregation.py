@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..columns.numbers import numeric_matrix, standardise
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
-from ..kernels.mdav import mdav, mdav_gower, v_mdav
+from ..kernels.masking_loops import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
 from ..kernels.sorting import stable_sort
 from ..measures import Counts, Persons, group

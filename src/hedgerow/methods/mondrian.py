@@ -15,7 +15,7 @@ from ..measures import Persons
 from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
-from ..trees.mondrian_grower import LOSS, MEDIAN, grow_spread
+from ..trees.extents import LOSS, MEDIAN, grow_spread
 from ..trees.node_rows import Rows
 from ..trees.responses import Responses
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout

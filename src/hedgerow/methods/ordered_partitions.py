@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..kernels.porop_passes import normalise_blocks, place_back, trace_back
+from ..kernels.masking_loops import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
 from ..kernels.threads import in_parts
 from ..progress import done

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..columns.table import Table
+from ..kernels.masking_loops import swap_ranks
 from ..kernels.sorting import stable_sort
-from ..kernels.swap import swap_ranks
 from ..key import Key
 from ..schema import Schema
 from .masking import Masked, Masking, mask_numbers, numbers

@@ -13,9 +13,9 @@ from numba import types
 from numba.extending import typeof_impl
 
 from ..kernels.compiled import inner
-from . import sparse_class_orders, sparse_classes
+from . import sparse
 from .category_orders import write_order
-from .multioutput import list_alike
+from .sparse import list_alike
 
 Form = Callable[..., Any]
 
@@ -71,27 +71,27 @@ def _axis_or_alone(hist, stride, present, begin, m, base, n_channels, total, t, 
     return n_channels > 1 or t.alone
 
 
-list_node = by_room(_nothing, Listed=sparse_classes.list_node)
+list_node = by_room(_nothing, Listed=sparse.list_node)
 """(a, b, room): list what the node of the records a..b holds."""
-list_column = by_room(_nothing, Alike=list_alike, Listed=sparse_classes.list_column)
+list_column = by_room(_nothing, Alike=list_alike, Listed=sparse.list_column)
 """(hist, stride, present, begin, end, base, c, total, t, room): list what a column's codes hold."""
-orders_beside = by_room(_axis_or_alone, Listed=sparse_class_orders.list_holders)
+orders_beside = by_room(_axis_or_alone, Listed=sparse.list_holders)
 """(hist, stride, present, begin, m, base, n_channels, total, t, room): how many orders of the
 codes are tried after those by the means of the vector's responses."""
-order_codes = by_room(write_order, Listed=sparse_class_orders.write_listed_order)
+order_codes = by_room(write_order, Listed=sparse.write_listed_order)
 """(hist, stride, present, begin, m, sequence, n_channels, total, t, space, room): write an order
 of the codes; returns how many stand in it."""
-bring = by_room(_nothing, Listed=sparse_classes.bring)
+bring = by_room(_nothing, Listed=sparse.bring)
 """(code, sign, t, room): bring what a code holds to the left side, or back."""
-gain_beside = by_room(_nothing, Listed=sparse_classes.gain_of_listed)
+gain_beside = by_room(_nothing, Listed=sparse.gain_of_listed)
 """(n, nl, t, room): what the split gains beside the vector's responses."""
-admits_beside = by_room(_yes, Listed=sparse_classes.admits_listed)
+admits_beside = by_room(_yes, Listed=sparse.admits_listed)
 """(n, nl, room): whether both sides are admitted."""
-take_back = by_room(_nothing, Listed=sparse_classes.take_back)
+take_back = by_room(_nothing, Listed=sparse.take_back)
 """(rows, first, last, extra, base, room): leave nothing of these rows on the left side."""
-left_is_larger = by_room(_no, Listed=sparse_classes.left_is_larger)
+left_is_larger = by_room(_no, Listed=sparse.left_is_larger)
 """(present, begin, m, base, goes_left, n, nl, t, room): whether the sides change places."""
 at_once = by_room(_no, Listed=_yes)
 """(room): whether a split is written down before the next column is listed."""
-work_of = by_room(_nothing, Listed=sparse_classes.work_of)
+work_of = by_room(_nothing, Listed=sparse.work_of)
 """(room): steps since this was asked."""

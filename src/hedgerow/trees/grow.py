@@ -42,7 +42,7 @@ from .moments import Products, products
 from .node_rows import Rows
 from .objective import Rules, Terms
 from .responses import Responses
-from .sparse_classes import Listed
+from .sparse import Listed
 from .split import LEAF, Histograms, Space
 from .statistics import StatisticsLayout, root_statistics
 

@@ -1,4 +1,9 @@
-"""A fitted tree: the nodes, what they measure, and the path of its subtrees."""
+"""A fitted tree: its nodes, their measures, error-digression pruning and the path of subtrees.
+
+A node's error e(t) is the trace of its scatter matrix, its digression Delta(t) the determinant
+of S - S(t) (Li & Sarkar 2010, 2014). Categorical responses add their Gini scatter as one more
+diagonal entry. Branch sums run over the leaves below a node.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,445 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..errors import UnsupportedError
+from ..kernels.compiled import checked
+from ..kernels.exact_sums import UNIT_BITS
 from .grow import Grown
-from .prune import NodeMeasures, cut, lifetimes, measure, prune_order
 from .responses import Responses
 from .split import LEAF
 from .statistics import StatisticsLayout
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NodeMeasures:
+    """What the papers define for every node; arrays over the nodes in pre-order.
+
+    Parameters
+    ----------
+    error, digression : float arrays
+        e(t) of equation (2), Delta(t) of equation (3).
+    branch_error, branch_digression : float arrays
+        Sums over the leaves below, equations (7) and (5); a leaf's own values.
+    q : float array
+        Error-digression ratio, equation (8); NaN for leaves.
+    p_value : float array
+        Of the likelihood ratio test that the node's covariance matrix is the
+        table's, equation (9) with n_t - 1; the G-test for classes; they add up.
+    explained : float array of shape (nodes, responses)
+        Share of the public squared error that a node takes off; 1 less the terms of formula 10.
+    """
+
+    error: Floats
+    digression: Floats
+    branch_error: Floats
+    branch_digression: Floats
+    q: Floats
+    p_value: Floats
+    explained: Floats
+
+
+def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
+    """Scatter matrix of the scaled numeric responses in every node, shape (nodes, r, r)."""
+    r = layout.r
+    between = tree.products.between(*_leaves_below(tree))
+    sums = tree.stats[:, layout.sums : layout.sums + r] / float(1 << UNIT_BITS)
+    n = tree.stats[:, layout.divisor].astype(float)
+    made = np.zeros((tree.n_nodes, r, r))
+    pairs = ((j, k) for j in range(r) for k in range(j, r))
+    for at, (j, k) in enumerate(pairs):
+        made[:, j, k] = made[:, k, j] = between[:, at] - sums[:, j] * sums[:, k] / n
+    return made
+
+
+def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The leaves first..last (0-based, in pre-order) below every node."""
+    starts = tree.start[tree.column == LEAF]
+    return np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
+
+
+class ClassSums(NamedTuple):
+    """Sums over the classes of a column, by node: of its counts c and of the root's C."""
+
+    n: Floats
+    square: Floats
+    """Of c^2."""
+    cross: Floats
+    """Of c C."""
+    apart: Floats
+    """Of c log (c N / (n C))."""
+    n_classes: int
+    """Classes that occur."""
+
+
+def class_sums(tree: Grown, layout: StatisticsLayout, j: int, known: bool = False) -> ClassSums:
+    """`ClassSums` of the j-th class column, of known classes alone if asked."""
+    if layout.listed is None:
+        a, b = int(layout.starts[j]), int(layout.starts[j + 1]) - known
+        table = tree.stats[:, a:b]
+        node, at = np.nonzero(table)
+        counts, whole = table[node, at].astype(float), table[0].astype(float)
+    else:
+        a, b = int(layout.listed.starts[j]), int(layout.listed.starts[j + 1]) - known
+        node, at, counts = _listed_counts(tree, j, b - a)
+        whole = np.bincount(at[node == 0], counts[node == 0], b - a)
+
+    def by_node(values: Floats) -> Floats:
+        return np.bincount(node, values, tree.n_nodes).astype(np.float64)
+
+    n = by_node(counts)
+    apart = counts * np.log(counts * whole.sum() / (n[node] * whole[at]))
+    square, cross = by_node(counts**2), by_node(counts * whole[at])
+    return ClassSums(n, square, cross, by_node(apart), int(np.count_nonzero(whole)))
+
+
+def _listed_counts(
+    tree: Grown, j: int, n_classes: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """Node, class and count of all that is not 0, node after node.
+
+    Raises
+    ------
+    UnsupportedError
+        The rows are on a cluster.
+    """
+    if len(tree.listed) < len(tree.rows):
+        raise UnsupportedError(
+            "what the nodes of this tree tell of classes was not counted, and its rows are on a "
+            "cluster",
+            hint="fit it with alpha, which counts them, or in memory",
+        )
+    nodes, classes, counts = list[Any](), list[Any](), list[Any]()
+    for depth in range(int(tree.depth.max()) + 1):  # nodes of one depth share no row
+        here = np.flatnonzero(tree.depth == depth)
+        size = tree.end[here] - tree.start[here]
+        rows = np.repeat(tree.start[here] - np.cumsum(size) + size, size) + np.arange(size.sum())
+        code = tree.listed[rows, j].astype(np.int64)
+        keys = np.sort((np.repeat(here, size) * (n_classes + 1) + code)[code < n_classes])
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        nodes.append(keys[first] // (n_classes + 1))
+        classes.append(keys[first] % (n_classes + 1))
+        counts.append(np.diff(first, append=len(keys)).astype(float))
+    return tuple(np.concatenate(part) for part in (nodes, classes, counts))  # type: ignore[return-value]
+
+
+def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
+    """All node measures of a tree."""
+    n = tree.stats[:, layout.divisor].astype(float)
+    r, q_classes = layout.r, len(responses.categorical)
+    unit = float(1 << UNIT_BITS)
+    scatter = scatters(tree, layout)
+    gini = np.zeros((tree.n_nodes, q_classes))
+    for j in range(q_classes):
+        gini[:, j] = n - class_sums(tree, layout, j).square / n
+    error = (
+        np.einsum("tjj,j->t", scatter, layout.weight[:r] * unit**2) if r else np.zeros(tree.n_nodes)
+    )
+    weight = layout.weight[r:] if layout.listed is None else layout.listed.weight
+    error = error + gini @ weight[:q_classes]
+    digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
+    digression = digression * np.prod(gini[0] - gini, axis=1)
+    branch_error, branch_digression = _branch_sums(tree.column, tree.right, error, digression)
+    internal = tree.column != LEAF
+    q = np.where(internal, ratio(error, digression, branch_error, branch_digression), np.nan)
+    return NodeMeasures(
+        error,
+        digression,
+        branch_error,
+        branch_digression,
+        q,
+        _p_values(tree, responses, layout, scatter),
+        explained(tree, responses, layout, scatter),
+    )
+
+
+def ratio(
+    error: Floats, digression: Floats, branch_error: Floats, branch_digression: Floats
+) -> Floats:
+    """Equation (8); infinite where the digression does not grow."""
+    top, bottom = error - branch_error, branch_digression - digression
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
+
+
+def explained(
+    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
+) -> Floats:
+    """1 - RSD of every node and response, numeric ones first: squared errors alone, no floor."""
+    scatter = scatters(tree, layout) if scatter is None else scatter
+    unit = float(1 << UNIT_BITS)
+    columns = []
+    for j in range(layout.r):
+        at = layout.missing_at[j]
+        n = np.maximum(tree.stats[:, layout.divisor], 1)
+        known = n - (tree.stats[:, at] if at else 0)
+        total = tree.stats[:, layout.sums + j] / unit
+        center = tree.stats[0, layout.sums + j] / max(known[0], 1) / unit
+        apart = total - known * center
+        # scatter is about the mean over n; missing values stand at 0 and take no part
+        square = scatter[:, j, j] + total * total / n
+        outside = square - 2 * center * total + known * center**2
+        inside = outside - apart**2 / np.maximum(known, 1)
+        columns.append(
+            1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
+        )
+    for j, response in enumerate(responses.categorical):
+        sums = class_sums(tree, layout, j, known=response.n_missing > 0)
+        n = np.maximum(sums.n, 1)
+        public = sums.square[0] / n[0] ** 2
+        outside = 1 - 2 * sums.cross / (n * n[0]) + public
+        inside = np.maximum(1 - sums.square / n**2, 0)
+        left = np.divide(inside, outside, out=np.ones(len(n)), where=outside > 1e-12)
+        columns.append(1 - left)
+    return np.stack(columns, axis=1) if columns else np.zeros((tree.n_nodes, 0))
+
+
+def _p_values(
+    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats
+) -> Floats:
+    """Equation (9): n_t - 1 times the likelihood ratio of unbiased covariances, chi-squared."""
+    from scipy.special import chdtrc  # scipy.stats takes longer to load than a small table
+
+    n = (tree.end - tree.start).astype(float)
+    r = layout.r
+    statistic = np.zeros(tree.n_nodes)
+    freedom = r * (r + 1) / 2
+    if r:
+        whole = scatter[0] / max(n[0] - 1, 1)
+        part = scatter / np.maximum(n - 1, 1)[:, None, None]
+        sign, size = np.linalg.slogdet(whole)
+        signs, sizes = np.linalg.slogdet(part)
+        # a determinant that is only rounding, against the product of the variances, is singular
+        flat = (
+            (signs <= 0)
+            | (
+                np.exp(np.minimum(sizes, 700))
+                <= 1e-12 * np.prod(np.maximum(np.einsum("tjj->tj", part), 0), axis=1)
+            )
+            | (n < 2)
+        )
+        if sign > 0:
+            trace = np.einsum("tjk,kj->t", part, np.linalg.inv(whole))
+            statistic = np.where(flat, np.inf, (n - 1) * (size - sizes + trace - r))
+        else:
+            statistic = np.full(tree.n_nodes, np.inf)
+    for j in range(len(responses.categorical)):
+        sums = class_sums(tree, layout, j)
+        statistic = statistic + 2 * sums.apart
+        freedom += max(sums.n_classes - 1, 0)
+    statistic[0] = 0.0
+    return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
+
+
+@checked
+def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
+    """Sums over the leaves below each node, children before parents."""
+    a, b = error.copy(), digression.copy()
+    for i in range(column.shape[0] - 1, -1, -1):
+        if column[i] >= 0:
+            a[i] = a[i + 1] + a[right[i]]
+            b[i] = b[i + 1] + b[right[i]]
+    return a, b
+
+
+@checked
+def _before(a, b, q, depth):  # type: ignore[no-untyped-def]
+    """Whether node a is pruned before node b: smaller q, then deeper, then earlier in pre-order."""
+    if q[a] != q[b]:
+        return q[a] < q[b]
+    if depth[a] != depth[b]:
+        return depth[a] > depth[b]
+    return a < b
+
+
+@checked
+def _sift(heap, place, i, size, q, depth):  # type: ignore[no-untyped-def]
+    """Move entry i of the heap to where it belongs, up or down."""
+    node = heap[i]
+    while i > 0 and _before(node, heap[(i - 1) >> 1], q, depth):
+        heap[i] = heap[(i - 1) >> 1]
+        place[heap[i]] = i
+        i = (i - 1) >> 1
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and _before(heap[child + 1], heap[child], q, depth):
+            child += 1
+        if not _before(heap[child], node, q, depth):
+            break
+        heap[i] = heap[child]
+        place[heap[i]] = i
+        i = child
+    heap[i] = node
+    place[node] = i
+
+
+@checked
+def _prune(  # type: ignore[no-untyped-def]
+    column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
+):
+    """Prune the violating node of smallest q until none violates; nodes and q in that order.
+
+    `violates` marks nodes that violate by their own records; a child leaf with
+    fewer than k records makes its parent violate as well.
+    """
+    nodes = column.shape[0]
+    q = np.full(nodes, np.inf)
+    leaf = column < 0
+    heap = np.empty(nodes, np.int64)
+    place = np.full(nodes, -1, np.int64)
+    size = 0
+    order = np.empty(nodes, np.int64)
+    found = np.empty(nodes)
+    n_pruned = 0
+    for t in range(nodes):
+        if not leaf[t]:
+            bottom = branch_digression[t] - digression[t]
+            if bottom > 0:
+                q[t] = max(error[t] - branch_error[t], 0.0) / bottom
+    for t in range(nodes):
+        if not leaf[t]:
+            a, b = t + 1, right[t]
+            if violates[t] or (leaf[a] and n[a] < k) or (leaf[b] and n[b] < k):
+                heap[size] = t
+                size += 1
+                _sift(heap, place, size - 1, size, q, depth)
+    stack = np.empty(nodes, np.int64)
+    while size > 0:
+        t = heap[0]
+        order[n_pruned] = t
+        found[n_pruned] = q[t]
+        n_pruned += 1
+        stack[0] = t
+        top = 1
+        while top > 0:  # the branch leaves the heap
+            top -= 1
+            s = stack[top]
+            if place[s] >= 0:
+                i = place[s]
+                size -= 1
+                place[s] = -1
+                if i < size:
+                    heap[i] = heap[size]
+                    place[heap[i]] = i
+                    _sift(heap, place, i, size, q, depth)
+            if not leaf[s]:
+                stack[top], stack[top + 1] = s + 1, right[s]
+                top += 2
+        leaf[t] = True
+        branch_error[t] = error[t]
+        branch_digression[t] = digression[t]
+        s = parent[t]
+        while s >= 0:
+            branch_error[s] = branch_error[s + 1] + branch_error[right[s]]
+            branch_digression[s] = branch_digression[s + 1] + branch_digression[right[s]]
+            bottom = branch_digression[s] - digression[s]
+            q[s] = max(error[s] - branch_error[s], 0.0) / bottom if bottom > 0 else np.inf
+            if place[s] < 0 and s == parent[t] and n[t] < k:
+                heap[size] = s
+                place[s] = size
+                size += 1
+            if place[s] >= 0:
+                _sift(heap, place, place[s], size, q, depth)
+            s = parent[s]
+    return order[:n_pruned], found[:n_pruned]
+
+
+def prune_order(
+    tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The nodes that error-digression pruning turns into leaves, in order, and their q then.
+
+    Parameters
+    ----------
+    tree : Grown
+    measures : NodeMeasures
+    k : int
+        Fewest records of a leaf.
+    violates : bool array over the nodes
+        Nodes that must go whatever their children are, such as p_value < alpha.
+    """
+    order, q = _prune(
+        tree.column,
+        tree.right,
+        tree.parent,
+        tree.depth,
+        tree.end - tree.start,
+        k,
+        violates,
+        measures.error,
+        measures.digression,
+        measures.branch_error.copy(),
+        measures.branch_digression.copy(),
+    )
+    return order, q
+
+
+def lifetimes(
+    tree: Grown, order: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The steps [born, gone) during which each node is a leaf while `order` is pruned.
+
+    Step 0 is the tree before pruning; internal nodes that stay so are never born.
+    """
+    never = len(order) + 1
+    pruned = np.full(tree.n_nodes, never, np.int64)
+    pruned[order] = np.arange(1, len(order) + 1)
+    born = np.where(tree.column == LEAF, 0, pruned)
+    return born, _gone(tree.parent, pruned)
+
+
+@checked
+def _gone(parent, pruned):  # type: ignore[no-untyped-def]
+    """The step at which the first ancestor of each node is pruned."""
+    gone = np.empty_like(pruned)
+    for t in range(parent.shape[0]):
+        above = parent[t]
+        gone[t] = np.iinfo(np.int64).max if above < 0 else min(gone[above], pruned[above])
+    return gone
+
+
+def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[np.int64]]:
+    """The tree with the marked nodes turned into leaves, and its nodes' numbers in the old one."""
+    hidden = np.zeros(tree.n_nodes, bool)
+    marked = _below_marked(tree.parent, leaves, hidden)
+    kept = np.flatnonzero(~marked)
+    new = np.full(tree.n_nodes, -1, np.int64)
+    new[kept] = np.arange(len(kept))
+    column = np.where(leaves[kept], LEAF, tree.column[kept])
+    first, last = _leaves_below(tree)
+    ends = kept[column == LEAF]
+    parent = tree.parent[kept]
+    return Grown(
+        tree.start[kept],
+        tree.end[kept],
+        np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
+        np.where(column >= 0, new[tree.right[kept]], 0),
+        column,
+        tree.last_left[kept],
+        tree.first_right[kept],
+        tree.missing_left[kept],
+        tree.depth[kept],
+        tree.stats[kept],
+        tree.subset_at[kept],
+        tree.subset_codes,
+        tree.rows,
+        tree.products.merged(first[ends], last[ends]),
+        tree.listed,
+    ), kept
+
+
+@checked
+def _below_marked(parent, leaves, hidden):  # type: ignore[no-untyped-def]
+    for t in range(1, parent.shape[0]):
+        hidden[t] = hidden[parent[t]] or leaves[parent[t]]
+    return hidden
 
 
 @dataclass(frozen=True)

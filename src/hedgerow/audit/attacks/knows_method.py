@@ -47,8 +47,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit  # scipy.stats takes longer to load
 
 from ...columns.column import Column
-from ...kernels.assignments import Refusal, distances, shake
-from ...kernels.joins import Limits, measure
+from ...kernels.joins import Limits, Refusal, distances, measure, shake
 from ...kernels.threads import streamed
 from ...measures import Classes, group
 from ...measures.guarantees import Disclosure, KAnonymity, LDiversity, from_promise

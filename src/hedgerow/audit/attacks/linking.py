@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...kernels.patterns import count_patterns
+from ...kernels.neighbours import count_patterns
 from ...measures import FloatArray, IntArray, group
 from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
 from ..design_matrix import Known, known_rows

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...progress import done
-from ...trees.counted_split import Counted, Split, best_split
 from ...trees.expand import (
     COLUMN,
     DEPTH,
@@ -38,7 +37,7 @@ from ...trees.moments import Products, products
 from ...trees.node_rows import Predictors, Rows
 from ...trees.objective import Rules, Terms
 from ...trees.responses import Responses
-from ...trees.split import LEAF
+from ...trees.split import LEAF, Counted, Split, best_split
 from ...trees.statistics import StatisticsLayout, root_statistics
 from .cluster import binaries, collected, over_parts
 from .compiled_tree import Signposts

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...columns.encode import is_text
 from ...columns.row_hashes import RowHasher, key_words, value_class
 from ...columns.table import Table
-from ...kernels.draws import draw
+from ...kernels.siphash import draw
 from ...key import Key
 from ...plan import Maps, Partition
 from ...plan.maps import Released

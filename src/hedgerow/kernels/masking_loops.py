@@ -1,4 +1,4 @@
-"""Maximum distance to average vector: groups of like records, on exact search trees."""
+"""Loops of the masking methods: microaggregation (MDAV), rank swapping and PoROP-k."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..progress import done
 from .compiled import checked
 from .neighbours import KdTree, build, delete, farthest, nearest
+from .siphash import unit_interval, word_at
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
@@ -297,3 +298,97 @@ def _gower(
             if codes[record, c] != categories[c]:
                 gap += 1.0
         apart[i] = gap
+
+
+_TRIES = 32
+
+
+@checked
+def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
+    partner = np.full(n, -1)
+    drawn = np.uint64(0)
+    for i in range(n):
+        if partner[i] >= 0:
+            continue
+        last = min(i + window, n - 1)
+        chosen = -1
+        for _ in range(_TRIES):
+            if last == i:
+                break
+            drawn += np.uint64(1)
+            j = i + 1 + int(unit_interval(word_at(drawn, k0, k1)) * (last - i))
+            if partner[j] < 0:
+                chosen = j
+                break
+        if chosen < 0:  # few are free: count them and draw one
+            free = 0
+            for j in range(i + 1, last + 1):
+                free += partner[j] < 0
+            drawn += np.uint64(1)
+            nth = int(unit_interval(word_at(drawn, k0, k1)) * free) if free else -1
+            for j in range(i + 1, last + 1):
+                if partner[j] < 0:
+                    if nth == 0:
+                        chosen = j
+                        break
+                    nth -= 1
+        if chosen < 0:
+            partner[i] = i
+        else:
+            partner[i], partner[chosen] = chosen, i
+    return partner
+
+
+def swap_ranks(n: int, window: int, first: int, second: int) -> NDArray[np.int64]:
+    """A pairing of the ranks 0..n-1: each not yet paired takes a random free one above it.
+
+    Parameters
+    ----------
+    n : int
+    window : int
+        Largest difference of paired ranks, at least 1.
+    first, second : 64-bit integers
+        The key of the draws.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        The partner of every rank; itself where no free one was in reach.
+    """
+    return _swap_ranks(n, window, np.uint64(first), np.uint64(second))
+
+
+Index = NDArray[np.uint32]
+
+
+@checked
+def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
+    """In place: (v - lo) / span for every block of k values; 0 where the span is 0."""
+    for b in range(lo.size):
+        for i in range(b * k, min((b + 1) * k, ordered.size)):
+            ordered[i] = (ordered[i] - lo[b]) / span[b] if span[b] > 0.0 else 0.0
+
+
+@checked
+def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) -> None:
+    """Where each value of the second order stood at the start, and its first block."""
+    for i in range(second.size):
+        place[i] = first[second[i]]
+        block[i] = second[i] // k
+
+
+@checked
+def place_back(
+    fitted: Floats,
+    deviation: Floats,
+    normals: Floats,
+    place: Index,
+    block: Index,
+    lo: Floats,
+    span: Floats,
+    released: Floats,
+) -> None:
+    """Add the noise, undo the normalisation and both orders."""
+    for i in range(place.size):
+        y = fitted[i] + deviation[i] * normals[i]
+        released[place[i]] = y * span[block[i]] + lo[block[i]]

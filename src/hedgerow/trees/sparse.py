@@ -1,15 +1,15 @@
-"""The best split for categories of many classes: of each code only the classes that it holds.
+"""Split searches over many responses of which a code holds few: only what it holds is listed.
 
-A node of m records holds at most m pairs of a code and a class. They are listed, sorted by
-code and class, and a walk changes sums over the classes by those that a code brings. With L
-the left side's counts, T the node's and n their number, a class column gains
+For likeness the entries of a code that are not 0 (`Alike`); for categories of many classes the
+classes that it has (`Listed`). A node of m records holds at most m pairs of a code and a class.
+With L the left side's sums, T the node's, n their number and w the weights, a split gains
 
-    sum (L n - T n_L)^2 / (n n_L n_R) = (n^2 A - 2 n n_L B + n_L^2 C) / (n n_L n_R)
+    sum w (L n - T n_L)^2 / (n n_L n_R) = (n^2 A - 2 n n_L B + n_L^2 C) / (n n_L n_R)
 
-    A = sum L^2      B = sum L T      C = sum T^2
+    A = sum w L^2      B = sum w L T      C = sum w T^2
 
-whose numerator is taken exactly, in 128 bits: the same split comes out as where all classes
-are counted.
+and a code that comes to the left changes A and B by what it holds. For classes the numerator is
+taken exactly, in 128 bits: the same split comes out as where all classes are counted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,129 @@ import numpy as np
 from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
 from ..kernels.measures import share_gain
+from .category_orders import (
+    AXIS_STEPS,
+    first_axis,
+    level,
+    next_axis,
+    sort_places,
+    write_order,
+)
 from .node_rows import MASK, SHIFT, WORD_AT, Rows
-from .objective import NOWHERE, Rules, above_rounding, xlogx
+from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
 from .statistics import ENTROPY, StatisticsLayout
+
+
+class Alike(NamedTuple):
+    """The entries of one column's codes that are not 0, and where a walk adds them up."""
+
+    begins: Any
+    """Where the entries of each code begin, with the end of the last."""
+    at: Any
+    """Their places among the responses' entries."""
+    value: Any
+    weighted: Any
+    """Weight times the node's sum, by place."""
+    weight: Any
+    """Weight by place."""
+    left: Any
+    """Sums of the left side, all 0 between two walks."""
+    whole: Any
+    """C of the node."""
+
+    @classmethod
+    def of(cls, n_codes: int, layout: Any) -> Alike:
+        """Room for the widest column."""
+        size = layout.size - layout.sums
+        weight = np.zeros(size)
+        weight[: layout.r] = layout.weight[: layout.r]
+        weight[layout.r :] = np.repeat(layout.weight[layout.r :], np.diff(layout.starts))
+        return cls(
+            np.zeros(n_codes + 1, np.int64),
+            np.zeros(n_codes * size, np.int32),
+            np.zeros(n_codes * size),
+            np.zeros(size),
+            weight,
+            np.zeros(size),
+            np.zeros(1),
+        )
+
+
+@inner
+def list_alike(hist, stride, present, begin, end, base, c, total, t, room):  # type: ignore[no-untyped-def]
+    """List what the codes of a column hold."""
+    at = begin - begin
+    size = room.weight.shape[0]
+    whole = 0.0
+    for i in range(size):
+        all_of = float(total[t.sums + i])
+        room.weighted[i] = room.weight[i] * all_of
+        whole += room.weighted[i] * all_of
+    room.whole[0] = whole
+    for k in range(begin, end):
+        row = present[k]
+        room.begins[row - base] = at
+        place = row * stride + t.sums
+        for i in range(size):
+            value = hist[place + i]
+            if value != 0:
+                room.at[at] = i
+                room.value[at] = float(value)
+                at += 1
+        # codes between two that are present hold nothing
+        room.begins[row - base + 1] = at
+
+
+@inner
+def walk_alike(  # type: ignore[no-untyped-def]
+    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, room
+):
+    """The best of the left sides that rows of a histogram make, one after the other or alone.
+
+    As `split._walk`; returns (gain, step), step 0 where nothing beats `best`.
+    """
+    left, weight, weighted = room.left, room.weight, room.weighted
+    n, whole = float(total[t.divisor]), room.whole[0]
+    m = last - first
+    nl = persons = total[0] - total[0]
+    square = cross = 0.0
+    chosen = 0
+    if extra != NOWHERE:
+        nl, persons = hist[extra * stride + t.divisor], hist[extra * stride + t.persons]
+        for e in range(room.begins[extra - base], room.begins[extra - base + 1]):
+            i, value = room.at[e], room.value[e]
+            left[i] = value
+            square += weight[i] * value * value
+            cross += weighted[i] * value
+    for step in range(1, m + alone):
+        row = rows[first + step - 1]
+        if alone:
+            nl, persons = nl - nl, persons - persons
+            square = cross = 0.0
+        nl += hist[row * stride + t.divisor]
+        persons += hist[row * stride + t.persons]
+        for e in range(room.begins[row - base], room.begins[row - base + 1]):
+            i, value = room.at[e], room.value[e]
+            before = 0.0 if alone else left[i]
+            square += weight[i] * value * (2.0 * before + value)
+            cross += weighted[i] * value
+            if not alone:
+                left[i] = before + value
+        if persons < t.min_leaf:
+            continue
+        if total[t.persons] - persons < t.min_leaf:
+            if alone:
+                continue
+            break
+        fl = float(nl)
+        gain = (n * square - 2.0 * fl * cross) / (fl * (n - fl))
+        gain += fl * whole / (n * (n - fl))
+        if gain > best * (1.0 + TIE) and gain > 0.0:
+            best, chosen = gain, step
+    for i in range(left.shape[0]):
+        left[i] = 0.0
+    return best, chosen
+
 
 NODE, HELD, PAIRS, BRIEF, WORK = range(5)
 """Entries of `Listed.state`: first record of the node, classes it holds, pairs of the column,
@@ -345,3 +465,177 @@ def work_of(room):  # type: ignore[no-untyped-def]
     work = room.state[WORK]
     room.state[WORK] = 0
     return work
+
+
+STEPS, MOST_STEPS = 1 << 8, 1 << 25
+"""Steps that the orders of all classes may take for every record, and for a node. Beyond, the
+codes without a class are not told apart in its order: all of them stand on one side."""
+
+
+@inner
+def list_holders(hist, stride, present, begin, m, base, n_channels, total, t, room):  # type: ignore[no-untyped-def]
+    """List which codes hold each class; returns how many orders they give beside the means.
+
+    One for every held class, one for all others, which leave the codes as they are, and the
+    main axis where there are two responses or classes.
+    """
+    first, holder, share, state = room.first, room.holder, room.share, room.state
+    n_held = state[HELD]
+    for h in range(n_held + 1):
+        first[h] = 0
+    for k in range(m):
+        code = present[begin + k] - base
+        for e in range(room.begins[code], room.ends[code]):
+            first[room.at[room.place[e]] + 1] += 1
+    for h in range(n_held):
+        first[h + 1] += first[h]
+    n = total[t.divisor]
+    for k in range(m):
+        row = np.int64(present[begin + k])
+        code = row - base
+        here = hist[row * stride + t.divisor]
+        for e in range(room.begins[code], room.ends[code]):
+            place = room.place[e]
+            h = room.at[place]
+            holder[first[h]] = k
+            share[first[h]] = float(room.value[e]) / here - float(room.total[place]) / n
+            first[h] += 1
+    for h in range(n_held, 0, -1):
+        first[h] = first[h - 1]
+    first[0] = 0
+    steps = n_held * (m + state[PAIRS])
+    state[BRIEF] = steps > min(STEPS * total[0], MOST_STEPS)
+    size = room.total.shape[0]
+    return n_held + (n_held < size) + (n_channels + size > 1)
+
+
+@inner
+def write_listed_order(  # type: ignore[no-untyped-def]
+    hist, stride, present, begin, m, sequence, n_channels, total, t, space, room
+):
+    """Write the codes in the order of one response or class, or of their main axis."""
+    if sequence < n_channels:
+        return write_order(
+            hist, stride, present, begin, m, sequence, n_channels, total, t, space, ()
+        )
+    key, order, held = space.key, space.order, room.held
+    n_held = room.state[HELD]
+    size = room.total.shape[0]
+    number = sequence - n_channels
+    gap = 0
+    while gap < n_held and held[gap] == gap:
+        gap += 1
+    last = written = m
+    if number == n_held + (n_held < size):
+        _main_axis(hist, stride, present, begin, m, n_channels, total, t, space, room)
+        level(key, m)
+        sort_places(key, m, order)
+    elif number == gap:
+        for k in range(m):
+            order[0, k] = k
+    else:
+        h = number - (number > gap)
+        begin_of, end_of = room.first[h], room.first[h + 1]
+        few = end_of - begin_of
+        j = 0
+        while held[h] >= room.starts[j + 1]:
+            j += 1
+        sign = -1.0 if room.state[BRIEF] else 1.0
+        for i in range(few):
+            key[i] = room.share[begin_of + i] * np.sqrt(room.weight[j]) * sign
+        sort_places(key, few, order)
+        for i in range(few):
+            order[1, i] = room.holder[begin_of + order[0, i]]
+        if room.state[BRIEF]:
+            for i in range(few):
+                order[0, i] = order[1, i]
+            last, written = few + (few < m), few
+        else:
+            for i in range(few):
+                room.marked[order[1, i]] = 1
+            # from the back, since the places of the holders still stand in front
+            for i in range(few):
+                key[i] = order[1, i]
+            at = 0
+            for k in range(m):
+                if room.marked[k]:
+                    room.marked[k] = 0
+                else:
+                    order[0, at] = k
+                    at += 1
+            for i in range(few):
+                order[0, at + i] = np.int64(key[i])
+    for k in range(written):
+        space.rows[k] = present[begin + order[0, k]]
+    return last
+
+
+@inner
+def _main_axis(hist, stride, present, begin, m, r, total, t, space, room):  # type: ignore[no-untyped-def]
+    """`category_orders.principal_axis`, of the pairs alone: scores of the codes in `space.key`."""
+    key, means, held, weight = space.key, space.means, room.held, room.weight
+    axis, moved = room.axis[0], room.axis[1]
+    n_held = room.state[HELD]
+    d = r + n_held
+    n = float(total[t.divisor])
+    for a in range(d):
+        moved[a] = 0.0
+    for k in range(m):
+        here = hist[present[begin + k] * stride + t.divisor]
+        for a in range(r):
+            moved[a] += here * means[k * r + a] * means[k * r + a]
+    j = 0
+    for h in range(n_held):
+        while held[h] >= room.starts[j + 1]:
+            j += 1
+        told = float(room.total[held[h]]) / n
+        rest = n
+        for e in range(room.first[h], room.first[h + 1]):
+            here = hist[present[begin + room.holder[e]] * stride + t.divisor]
+            moved[r + h] += here * room.share[e] * room.share[e]
+            rest -= here
+        moved[r + h] = weight[j] * (moved[r + h] + rest * told * told)
+    first_axis(moved, d, axis)
+    for steps in range(AXIS_STEPS + 1):
+        # what every code scores on the axis; classes that it does not hold are in `common`
+        common, j = 0.0, 0
+        for h in range(n_held):
+            while held[h] >= room.starts[j + 1]:
+                j += 1
+            common -= float(room.total[held[h]]) / n * np.sqrt(weight[j]) * axis[r + h]
+        for k in range(m):
+            score = common
+            for a in range(r):
+                score += means[k * r + a] * axis[a]
+            key[k] = score
+        j = 0
+        for h in range(n_held):
+            while held[h] >= room.starts[j + 1]:
+                j += 1
+            step = np.sqrt(weight[j]) * axis[r + h]
+            told = float(room.total[held[h]]) / n
+            for e in range(room.first[h], room.first[h + 1]):
+                key[room.holder[e]] += (room.share[e] + told) * step
+        if steps == AXIS_STEPS:
+            break
+        for a in range(d):
+            moved[a] = 0.0
+        every = 0.0
+        for k in range(m):
+            score = hist[present[begin + k] * stride + t.divisor] * key[k]
+            every += score
+            for a in range(r):
+                moved[a] += score * means[k * r + a]
+        j = 0
+        for h in range(n_held):
+            while held[h] >= room.starts[j + 1]:
+                j += 1
+            told = float(room.total[held[h]]) / n
+            inside = 0.0
+            for e in range(room.first[h], room.first[h + 1]):
+                k = room.holder[e]
+                here = hist[present[begin + k] * stride + t.divisor]
+                inside += here * key[k] * (room.share[e] + told)
+            moved[r + h] = np.sqrt(weight[j]) * (inside - told * every)
+        if not next_axis(moved, d, axis):
+            break
