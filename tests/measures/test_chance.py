@@ -15,7 +15,7 @@ N = 60_000
 def of_random_groups(values: np.ndarray, size: int) -> np.ndarray:
     groups = [f"g{i}" for i in range(N // size)]
     table = read(pd.DataFrame({"group": np.repeat(groups, size), "value": values}))
-    return disclosure.of_column(Classes.of_table(table, ["group"], ["value"]).sensitive["value"])
+    return disclosure.column_disclosure(Classes.of_table(table, ["group"], ["value"]).sensitive["value"])
 
 
 def flags(rng: np.random.Generator) -> np.ndarray:
@@ -57,7 +57,7 @@ def test_what_a_rare_value_may_be_had_by(cap: float, flag: int, many: int) -> No
         made = Classes.of_table(
             read(pd.DataFrame({"group": group, "value": value})), ["group"], ["value"]
         )
-        return float(disclosure.of_column(made.sensitive["value"])[0])
+        return float(disclosure.column_disclosure(made.sensitive["value"])[0])
 
     plain = np.repeat("no", 100_000)
     spread = np.array([f"v{i % 1000}" for i in range(100_000)])

@@ -35,7 +35,7 @@ def of(values: list[object], parts: list[int] | NDArray[np.int64]) -> tuple[floa
     """Share explained, room, and the disclosure of the worst class by the leading score."""
     column = read({"y": values}).column("y")
     made = Classes.of(group([np.asarray(parts)]), [column]).sensitive["y"]
-    found = explained.of_column(made)
+    found = explained.explained_share(made)
     assert found is not None
     by_score = made.scores.by_score
     name = next(n for n in ("squared", "brier") if n in by_score)
@@ -74,4 +74,4 @@ def test_a_column_of_one_value_has_nothing_to_explain() -> None:
     for values in ([3.0, 3.0], ["a", None]):
         column = read({"y": values}).column("y")
         made = Classes.of(group([np.array([0, 1])]), [column]).sensitive["y"]
-        assert explained.of_column(made) is None
+        assert explained.explained_share(made) is None

@@ -65,25 +65,25 @@ def test_diversity_closeness_and_likeness_equal_their_definitions(
         q = [members.count(v) / len(members) for v in range(6)]
         present = [x for x in q if x > 0]
         assert diversity.distinct(counts)[g] == len(present)
-        assert diversity.entropy(counts)[g] == pytest.approx(
+        assert diversity.entropy_l(counts)[g] == pytest.approx(
             math.exp(-sum(x * math.log(x) for x in present))
         )
         assert diversity.largest_share(counts)[g] == pytest.approx(max(q))
-        assert diversity.frequency(counts)[g] == pytest.approx(1 / max(q))
+        assert diversity.frequency_l(counts)[g] == pytest.approx(1 / max(q))
         falling = sorted(Counter(members).values(), reverse=True)
         for l in (1, 2, 3):
             tail = sum(falling[l - 1 :])
-            reached = diversity.recursive(counts, l)[g]
+            reached = diversity.recursive_c(counts, l)[g]
             assert reached == (pytest.approx(falling[0] / tail) if tail else math.inf)
-        assert closeness.equal(counts)[g] == pytest.approx(
+        assert closeness.equal_distance(counts)[g] == pytest.approx(
             0.5 * sum(abs(a - b) for a, b in zip(q, public, strict=True))
         )
         cdf = np.abs(np.cumsum(np.array(q) - public)).sum() / 5
-        assert closeness.ordered(counts)[g] == pytest.approx(cdf, abs=1e-12)
+        assert closeness.ordered_distance(counts)[g] == pytest.approx(cdf, abs=1e-12)
         gains = [(a - b) / b for a, b in zip(q, public, strict=True) if b > 0]
         assert likeness.basic_beta(counts)[g] == pytest.approx(max(gains), abs=1e-12)
         logs = [abs(math.log(a / b)) for a, b in zip(q, public, strict=True) if a > 0]
-        assert likeness.delta(counts)[g] == pytest.approx(max(logs), abs=1e-12)
+        assert likeness.delta_disclosure(counts)[g] == pytest.approx(max(logs), abs=1e-12)
 
 
 def transport(a: list[float], b: list[float], ordered: bool) -> float:
@@ -107,7 +107,7 @@ def test_closeness_is_the_least_work_of_moving_shares(ordered: bool) -> None:
         rows = list(
             zip(rng.integers(0, 4, n).tolist(), rng.integers(0, 6, n).tolist(), strict=True)
         )
-        found = (closeness.ordered if ordered else closeness.equal)(make(rows))
+        found = (closeness.ordered_distance if ordered else closeness.equal_distance)(make(rows))
         public = [sum(b == v for _, b in rows) / n for v in range(6)]
         for g, members in enumerate(by_class(rows)):
             q = [members.count(v) / len(members) for v in range(6)]
@@ -116,14 +116,14 @@ def test_closeness_is_the_least_work_of_moving_shares(ordered: bool) -> None:
 
 def test_closeness_to_a_table_of_which_the_classes_are_a_part() -> None:
     counts = Counts.dense(np.array([[2, 0, 0]]), np.array([2, 1, 1]))
-    assert closeness.equal(counts)[0] == pytest.approx(0.5)
-    assert closeness.ordered(counts)[0] == pytest.approx((0.5 + 0.25) / 2)
+    assert closeness.equal_distance(counts)[0] == pytest.approx(0.5)
+    assert closeness.ordered_distance(counts)[0] == pytest.approx((0.5 + 0.25) / 2)
 
 
 def test_wong_salary_example_of_t_closeness() -> None:
     # Li et al. (2007), section 4.1: salaries 3K..11K, one of each; the classes
     # {3,4,5} and {6,8,11} have distances 0.375 and 0.167
-    t = closeness.ordered(make(list(zip([0, 0, 0, 1, 2, 1, 2, 2, 1], range(9), strict=True)), 9))
+    t = closeness.ordered_distance(make(list(zip([0, 0, 0, 1, 2, 1, 2, 2, 1], range(9), strict=True)), 9))
     assert t[0] == pytest.approx(0.375)
     assert t[1] == pytest.approx(1 / 6, abs=1e-9)
 
@@ -140,7 +140,7 @@ def test_disease_example_of_hierarchical_t_closeness() -> None:
     ill = ["ulcer", "ulcer", "gastritis", "gastritis", "flu", "flu", "asthma", "asthma"]
     rows = list(zip([0, 0, 1, 1, 1, 1, 1, 1], map(values.index, ill), strict=True))
     # by hand: move .25 from gastritis (height 1, cost 1/2) and .5 over the top (cost 1)
-    t = closeness.hierarchical(make(rows, 4), values, Hierarchy(paths))
+    t = closeness.hierarchical_distance(make(rows, 4), values, Hierarchy(paths))
     assert t[0] == pytest.approx(0.25 * 0.5 + 0.5 * 1)
 
 
@@ -178,7 +178,7 @@ def test_disclosure_of_numbers_is_exact_at_every_scale(
 ) -> None:
     values = SCALES[scale]
     exact = [Fraction(v) for v in values]
-    found = disclosure.of_numbers(make(rows), np.array([*values, np.nan]))
+    found = disclosure.number_disclosure(make(rows), np.array([*values, np.nan]))
     everyone = [exact[b] for _, b in rows if b < 5]
     # a decimal that lies at the mean but for its rounding counts as lying there
     mean = sum(everyone, Fraction(0)) / max(len(everyone), 1)
@@ -194,16 +194,16 @@ def test_numbers_at_the_public_mean_tell_nothing() -> None:
     """.1 + .2 + .3 over 3 is not .2 in doubles, but the class of .2 lies at the mean."""
     values = np.array([0.1, 0.2, 0.3])
     counts = make([(0, 0), (0, 2), (1, 1), (1, 1)], 3)
-    assert disclosure.of_numbers(counts, values) == pytest.approx([0, 0], abs=1e-15)
-    assert disclosure.of_numbers(make([(0, 0), (1, 0)], 1), np.array([0.1])).tolist() == [0, 0]
-    assert disclosure.of_numbers(make([(0, 0)], 1), np.array([np.nan])).tolist() == [0]
+    assert disclosure.number_disclosure(counts, values) == pytest.approx([0, 0], abs=1e-15)
+    assert disclosure.number_disclosure(make([(0, 0), (1, 0)], 1), np.array([0.1])).tolist() == [0, 0]
+    assert disclosure.number_disclosure(make([(0, 0)], 1), np.array([np.nan])).tolist() == [0]
 
 
 @settings(max_examples=80, deadline=None)
 @given(labelled)
 def test_disclosure_of_categories_is_exact(rows: list[tuple[int, int]]) -> None:
     """Code 5 is the missing value, which takes no part."""
-    found = disclosure.of_categories(make(rows), 5)
+    found = disclosure.category_disclosure(make(rows), 5)
     known = [b for _, b in rows if b < 5]
     for g, members in enumerate(by_class(rows)):
         mine = [b for b in members if b < 5]
@@ -226,10 +226,10 @@ def test_disclosure_of_categories_is_exact(rows: list[tuple[int, int]]) -> None:
 def test_disclosure_at_its_ends() -> None:
     values = np.array([1.0, 3.0])
     apart, alike = [(0, 0), (0, 0), (1, 1), (1, 1)], [(0, 0), (0, 1), (1, 0), (1, 1)]
-    assert disclosure.of_numbers(make(apart, 2), values).tolist() == [1, 1]
-    assert disclosure.of_numbers(make(alike, 2), values).tolist() == [0, 0]
-    assert disclosure.of_categories(make(apart, 2), 2).tolist() == [1, 1]
-    assert disclosure.of_categories(make(alike, 2), 2).tolist() == [0, 0]
+    assert disclosure.number_disclosure(make(apart, 2), values).tolist() == [1, 1]
+    assert disclosure.number_disclosure(make(alike, 2), values).tolist() == [0, 0]
+    assert disclosure.category_disclosure(make(apart, 2), 2).tolist() == [1, 1]
+    assert disclosure.category_disclosure(make(alike, 2), 2).tolist() == [0, 0]
 
 
 def test_disclosure_summed_up() -> None:
@@ -288,12 +288,12 @@ def test_formulas_read_full_and_sparse_counts_alike(rows: list[tuple[int, int]])
     full = np.zeros((counts.n_groups, 6), np.int64)
     full[counts.groups, counts.values] = counts.counts
     public = counts.public
-    sparse = disclosure.of_categories(counts, 6)
+    sparse = disclosure.category_disclosure(counts, 6)
     for g, row in enumerate(full):
         told, error = measures.brier_terms(row, public, 0, 6, 0.0)
         assert sparse[g] == pytest.approx(told / error if error else 0, abs=1e-12)
         assert measures.entropy(row, 0, 6, row.sum()) == pytest.approx(
-            math.log(diversity.entropy(counts)[g])
+            math.log(diversity.entropy_l(counts)[g])
         )
 
 

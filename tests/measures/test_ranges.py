@@ -25,14 +25,14 @@ from hedgerow.measures.classes import distinct_values
 from hedgerow.measures.guarantees import Disclosure, LDiversity, TCloseness
 
 MEASURES: list[Callable[[SensitiveCounts], Any]] = [
-    disclosure.of_column,
+    disclosure.column_disclosure,
     disclosure.rsd,
     distinct_values,
-    lambda column: diversity.entropy(column.counts),
-    lambda column: diversity.recursive(column.counts, 2),
-    lambda column: closeness.equal(column.counts),
-    lambda column: closeness.ordered(column.counts),
-    lambda column: likeness.delta(column.counts),
+    lambda column: diversity.entropy_l(column.counts),
+    lambda column: diversity.recursive_c(column.counts, 2),
+    lambda column: closeness.equal_distance(column.counts),
+    lambda column: closeness.ordered_distance(column.counts),
+    lambda column: likeness.delta_disclosure(column.counts),
 ]
 
 

@@ -28,7 +28,7 @@ from hedgerow.errors import (
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.io.read import read
 from hedgerow.measures import Classes
-from hedgerow.measures.disclosure import of_column
+from hedgerow.measures.disclosure import column_disclosure
 from hedgerow.measures.guarantees import LDiversity, TCloseness
 from hedgerow.methods.group_cells import public_step
 from hedgerow.methods.mart import MART
@@ -273,7 +273,7 @@ def test_every_group_keeps_k_and_disclosure() -> None:
         released = mart.transform(frame[QUASI]).assign(**frame[["pay", "debt", "ill"]])
         made = Classes.of_table(read(released), QUASI, ["pay", "debt", "ill"])
         assert made.sizes.min() >= 12
-        told = max(of_column(column).max() for column in made.sensitive.values())
+        told = max(column_disclosure(column).max() for column in made.sensitive.values())
         assert told <= (d or 1) + 1e-9
         leaves.append(mart.tree_.n_leaves)
     assert 1 < leaves[0] < leaves[1] < leaves[2]  # what is allowed is used

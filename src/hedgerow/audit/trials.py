@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.table import Table
 from ..measures import Classes, explained
-from ..measures.disclosure import SLACK, Disclosed, of_column
+from ..measures.disclosure import SLACK, Disclosed, column_disclosure
 from ..measures.guarantees import Disclosure
 from ..methods.masking import fingerprint
 from ..notation import figure
@@ -165,10 +165,10 @@ def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
         return dict.fromkeys(names), None
     columns = Classes.of(pair.told, pair.released_sensitive).sensitive.values()
     told = Disclosed.over_columns(
-        Disclosed.of(of_column(column), pair.told.sizes) for column in columns
+        Disclosed.of(column_disclosure(column), pair.told.sizes) for column in columns
     )
     assert told is not None
-    found = [e for e in map(explained.of_column, columns) if e is not None]
+    found = [e for e in map(explained.explained_share, columns) if e is not None]
     share = float(np.mean([e.share for e in found])) if found else None
     room = float(np.mean([e.room for e in found])) if found else None
     figures = (told.worst, told.mean_over_groups, told.mean_over_records, share)

@@ -19,14 +19,14 @@ _BLOCK = 1 << 22
 """Cells of a full table that are worked on at once."""
 
 
-def equal(counts: Counts) -> FloatArray:
+def equal_distance(counts: Counts) -> FloatArray:
     """All values lie 1 apart: half the absolute differences of the shares (section 4.2)."""
     p = counts.public[counts.values]
     inside = counts.per_group(np.abs(counts.shares - p) - p)
     return np.clip(0.5 * (1.0 + inside), 0.0, 1.0)
 
 
-def ordered(counts: Counts) -> FloatArray:
+def ordered_distance(counts: Counts) -> FloatArray:
     """Neighbouring values lie 1/(m - 1) apart: the summed differences of the CDFs (section 4.1).
 
     Values are compared by rank. The class's CDF is constant between its own
@@ -57,7 +57,7 @@ def ordered(counts: Counts) -> FloatArray:
     return np.clip((counts.per_group(stretch) + ahead) / (m - 1), 0.0, 1.0)
 
 
-def hierarchical(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> FloatArray:
+def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> FloatArray:
     """Mass moved over a node of a hierarchy costs its height over the whole height (section 4.3).
 
     Parameters
@@ -70,7 +70,7 @@ def hierarchical(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) ->
     """
     height = hierarchy.n_levels - 1
     if height < 1:
-        return equal(counts)
+        return equal_distance(counts)
     paths = [hierarchy.paths.get(v, (v,) * height + (TOP,)) for v in values]
     nodes = [_numbered([path[level:] for path in paths]) for level in range(height + 1)]
     out = np.zeros(counts.n_groups)

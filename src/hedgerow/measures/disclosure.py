@@ -26,7 +26,7 @@ LARGE = 0.5
 """Disclosure of a group, and share of linked people, above which a release must say so."""
 
 
-def of_column(column: SensitiveCounts) -> FloatArray:
+def column_disclosure(column: SensitiveCounts) -> FloatArray:
     """The disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
 
     The largest of its proper scores.
@@ -48,7 +48,7 @@ def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
         ``groups``, ``worst``, ``over_half`` and ``single_valued`` (everybody of a class has the same
         value, which not everybody of the table has), the last two with ``_records``.
     """
-    told, distinct = column.per_class(of_column, distinct_values)
+    told, distinct = column.per_class(column_disclosure, distinct_values)
     known = np.count_nonzero(column.totals) > 1
     return {"groups": len(sizes), "worst": float(told.max(initial=0.0))} | {
         name + what: int(each[which].sum())
@@ -65,11 +65,11 @@ def rsd(column: SensitiveCounts) -> FloatArray:
     """
     if column.is_number:
         apart = np.append(column.apart, np.nan)[: column.counts.n_values]
-        return 1 - of_numbers(column.counts, apart)
-    return 1 - of_categories(column.counts, column.n_values)
+        return 1 - number_disclosure(column.counts, apart)
+    return 1 - category_disclosure(column.counts, column.n_values)
 
 
-def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:
+def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
     """The public squared error, less that of guessing the class's mean, as a part of the former.
 
     1 minus a term of formula (10) in Li & Sarkar (2014). A class whose records
@@ -87,14 +87,14 @@ def of_numbers(counts: Counts, values: FloatArray) -> FloatArray:
     >>> from hedgerow.measures import group
     >>> values = np.array([10.0, 20.0, 30.0])
     >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
-    >>> of_numbers(made, values).round(3).tolist()
+    >>> number_disclosure(made, values).round(3).tolist()
     [1.0, 0.692]
     """
     away = deviations(values, counts.totals)
     return number_disclosures(counts.counts, away[counts.values], counts.starts)
 
 
-def of_categories(counts: Counts, n_known: int) -> FloatArray:
+def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
     """The Brier score of guessing the public shares, less that of the class's own, as a part of it.
 
     |p - P|^2 / (1 - 2 p.P + P.P) over the known values, for shares p of the class
@@ -111,7 +111,7 @@ def of_categories(counts: Counts, n_known: int) -> FloatArray:
     --------
     >>> from hedgerow.measures import group
     >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
-    >>> of_categories(made, 2).round(3).tolist()
+    >>> category_disclosure(made, 2).round(3).tolist()
     [1.0, 0.2]
     """
     totals = counts.totals[:n_known]

@@ -18,7 +18,7 @@ def distinct(counts: Counts) -> IntArray:
     return np.diff(counts.starts)
 
 
-def entropy(counts: Counts) -> FloatArray:
+def entropy_l(counts: Counts) -> FloatArray:
     """exp of the entropy of each class; entropy l-diversity is the smallest.
 
     Machanavajjhala et al. (2007), Definition 4.1: every class has an entropy of
@@ -27,7 +27,7 @@ def entropy(counts: Counts) -> FloatArray:
     return np.exp(entropies(counts.counts, counts.starts, counts.sizes))
 
 
-def recursive(counts: Counts, l: int) -> FloatArray:
+def recursive_c(counts: Counts, l: int) -> FloatArray:
     """For each class r_1 / (r_l + ... + r_m), counts in falling order.
 
     Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
@@ -42,7 +42,7 @@ def recursive(counts: Counts, l: int) -> FloatArray:
         return ordered[counts.starts[:-1]] / tail
 
 
-def frequency(counts: Counts) -> FloatArray:
+def frequency_l(counts: Counts) -> FloatArray:
     """Records of each class over those of its most frequent value.
 
     The least of them is the l of the frequency form of l-diversity, and the L of

@@ -34,7 +34,7 @@ class Explained:
     room: float
 
 
-def of_column(column: SensitiveCounts) -> Explained | None:
+def explained_share(column: SensitiveCounts) -> Explained | None:
     """What the classes explain; None for a column of one value, of which there is nothing.
 
     Examples
@@ -44,7 +44,7 @@ def of_column(column: SensitiveCounts) -> Explained | None:
     >>> from hedgerow.io.read import read
     >>> ill = read({"ill": ["yes", "yes", "no", "no"]}).column("ill")
     >>> made = Classes.of(group([np.array([0, 0, 0, 1])]), [ill])
-    >>> found = of_column(made.sensitive["ill"])
+    >>> found = explained_share(made.sensitive["ill"])
     >>> round(found.share, 3), found.room
     (0.333, 1.0)
     """

@@ -434,10 +434,10 @@ class LDiversity(ColumnGuarantee):
         if self.diversity == "distinct":
             return diversity.distinct(counts).astype(float)
         if self.diversity == "frequency":
-            return diversity.frequency(counts)
+            return diversity.frequency_l(counts)
         if self.diversity == "entropy":
-            return diversity.entropy(counts)
-        return diversity.recursive(counts, int(self.l))
+            return diversity.entropy_l(counts)
+        return diversity.recursive_c(counts, int(self.l))
 
     def kept(self, column: SensitiveCounts) -> BoolArray:
         """Which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
@@ -483,7 +483,7 @@ class TCloseness(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The distance of every group."""
-        distance = closeness.ordered if column.is_ordered else closeness.equal
+        distance = closeness.ordered_distance if column.is_ordered else closeness.equal_distance
         return distance(column.counts)
 
     def words(self) -> str:

@@ -30,17 +30,17 @@ def enhanced_beta(counts: Counts) -> tuple[float, bool]:
     return float(value), bool(within.all())
 
 
-def delta(counts: Counts) -> FloatArray:
+def delta_disclosure(counts: Counts) -> FloatArray:
     """For each class the largest |ln(p / P)| over the values that occur in it.
 
     Brickell, Shmatikov (2008), The cost of privacy: delta-disclosure. A value
-    that a class lacks makes the strict definition infinite; `lacking` counts
+    that a class lacks makes the strict definition infinite; `classes_lacking_values` counts
     such classes.
     """
     return counts.max_per_group(np.abs(np.log(counts.shares / counts.public[counts.values])))
 
 
-def lacking(counts: Counts) -> int:
+def classes_lacking_values(counts: Counts) -> int:
     """Classes in which some value of the table does not occur."""
     return int((distinct(counts) < (counts.totals > 0).sum()).sum())
 

@@ -23,7 +23,7 @@ from .validation import check_named, check_share
 Floats = NDArray[np.float64]
 
 CATEGORICAL = ("categorical", "ordinal", "boolean")
-MOST = 2_000
+MOST_CATEGORIES = 2_000
 """Categories of a column: the plan holds a number for every two of them."""
 
 
@@ -94,10 +94,10 @@ class PRAM(Masking):
         if isinstance(self.matrix, Mapping):
             check_named("matrix", self.matrix, schema)
         for name in schema.quasi:
-            if (found := table.declared_column(schema, name).n_values) > MOST:
+            if (found := table.declared_column(schema, name).n_values) > MOST_CATEGORIES:
                 raise ParameterError(
                     f"column {name!r} has {found:,} categories, and a matrix between more than "
-                    f"{MOST:,} is not made",
+                    f"{MOST_CATEGORIES:,} is not made",
                     hint="join categories that are alike, leave the column out, or take another "
                     "method",
                 )
@@ -108,7 +108,7 @@ class PRAM(Masking):
             column = table.declared_column(schema, name)
             given = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
             base = (
-                default_matrix(column.n_values, stay) if given is None else _checked(given, column)
+                default_matrix(column.n_values, stay) if given is None else _check_matrix(given, column)
             )
             counts = column.counts()[: column.n_values].astype(np.float64)
             used = invariant_matrix(base, counts) if self.invariant else base
@@ -164,7 +164,7 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDAr
     return moved
 
 
-def _checked(given: ArrayLike, column: Column) -> Floats:
+def _check_matrix(given: ArrayLike, column: Column) -> Floats:
     try:
         matrix = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

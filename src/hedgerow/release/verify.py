@@ -206,7 +206,7 @@ def classes(
     return by_ranges(
         found,
         [sensitive_column(c, released) for c in plan.columns if c.role == "sensitive"],
-        [disclosure.of_column, distinct_values],
+        [disclosure.column_disclosure, distinct_values],
         None if persons is None else persons.taken(rows),
     )
 

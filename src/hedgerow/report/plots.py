@@ -64,7 +64,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
     if column is None and release.plan.recoding.yardstick == "classes":
         told = release.judged()
         sensitive = {
-            name: c.per_class(disclosure.of_column)[0] for name, c in told.sensitive.items()
+            name: c.per_class(disclosure.column_disclosure)[0] for name, c in told.sensitive.items()
         }
         if sensitive:
             name = max(sensitive, key=lambda n: float(sensitive[n].max(initial=0.0)))

@@ -110,23 +110,23 @@ def diversity_summary(
     hierarchical = None
     if hierarchy is not None:
         names = [*map(str, column.values), "(missing)"][: counts.n_values]
-        hierarchical = float(closeness.hierarchical(counts, names, hierarchy).max())
+        hierarchical = float(closeness.hierarchical_distance(counts, names, hierarchy).max())
     return {
         "distinct_l": l,
-        "entropy_l": float(diversity.entropy(counts).min()),
+        "entropy_l": float(diversity.entropy_l(counts).min()),
         # at l = 1 the definition says nothing about a class: the sum is the whole of it
-        "recursive_c": float(diversity.recursive(counts, l).max()) if l >= 2 else None,
+        "recursive_c": float(diversity.recursive_c(counts, l).max()) if l >= 2 else None,
         "alpha": float(diversity.largest_share(counts).max()),
-        "t_equal": float(closeness.equal(counts).max()),
-        "t_ordered": float(closeness.ordered(counts).max())
+        "t_equal": float(closeness.equal_distance(counts).max()),
+        "t_ordered": float(closeness.ordered_distance(counts).max())
         if column.kind != "categorical"
         else None,
         "t_hierarchical": hierarchical,
         "basic_beta": float(likeness.basic_beta(counts).max()),
         "enhanced_beta": enhanced,
         "enhanced_beta_holds": holds,
-        "delta": float(likeness.delta(counts).max()),
-        "delta_classes_lacking_a_value": likeness.lacking(counts),
+        "delta": float(likeness.delta_disclosure(counts).max()),
+        "delta_classes_lacking_a_value": likeness.classes_lacking_values(counts),
     }
 
 
