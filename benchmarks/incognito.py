@@ -18,8 +18,7 @@ import pandas
 
 from hedgerow.datasets import load_adult, load_adult_hierarchies
 from hedgerow.io.read import read
-from hedgerow.methods.full_domain import Datafly, Incognito
-from hedgerow.methods.generalization import build
+from hedgerow.methods.full_domain import Datafly, Incognito, build
 from hedgerow.methods.lattice import Lattice
 from hedgerow.schema import Schema
 

@@ -18,8 +18,7 @@ from hedgerow.audit.attacks.population import journalist
 from hedgerow.audit.pairing import align
 from hedgerow.io.read import read
 from hedgerow.measures import group
-from hedgerow.measures.sizes import expected_risk
-from hedgerow.measures.uniqueness import MODELS, population_uniques
+from hedgerow.measures.sizes import MODELS, expected_risk, population_uniques
 
 PEOPLE = 1_000_000
 WEIGHTS = (10, 100, 1000)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.measures import Counts
 from hedgerow.measures import group as by_codes
-from hedgerow.measures.disclosure import Disclosed, of_numbers
+from hedgerow.measures.disclosure import Disclosed, number_disclosure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -214,7 +214,7 @@ def remaining_uncertainty(group: Ints, responses: Floats) -> RemainingUncertaint
     told, error = [], []
     for y in responses.T:
         values, codes = np.unique(y, return_inverse=True)
-        told.append(of_numbers(Counts.of(groups, codes, len(values)), values))
+        told.append(number_disclosure(Counts.of(groups, codes, len(values)), values))
         away = (y - y.mean()) / (float(np.ptp(y)) or 1.0)
         error.append(np.bincount(group, away**2))
     over = Disclosed.over_columns(Disclosed.of(each, groups.sizes) for each in told)

@@ -12,7 +12,7 @@ from hedgerow.columns.numbers import numeric_matrix
 from hedgerow.columns.table import Table
 from hedgerow.datasets import load_casc
 from hedgerow.measures.masking_scores import score_arrays
-from hedgerow.methods.ordered_partitions import Noise, order
+from hedgerow.methods.porop import Noise, order
 
 from .curves import Line, Panel, curves
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.io.read import read
 from hedgerow.measures import Counts, group
-from hedgerow.measures.diversity import frequency
+from hedgerow.measures.class_measures import frequency_l
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
 from hedgerow.methods.tpp.builder import BuiltTree, Node
 from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
@@ -334,7 +334,7 @@ def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
     if sensitive is None:
         return k, None
     values, codes = np.unique(sensitive.to_numpy(dtype=str), return_inverse=True)
-    return k, float(frequency(Counts.of(groups, codes, len(values))).min())
+    return k, float(frequency_l(Counts.of(groups, codes, len(values))).min())
 
 
 def _score(

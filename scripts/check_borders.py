@@ -74,7 +74,6 @@ PLAIN = {
 # (file, imported module). Every other import, late and type-only ones included, follows the order.
 LATE = {
     ("schema.py", "columns.roles"),  # Schema.guess
-    ("plan/records.py", "plan.codec"),  # Plan.save, Plan.load, Plan.public
     ("plan/records.py", "release"),  # Plan.apply
     ("plan/records.py", "release.explain"),  # Plan.explain
     ("plan/records.py", "backends.sql"),  # Plan.to_sql

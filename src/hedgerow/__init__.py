@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from .methods.full_domain import Incognito as Incognito
     from .methods.hedge import Hedge as Hedge
     from .methods.mart import MART as MART
+    from .methods.masking import PRAM as PRAM
+    from .methods.masking import NoiseAddition as NoiseAddition
+    from .methods.masking import RankSwapping as RankSwapping
+    from .methods.masking import TopBottomCoding as TopBottomCoding
     from .methods.microaggregation import Microaggregation as Microaggregation
     from .methods.mondrian import Mondrian as Mondrian
-    from .methods.noise import NoiseAddition as NoiseAddition
     from .methods.porop import LiROP as LiROP
     from .methods.porop import PoROP as PoROP
-    from .methods.pram import PRAM as PRAM
     from .methods.randomized_response import RandomizedResponse as RandomizedResponse
-    from .methods.rank_swapping import RankSwapping as RankSwapping
     from .methods.suppression import LocalSuppression as LocalSuppression
-    from .methods.top_bottom_coding import TopBottomCoding as TopBottomCoding
     from .methods.tpp import TreePatternPreserving as TreePatternPreserving
     from .methods.tpp import verify_model as verify_model
     from .plan import Plan as Plan
@@ -78,15 +78,15 @@ _HOMES = {
     "MART": "methods.mart",
     "Microaggregation": "methods.microaggregation",
     "Mondrian": "methods.mondrian",
-    "NoiseAddition": "methods.noise",
-    "PRAM": "methods.pram",
+    "NoiseAddition": "methods.masking",
+    "PRAM": "methods.masking",
     "Plan": "plan",
     "PoROP": "methods.porop",
     "Profile": "profiles",
-    "RankSwapping": "methods.rank_swapping",
+    "RankSwapping": "methods.masking",
     "Release": "release",
     "Schema": "schema",
-    "TopBottomCoding": "methods.top_bottom_coding",
+    "TopBottomCoding": "methods.masking",
     "TreePatternPreserving": "methods.tpp",
     "audit": "audit.run",
     "explode": "release.explode",

@@ -173,3 +173,16 @@ def check_one_of(name: str, value: Any, known: Iterable[Any]) -> None:
     listed = list(known)
     if value not in listed:
         raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")
+
+
+def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
+    """A whole number of at least `least` and at most `most`, else ParameterError."""
+    check(name, value, whole(least, most))
+    return int(value)
+
+
+def check_share(name: str, value: Any, *, zero: bool = False) -> float:
+    """A number in (0, 1], or in [0, 1] with `zero`, else ParameterError."""
+    if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):
+        raise ParameterError(f"{name} must be a number from {'0' if zero else 'above 0'} to 1")
+    return float(value)

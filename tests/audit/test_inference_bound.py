@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.audit.inference import inference
 from hedgerow.audit.inference_bound import InferenceBound
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError
-from hedgerow.methods.tightening import RUNGS, rungs
+from hedgerow.methods.estimator import RUNGS, rungs
 
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
 BOUND = 0.5

@@ -12,15 +12,16 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.score import score
 from hedgerow.errors import InputError, ParameterError, UnsupportedError
-from hedgerow.measures.masked_linkage import (
+from hedgerow.measures.masking_scores import (
     by_deviations,
     by_ranks,
     distance_linkage,
+    information_loss,
     interval_disclosure,
     probabilistic_linkage,
+    score_arrays,
     standardise,
 )
-from hedgerow.measures.masking_scores import information_loss, score_arrays
 
 
 def pair(n=60, a=4, seed=0, digits=None, noise=0.4):

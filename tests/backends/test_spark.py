@@ -21,7 +21,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.backends.spark import cluster, growing, leaves, recode, writing
 from hedgerow.backends.spark import spark_table as table
-from hedgerow.plan.codec import dumps
+from hedgerow.plan.records import dumps
 from hedgerow.release import on_cluster
 from hedgerow.release.release import Release
 

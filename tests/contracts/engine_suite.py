@@ -30,7 +30,7 @@ from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
 from hedgerow.methods.randomized_response import RandomizedResponse
 from hedgerow.methods.tpp import TreePatternPreserving
-from hedgerow.plan.codec import dumps
+from hedgerow.plan.records import dumps
 from hedgerow.progress import cautions
 from hedgerow.schema import Schema
 from hedgerow.workflow.protect import protect

@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.io.read import read
-from hedgerow.methods.tightening import TRIED
+from hedgerow.methods.estimator import TRIED
 from hedgerow.release.write import OURS
 
 from .methods import CASES, Case

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hedgerow.io.read import read
-from hedgerow.measures import Classes, explained, group
+from hedgerow.measures import Classes, disclosure, group
 
 TABLES = {
     "numbers": [1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 40.0],
@@ -32,46 +32,46 @@ def partitions(n: int) -> Iterator[list[int]]:
 
 
 def of(values: list[object], parts: list[int] | NDArray[np.int64]) -> tuple[float, float, float]:
-    """Share explained, room, and the disclosure of the worst class by the leading score."""
+    """Share explained, floor_ratio, and the disclosure of the worst class by the leading score."""
     column = read({"y": values}).column("y")
     made = Classes.of(group([np.asarray(parts)]), [column]).sensitive["y"]
-    found = explained.explained_share(made)
+    found = disclosure.explained_share(made)
     assert found is not None
     by_score = made.scores.by_score
     name = next(n for n in ("squared", "brier") if n in by_score)
-    return found.share, found.room, float(by_score[name].max())
+    return found.share, found.floor_ratio, float(by_score[name].max())
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_no_partition_explains_more_than_its_worst_class_allows(name: str) -> None:
     for parts in partitions(7):
-        share, room, worst = of(TABLES[name], parts)
-        assert 1 <= room < 1.25
-        assert share <= worst * room + 1e-12
+        share, floor_ratio, worst = of(TABLES[name], parts)
+        assert 1 <= floor_ratio < 1.25
+        assert share <= worst * floor_ratio + 1e-12
 
 
 def test_the_quarter_is_needed_and_reached_nearly() -> None:
     """One far value and many near the mean in each group: more is explained than the cap alone."""
     for fillers in (6, 600):
         y = [-1.0, *[0.0] * fillers, 1.0, *[0.0] * fillers]
-        share, room, worst = of(y, np.repeat([0, 1], fillers + 1))
-        assert share == pytest.approx(worst * room)
+        share, floor_ratio, worst = of(y, np.repeat([0, 1], fillers + 1))
+        assert share == pytest.approx(worst * floor_ratio)
         assert share > 1.2 * worst
-    assert room > 1.2495
+    assert floor_ratio > 1.2495
 
 
 def test_shares_by_hand() -> None:
     y = np.array([1.0, 2.0, 6.0, 7.0, 9.0])
     parts = [0, 0, 1, 1, 1]
     means = np.array([1.5, 1.5, 22 / 3, 22 / 3, 22 / 3])
-    share, room, _ = of(list(y), parts)
+    share, floor_ratio, _ = of(list(y), parts)
     apart = (y - 5) ** 2
     assert share == pytest.approx(((means - 5) ** 2).sum() / apart.sum())
-    assert room == pytest.approx(np.maximum(apart, apart.mean() / 4).sum() / apart.sum())
+    assert floor_ratio == pytest.approx(np.maximum(apart, apart.mean() / 4).sum() / apart.sum())
 
 
 def test_a_column_of_one_value_has_nothing_to_explain() -> None:
     for values in ([3.0, 3.0], ["a", None]):
         column = read({"y": values}).column("y")
         made = Classes.of(group([np.array([0, 1])]), [column]).sensitive["y"]
-        assert explained.explained_share(made) is None
+        assert disclosure.explained_share(made) is None

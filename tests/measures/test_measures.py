@@ -17,7 +17,7 @@ from scipy.integrate import quad
 from hedgerow.columns.value_counts import ValueCounts
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.kernels import measures
-from hedgerow.measures import Counts, closeness, disclosure, diversity, group, likeness, sizes
+from hedgerow.measures import Counts, class_measures, disclosure, group, sizes
 from hedgerow.measures.disclosure import Disclosed
 from hedgerow.measures.proper_scores import Public, Scores
 
@@ -64,26 +64,26 @@ def test_diversity_closeness_and_likeness_equal_their_definitions(
     for g, members in enumerate(by_class(rows)):
         q = [members.count(v) / len(members) for v in range(6)]
         present = [x for x in q if x > 0]
-        assert diversity.distinct(counts)[g] == len(present)
-        assert diversity.entropy_l(counts)[g] == pytest.approx(
+        assert class_measures.distinct(counts)[g] == len(present)
+        assert class_measures.entropy_l(counts)[g] == pytest.approx(
             math.exp(-sum(x * math.log(x) for x in present))
         )
-        assert diversity.largest_share(counts)[g] == pytest.approx(max(q))
-        assert diversity.frequency_l(counts)[g] == pytest.approx(1 / max(q))
+        assert class_measures.largest_share(counts)[g] == pytest.approx(max(q))
+        assert class_measures.frequency_l(counts)[g] == pytest.approx(1 / max(q))
         falling = sorted(Counter(members).values(), reverse=True)
         for l in (1, 2, 3):
             tail = sum(falling[l - 1 :])
-            reached = diversity.recursive_c(counts, l)[g]
+            reached = class_measures.recursive_c(counts, l)[g]
             assert reached == (pytest.approx(falling[0] / tail) if tail else math.inf)
-        assert closeness.equal_distance(counts)[g] == pytest.approx(
+        assert class_measures.equal_distance(counts)[g] == pytest.approx(
             0.5 * sum(abs(a - b) for a, b in zip(q, public, strict=True))
         )
         cdf = np.abs(np.cumsum(np.array(q) - public)).sum() / 5
-        assert closeness.ordered_distance(counts)[g] == pytest.approx(cdf, abs=1e-12)
+        assert class_measures.ordered_distance(counts)[g] == pytest.approx(cdf, abs=1e-12)
         gains = [(a - b) / b for a, b in zip(q, public, strict=True) if b > 0]
-        assert likeness.basic_beta(counts)[g] == pytest.approx(max(gains), abs=1e-12)
+        assert class_measures.basic_beta(counts)[g] == pytest.approx(max(gains), abs=1e-12)
         logs = [abs(math.log(a / b)) for a, b in zip(q, public, strict=True) if a > 0]
-        assert likeness.delta_disclosure(counts)[g] == pytest.approx(max(logs), abs=1e-12)
+        assert class_measures.delta_disclosure(counts)[g] == pytest.approx(max(logs), abs=1e-12)
 
 
 def transport(a: list[float], b: list[float], ordered: bool) -> float:
@@ -107,7 +107,7 @@ def test_closeness_is_the_least_work_of_moving_shares(ordered: bool) -> None:
         rows = list(
             zip(rng.integers(0, 4, n).tolist(), rng.integers(0, 6, n).tolist(), strict=True)
         )
-        found = (closeness.ordered_distance if ordered else closeness.equal_distance)(make(rows))
+        found = (class_measures.ordered_distance if ordered else class_measures.equal_distance)(make(rows))
         public = [sum(b == v for _, b in rows) / n for v in range(6)]
         for g, members in enumerate(by_class(rows)):
             q = [members.count(v) / len(members) for v in range(6)]
@@ -116,14 +116,14 @@ def test_closeness_is_the_least_work_of_moving_shares(ordered: bool) -> None:
 
 def test_closeness_to_a_table_of_which_the_classes_are_a_part() -> None:
     counts = Counts.dense(np.array([[2, 0, 0]]), np.array([2, 1, 1]))
-    assert closeness.equal_distance(counts)[0] == pytest.approx(0.5)
-    assert closeness.ordered_distance(counts)[0] == pytest.approx((0.5 + 0.25) / 2)
+    assert class_measures.equal_distance(counts)[0] == pytest.approx(0.5)
+    assert class_measures.ordered_distance(counts)[0] == pytest.approx((0.5 + 0.25) / 2)
 
 
 def test_wong_salary_example_of_t_closeness() -> None:
     # Li et al. (2007), section 4.1: salaries 3K..11K, one of each; the classes
     # {3,4,5} and {6,8,11} have distances 0.375 and 0.167
-    t = closeness.ordered_distance(make(list(zip([0, 0, 0, 1, 2, 1, 2, 2, 1], range(9), strict=True)), 9))
+    t = class_measures.ordered_distance(make(list(zip([0, 0, 0, 1, 2, 1, 2, 2, 1], range(9), strict=True)), 9))
     assert t[0] == pytest.approx(0.375)
     assert t[1] == pytest.approx(1 / 6, abs=1e-9)
 
@@ -140,13 +140,13 @@ def test_disease_example_of_hierarchical_t_closeness() -> None:
     ill = ["ulcer", "ulcer", "gastritis", "gastritis", "flu", "flu", "asthma", "asthma"]
     rows = list(zip([0, 0, 1, 1, 1, 1, 1, 1], map(values.index, ill), strict=True))
     # by hand: move .25 from gastritis (height 1, cost 1/2) and .5 over the top (cost 1)
-    t = closeness.hierarchical_distance(make(rows, 4), values, Hierarchy(paths))
+    t = class_measures.hierarchical_distance(make(rows, 4), values, Hierarchy(paths))
     assert t[0] == pytest.approx(0.25 * 0.5 + 0.5 * 1)
 
 
 def test_enhanced_beta_says_when_no_beta_holds() -> None:
     # public share of value 0 is 3/4: its gain in the pure class is 1/3 > -ln(3/4) = .2877
-    value, holds = likeness.enhanced_beta(make([(0, 0), (0, 0), (1, 0), (1, 1)], 2))
+    value, holds = class_measures.enhanced_beta(make([(0, 0), (0, 0), (1, 0), (1, 1)], 2))
     assert value == pytest.approx(min(1.0, -math.log(0.25)))
     assert not holds
 
@@ -293,7 +293,7 @@ def test_formulas_read_full_and_sparse_counts_alike(rows: list[tuple[int, int]])
         told, error = measures.brier_terms(row, public, 0, 6, 0.0)
         assert sparse[g] == pytest.approx(told / error if error else 0, abs=1e-12)
         assert measures.entropy(row, 0, 6, row.sum()) == pytest.approx(
-            math.log(diversity.entropy_l(counts)[g])
+            math.log(class_measures.entropy_l(counts)[g])
         )
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hedgerow.measures import Counts, closeness, diversity, group, likeness, sizes
+from hedgerow.measures import Counts, class_measures, group, sizes
 
 ROWS = [
     ("a", "flu", 3),
@@ -72,19 +72,19 @@ def test_figures_equal_pycanon(column, printed):
     groups, counts = counts_of(column)
     distinct, entropy, alpha, t, basic, enhanced, delta = printed
     assert sizes.summary(groups.sizes).smallest == 4
-    assert diversity.distinct(counts).min() == distinct
-    assert math.floor(diversity.entropy_l(counts).min()) == entropy
-    assert diversity.largest_share(counts).max() == pytest.approx(alpha)
-    distance = closeness.equal_distance if column == 1 else closeness.ordered_distance
+    assert class_measures.distinct(counts).min() == distinct
+    assert math.floor(class_measures.entropy_l(counts).min()) == entropy
+    assert class_measures.largest_share(counts).max() == pytest.approx(alpha)
+    distance = class_measures.equal_distance if column == 1 else class_measures.ordered_distance
     assert distance(counts).max() == pytest.approx(t)
-    assert likeness.basic_beta(counts).max() == pytest.approx(basic)
-    assert likeness.enhanced_beta(counts)[0] == pytest.approx(enhanced)
-    assert likeness.delta_disclosure(counts).max() == pytest.approx(delta)
+    assert class_measures.basic_beta(counts).max() == pytest.approx(basic)
+    assert class_measures.enhanced_beta(counts)[0] == pytest.approx(enhanced)
+    assert class_measures.delta_disclosure(counts).max() == pytest.approx(delta)
 
 
 def test_recursive_diversity_follows_the_definition_where_pycanon_sorts_the_other_way():
     # class a has 3 none, 2 flu, 1 cold: r1 / r3 = 3; pycanon divides the smallest by the largest
     _, counts = counts_of(1)
-    assert diversity.recursive_c(counts, 3)[0] == pytest.approx(3.0)
+    assert class_measures.recursive_c(counts, 3)[0] == pytest.approx(3.0)
     # class b of the pay column has four single values: both ways of sorting give 1 / 1
-    assert diversity.recursive_c(counts_of(2)[1], 4)[1] == pytest.approx(1.0)
+    assert class_measures.recursive_c(counts_of(2)[1], 4)[1] == pytest.approx(1.0)

@@ -10,29 +10,20 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.columns.table import Table
-from hedgerow.measures import (
-    Classes,
-    SensitiveCounts,
-    closeness,
-    disclosure,
-    diversity,
-    group,
-    likeness,
-)
+from hedgerow.measures import Classes, SensitiveCounts, class_measures, disclosure, group
 from hedgerow.measures.class_counts import Counts
-from hedgerow.measures.class_ranges import by_ranges
-from hedgerow.measures.classes import distinct_values
+from hedgerow.measures.classes import by_ranges, distinct_values
 from hedgerow.measures.guarantees import Disclosure, LDiversity, TCloseness
 
 MEASURES: list[Callable[[SensitiveCounts], Any]] = [
     disclosure.column_disclosure,
     disclosure.rsd,
     distinct_values,
-    lambda column: diversity.entropy_l(column.counts),
-    lambda column: diversity.recursive_c(column.counts, 2),
-    lambda column: closeness.equal_distance(column.counts),
-    lambda column: closeness.ordered_distance(column.counts),
-    lambda column: likeness.delta_disclosure(column.counts),
+    lambda column: class_measures.entropy_l(column.counts),
+    lambda column: class_measures.recursive_c(column.counts, 2),
+    lambda column: class_measures.equal_distance(column.counts),
+    lambda column: class_measures.ordered_distance(column.counts),
+    lambda column: class_measures.delta_disclosure(column.counts),
 ]
 
 
@@ -51,7 +42,7 @@ def test_ranges_of_classes_say_what_all_say(
     groups = group([table.column("group").codes])
     columns = [table.column("pay"), table.column("ill")]
     whole = Classes.of(groups, columns)
-    monkeypatch.setattr("hedgerow.measures.class_ranges._AT_ONCE", at_once)
+    monkeypatch.setattr("hedgerow.measures.classes._AT_ONCE", at_once)
     counted, most = [0], int(groups.sizes.max())
     counts = Counts.of.__func__  # type: ignore[attr-defined]
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom, nbinom
 
-from hedgerow.measures.uniqueness import (
+from hedgerow.measures.sizes import (
     _shlosser,
     pitman,
     population_uniques,

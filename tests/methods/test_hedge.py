@@ -21,7 +21,7 @@ from hedgerow.io.read import read
 from hedgerow.kernels import joins
 from hedgerow.measures.guarantees import LDiversity, TCloseness
 from hedgerow.methods.group_cells import between_points, public_step, rounded
-from hedgerow.methods.screening import telling
+from hedgerow.methods.hedge import telling
 from hedgerow.release.rederive import plainly
 
 

@@ -16,7 +16,7 @@ from hedgerow.hierarchy import Hierarchy
 from hedgerow.io.read import read
 from hedgerow.measures import Counts, SensitiveCounts
 from hedgerow.measures.guarantees import LDiversity, TCloseness
-from hedgerow.methods.generalization import accept, build
+from hedgerow.methods.full_domain import accept, build
 from hedgerow.methods.lattice import LOSSES, Axis, Lattice
 from hedgerow.schema import Schema
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hedgerow as hr
-from hedgerow.methods.least_loss import best_runs, least_loss, near_sum
+from hedgerow.methods.microaggregation import best_runs, least_loss, near_sum
 
 
 def groupings(n: int, k: int) -> Iterator[list[list[int]]]:

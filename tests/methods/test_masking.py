@@ -21,15 +21,19 @@ from hedgerow.errors import (
 )
 from hedgerow.io.read import read
 from hedgerow.key import Key
-from hedgerow.methods.masking import mask_numbers
+from hedgerow.methods.masking import (
+    PRAM,
+    NoiseAddition,
+    RankSwapping,
+    TopBottomCoding,
+    default_matrix,
+    invariant_matrix,
+    mask_numbers,
+)
 from hedgerow.methods.microaggregation import Microaggregation
-from hedgerow.methods.noise import NoiseAddition
-from hedgerow.methods.pram import PRAM, default_matrix, invariant_matrix
-from hedgerow.methods.rank_swapping import RankSwapping
 from hedgerow.methods.suppression import LocalSuppression, suppress
-from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.plan import Plan
-from hedgerow.plan.codec import dumps, loads
+from hedgerow.plan.records import dumps, loads
 from hedgerow.release.explain import recoding_in_words
 
 needs_data = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError
-from hedgerow.methods.ordered_partitions import fit_blocks, order, polynomial_basis
+from hedgerow.methods.porop import fit_blocks, order, polynomial_basis
 
 
 def linear(v: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.errors import InputError, ParameterError, SchemaError, UnsupportedError
-from hedgerow.methods.noise import NoiseAddition
+from hedgerow.methods.masking import NoiseAddition
 from hedgerow.methods.porop import LiROP, PoROP
 from hedgerow.plan import Plan
 from hedgerow.release.explain import recoding_in_words
@@ -223,7 +223,7 @@ def test_the_release_uses_other_noise_than_the_search():
 
 def test_the_search_is_not_won_by_one_value_that_was_pulled_in(monkeypatch):
     from hedgerow.measures.masking_scores import score_arrays
-    from hedgerow.methods import porop_search
+    from hedgerow.methods import porop
 
     random = np.random.default_rng(0)
     wide = random.normal(100, 10, (400, 4))
@@ -245,8 +245,8 @@ def test_the_search_is_not_won_by_one_value_that_was_pulled_in(monkeypatch):
         def protect(self, degree, noise, normals):
             return (nearly if self.k == 1000 else noisy).ravel()
 
-    monkeypatch.setattr(porop_search, "order", Ordered)
-    monkeypatch.setattr(porop_search, "_candidates", lambda n: [1000, 1600])
+    monkeypatch.setattr(porop, "order", Ordered)
+    monkeypatch.setattr(porop, "_candidates", lambda n: [1000, 1600])
     seeds = np.random.SeedSequence(1), np.random.SeedSequence(2)
-    best = porop_search.search_settings(wide, "auto", 1, "synthetic", *seeds)[0]
+    best = porop.search_settings(wide, "auto", 1, "synthetic", *seeds)[0]
     assert best["block_size"] == 1600

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hedgerow.notation import moment, number
 from hedgerow.plan import ColumnMap, Maps
-from hedgerow.plan.maps import Released
+from hedgerow.plan.recodings import Released
 
 
 def mapped(column: ColumnMap, value: float | str | None) -> Released:

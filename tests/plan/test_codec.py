@@ -14,9 +14,8 @@ import pytest
 
 from hedgerow.errors import PlanError
 from hedgerow.plan import Cell, Partition, PlanColumn, Recoded, Vector
-from hedgerow.plan.codec import dumps, loads, pieces
 from hedgerow.plan.fields import plain
-from hedgerow.plan.records import Contradiction
+from hedgerow.plan.records import Contradiction, dumps, loads, pieces
 
 from .partitions import mixed, plan_of
 

@@ -22,7 +22,7 @@ from hedgerow.plan import (
     Randomized,
     Recoding,
 )
-from hedgerow.plan.codec import dumps, loads
+from hedgerow.plan.records import dumps, loads
 
 from .partitions import mixed, plan_of
 

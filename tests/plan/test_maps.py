@@ -4,8 +4,7 @@ import pytest
 
 from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import ColumnMap, Maps, Plan, PlanColumn
-from hedgerow.plan.codec import dumps, loads
-from hedgerow.plan.records import Contradiction
+from hedgerow.plan.records import Contradiction, dumps, loads
 
 from .mapping import mapped_rows
 

@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import PlanError
 from hedgerow.plan import Mask, MaskedColumn, Plan, PlanColumn
-from hedgerow.plan.codec import dumps, loads
+from hedgerow.plan.records import dumps, loads
 from hedgerow.release.explain import recoding_in_words
 
 MASK = Mask(

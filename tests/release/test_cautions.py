@@ -12,9 +12,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
+from hedgerow.methods.masking import NoiseAddition, TopBottomCoding
 from hedgerow.methods.microaggregation import Microaggregation
-from hedgerow.methods.noise import NoiseAddition
-from hedgerow.methods.top_bottom_coding import TopBottomCoding
 from hedgerow.release.warnings import certainty_lost
 
 from ..workflow.conftest import CHOSEN, chosen, here

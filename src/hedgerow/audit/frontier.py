@@ -13,7 +13,7 @@ from ..columns.roles import refuse_repeated
 from ..columns.table import Table
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError
 from ..io.read import read
-from ..methods.tightening import TRIED
+from ..methods.estimator import TRIED
 from ..progress import Progress, carried, telling
 from ..schema import SCHEMA, Schema
 from ..validation import (

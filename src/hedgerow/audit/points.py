@@ -63,10 +63,10 @@ class Point:
     explained, most_explained : float or None
         The part of the public loss that the groups explain, averaged over the sensitive
         columns (R squared of numbers, of categories the same of the Brier score), and the most
-        that any partition explains under the same cap (`hedgerow.measures.explained`).
+        that any partition explains under the same cap (`hedgerow.measures.disclosure`).
     loss, least_loss : float or None
         Of microaggregation, the part of the sum of squares that is lost within groups, and one
-        that no grouping with the same k goes below (`hedgerow.methods.least_loss`).
+        that no grouping with the same k goes below (`hedgerow.methods.microaggregation`).
     of_optimum : float or None
         explained / most_explained, or least_loss / loss: at least this part of the best
         possible is reached.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..kernels.neighbours import agreeing, summed
 from ..measures import FloatArray, IntArray
 from ..measures.agreement import bits_of
-from ..measures.masked_linkage import LEVELS
+from ..measures.masking_scores import LEVELS
 from .design_matrix import Known
 from .released_values import ReleasedColumn
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from ..errors import ParameterError, did_you_mean
-from ..methods.tightening import TRIED, moved
+from ..methods.estimator import TRIED, moved
 
 CAP = "max_disclosure"
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..columns.table import Table
-from ..measures import Classes, explained
+from ..measures import Classes
+from ..measures import disclosure as explained
 from ..measures.disclosure import SLACK, Disclosed, column_disclosure
 from ..measures.guarantees import Disclosure
 from ..methods.masking import fingerprint
@@ -74,13 +75,13 @@ class Trial:
             progress("reading what was recoded", None)
             pair = pair_up(table, made)
             progress("counting what groups tell", None)
-            told, room = _told(pair)
+            told, floor_ratio = _told(pair)
             self._measured[key] = (
                 told | self._of_pair(pair) | self._learnt(pair, method, progress),
-                room,
+                floor_ratio,
             )
-        found, room = self._measured[key]
-        return found | self._optimum(method, found["explained"], room)
+        found, floor_ratio = self._measured[key]
+        return found | self._optimum(method, found["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
         """Why a setting with these figures is none to choose; None where it is one."""
@@ -135,7 +136,7 @@ class Trial:
         return made
 
     def _optimum(
-        self, method: Any, share: float | None, room: float | None
+        self, method: Any, share: float | None, floor_ratio: float | None
     ) -> dict[str, float | None]:
         """How near a release comes to what no other with its cap, or its k, goes beyond."""
         caps = [
@@ -144,8 +145,8 @@ class Trial:
             if p["kind"] == Disclosure.kind and not p.get("columns")
         ]
         most = loss = least = reached = None
-        if caps and share is not None and room is not None:
-            most = min(min(caps) * room, 1.0)
+        if caps and share is not None and floor_ratio is not None:
+            most = min(min(caps) * floor_ratio, 1.0)
             reached = share / most
         elif lost := method.loss_and_least(self.table, self.schema):
             loss, least = lost
@@ -159,7 +160,7 @@ class Trial:
 
 
 def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
-    """What groups tell of the sensitive columns together, and the mean `Explained.room`."""
+    """What groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
     if pair.yardstick == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
@@ -170,6 +171,6 @@ def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     assert told is not None
     found = [e for e in map(explained.explained_share, columns) if e is not None]
     share = float(np.mean([e.share for e in found])) if found else None
-    room = float(np.mean([e.room for e in found])) if found else None
+    floor_ratio = float(np.mean([e.floor_ratio for e in found])) if found else None
     figures = (told.worst, told.mean_over_groups, told.mean_over_records, share)
-    return dict(zip(names, figures, strict=True)), room
+    return dict(zip(names, figures, strict=True)), floor_ratio

@@ -14,7 +14,7 @@ from ..columns.column import Column, smallest
 from ..columns.table import Table
 from ..measures import group
 from ..notation import number
-from ..plan.maps import ColumnMap, Maps, Released
+from ..plan.recodings import ColumnMap, Maps, Released
 from .base import Transformed
 from .release_order import ReleasedColumn
 

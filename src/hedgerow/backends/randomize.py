@@ -15,7 +15,7 @@ from ..columns.table import Table
 from ..kernels.siphash import draw
 from ..key import Key
 from ..plan.fields import plain
-from ..plan.randomized import Randomize, Randomized
+from ..plan.recodings import Randomize, Randomized
 from .base import Transformed
 from .release_order import ReleasedColumn
 from .row_ids import Rows

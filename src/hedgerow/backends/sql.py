@@ -18,7 +18,7 @@ from ..errors import PlanError, UnsupportedError
 from ..io.duckdb_reader import identifier
 from ..notation import moment, number
 from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
-from ..plan.maps import Released
+from ..plan.recodings import Released
 from ..validation import check_one_of
 
 NATIVE = "duckdb"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
-from ..methods.tightening import TRIED
+from ..methods.estimator import TRIED
 from ..notation import figure
 from ..workflow import methods
 from ..workflow.options import Option, under

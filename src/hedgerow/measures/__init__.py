@@ -1,8 +1,7 @@
 """Equivalence classes: what they are, and what each of them tells. One file per measure."""
 
-from .class_counts import Counts, FloatArray
+from .class_counts import BoolArray, Counts, FloatArray, Groups, IntArray, group
 from .classes import Classes, SensitiveCounts
-from .groups import BoolArray, Groups, IntArray, group
 from .persons import Persons
 
 __all__ = [

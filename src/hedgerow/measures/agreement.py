@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.neighbours import estimate
-from .class_counts import FloatArray
-from .groups import IntArray
+from .class_counts import FloatArray, IntArray
 
 MOST_COLUMNS = 20
 """Columns whose agreement patterns can be counted; up to half of these by levels."""

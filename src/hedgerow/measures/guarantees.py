@@ -15,7 +15,8 @@ import numpy as np
 from ..errors import ParameterError, PlanError
 from ..notation import figure, percent
 from ..schema import Schema
-from . import BoolArray, Classes, FloatArray, SensitiveCounts, closeness, diversity
+from . import BoolArray, Classes, FloatArray, SensitiveCounts, class_measures
+from . import class_measures as diversity
 from .disclosure import LARGE, SLACK
 
 LOST = 0.8
@@ -483,7 +484,7 @@ class TCloseness(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The distance of every group."""
-        distance = closeness.ordered_distance if column.is_ordered else closeness.equal_distance
+        distance = class_measures.ordered_distance if column.is_ordered else class_measures.equal_distance
         return distance(column.counts)
 
     def words(self) -> str:

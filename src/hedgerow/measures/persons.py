@@ -13,9 +13,8 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, InputError
 from ..kernels.exact_sums import UNIT_BITS
 from ..schema import Schema
-from .class_counts import Counts
-from .diversity import distinct, largest_share
-from .groups import Groups, IntArray, group
+from .class_counts import Counts, Groups, IntArray, group
+from .class_measures import distinct, largest_share
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,14 +20,13 @@ from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..key import Key
 from ..measures import Classes
 from ..measures import group as by_codes
-from ..measures.diversity import largest_share
+from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
-from .base import Method, NoTransform, Told
-from .generalization import check_finite
+from .base import Method, NoTransform, Told, check_finite
 
 
 @dataclass(eq=False, repr=False)

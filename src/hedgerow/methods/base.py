@@ -1,10 +1,10 @@
-"""What every method shares: the estimator's conventions, and the way from frames to a plan."""
+"""What every method shares: X and y as frames, parameter checks, and the way from a table to a plan."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,20 +14,190 @@ import pyarrow as pa
 from ..backends import Transformed, transform
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
+from ..errors import InputError, ParameterError, PlanError, SchemaError, UnsupportedError
 from ..io.read import read
 from ..kernels.threads import side_by_side
 from ..key import Key
-from ..measures import Classes
+from ..measures import Classes, Persons
 from ..measures.guarantees import Check, Guarantee
 from ..notation import beyond_years, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
+from ..progress import caution
 from ..schema import READING, SCHEMA, Schema
-from ..validation import Kind, check
-from .estimator import Estimator
-from .features import Features, as_array, output_as
+from ..validation import Kind, check, check_whole
+from .estimator import Estimator, rungs
 from .refusals import Refused
-from .tightening import rungs
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Features:
+    """A frame or array that was given as X.
+
+    Parameters
+    ----------
+    source : frame or array
+    table : Table
+        It, as read.
+    named : bool
+        Whether its columns have names of their own; those of arrays are numbered.
+    names : sequence of str
+        The columns under the names that were fitted, in order.
+    """
+
+    source: Any
+    table: Table
+    named: bool
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, X: Any) -> Features:
+        """Read X; InputError when it is no table of plain values.
+
+        Parameters
+        ----------
+        X : frame, two-dimensional array, or list of rows
+        """
+        if hasattr(X, "nnz"):
+            raise InputError(
+                "X is a sparse matrix, and sparse input is not supported",
+                hint="give a frame, or X.toarray()",
+            )
+        array = as_array(X)
+        X = X if array is None else array
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if isinstance(X, (pa.Array, pa.ChunkedArray)) or len(shape) == 1:
+            raise InputError(
+                "X has one dimension, and a table has two",
+                hint="Reshape your data: X.reshape(-1, 1) for one column, a frame of one "
+                "column for a series",
+            )
+        if array is not None and len(shape) == 2 and not shape[1]:
+            raise InputError(
+                f"0 feature(s) (shape=({shape[0]}, 0)) while a minimum of 1 is required."
+            )
+        table = read(X)
+        own = list(X.columns) if hasattr(X, "set_axis") else table.names  # pandas: of any type
+        named = array is None and all(isinstance(name, str) for name in own)
+        return cls(X, table, named, table.names)
+
+    def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
+        """The same under the names that were fitted.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns that were fitted, in order.
+        named : bool
+            Whether they had names of their own; otherwise columns are told by their place.
+        method : str
+            Its class, for messages.
+
+        Raises
+        ------
+        PlanError
+            These are other columns, or they stand in another order.
+        """
+        mine = self.table.names
+        if self.named and named and mine != list(names):
+            raise _other_names(mine, names)
+        if len(mine) != len(names):
+            raise PlanError(
+                f"X has {len(mine)} features, but {method} is expecting {len(names)} features "
+                "as input"
+            )
+        if self.named == named:
+            return self
+        caution(
+            f"X does not have valid feature names, but {method} was fitted with feature names"
+            if named
+            else f"X has feature names, but {method} was fitted without feature names"
+        )
+        if not self.named:
+            return replace(self, names=names)
+        renamed = _renamed(self.source, dict(zip(mine, names, strict=True)))
+        return Features(renamed, read(renamed), True, names)
+
+    @property
+    def fitted(self) -> Table:
+        """The table under the names that were fitted."""
+        if list(self.names) == self.table.names:
+            return self.table
+        return Table(self.table.arrow.rename_columns(list(self.names)))
+
+    def restore(self, columns: Mapping[str, Any]) -> Any:
+        """The kind of frame that was given, with columns replaced by their fitted names."""
+        own = dict(zip(self.names, self.table.names, strict=True))
+        return self.table.restore({own[name]: values for name, values in columns.items()})
+
+
+def output_as(kind: str, made: Any, names: Sequence[str]) -> Any:
+    """A released frame or array as the kind of frame that `set_output` asked for.
+
+    Parameters
+    ----------
+    kind : {"default", "pandas", "polars"}
+    made : frame or array
+    names : sequence of str
+        Names for the columns of an array.
+    """
+    if kind == "default":
+        return made
+    if isinstance(made, np.ndarray):
+        import importlib
+
+        library = importlib.import_module(kind)
+        columns = {name: made[:, i] for i, name in enumerate(names)}
+        return library.DataFrame(columns)
+    import narwhals
+
+    wrapped = narwhals.from_native(made)
+    frame = wrapped.collect() if isinstance(wrapped, narwhals.LazyFrame) else wrapped
+    if type(made).__module__.split(".")[0] == kind and frame is wrapped:
+        return made
+    return frame.to_pandas() if kind == "pandas" else frame.to_polars()
+
+
+def _renamed(frame: Any, names: Mapping[str, str]) -> Any:
+    """A frame with other names for its columns."""
+    if hasattr(frame, "set_axis"):  # pandas, whose names need not be text
+        return frame.set_axis(list(names.values()), axis=1)
+    import narwhals
+
+    return narwhals.from_native(frame).rename(dict(names)).to_native()
+
+
+def as_array(X: Any) -> Any:
+    """X or y as a numpy array when it is one, holds one, or is a list; else None."""
+    if isinstance(X, np.ndarray):
+        array = X
+    elif isinstance(X, (list, tuple)):
+        array = np.array(X, dtype=object)  # each column finds its own type
+    elif hasattr(X, "__array__") and not isinstance(X, (pa.Array, pa.ChunkedArray)):
+        if any(hasattr(X, name) for name in ("columns", "column_names", "schema", "index", "name")):
+            return None
+        array = np.asarray(X)
+    else:
+        return None
+    if array.dtype.kind == "c":
+        raise InputError("Complex data not supported", hint="give real numbers")
+    return array
+
+
+def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
+    said = ["The feature names should match those that were passed during fit."]
+    for words, here, there in (
+        ("Feature names unseen at fit time:", mine, fitted),
+        ("Feature names seen at fit time, yet now missing:", fitted, mine),
+    ):
+        odd = sorted(set(here) - set(there))
+        if odd:
+            more = ["- ..."] if len(odd) > _SHOWN else []
+            said += [words, *(f"- {name}" for name in odd[:_SHOWN]), *more]
+    if len(said) == 1:
+        said.append("Feature names must be in the same order as they were in fit.")
+    return PlanError("\n".join(said) + "\n")
 
 
 @dataclass(frozen=True)
@@ -457,3 +627,33 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 def _in_words(value: Any) -> Any:
     """A parameter that is an object: a guarantee as its promise, others as they show themselves."""
     return value.promise() if hasattr(value, "promise") else repr(value)
+
+
+def check_k(k: Any, table: Table, least: int = 2) -> int:
+    """The size of a group, a whole number that the table has rows for, else ParameterError."""
+    if check_whole("k", k, least) > table.n_rows:
+        raise ParameterError(
+            f"k is {k:,}, but the table has only {table.n_rows:,} rows",
+            hint="ask for smaller groups",
+        )
+    return int(k)
+
+
+def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
+    """`check_k`, and the people whom the schema makes k count; None where it counts records."""
+    return Persons.asked(table, schema, check_k(k, table, least))
+
+
+def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
+    """Refuse what is said of columns that are not recoded."""
+    odd = [name for name in names if name not in schema.quasi]
+    if odd:
+        raise ParameterError(
+            f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, odd))}"
+        )
+
+
+def check_finite(table: Table, name: str, kind: str) -> None:
+    """Raise SchemaError when a column does not fit its kind or holds infinities."""
+    if kind in ("numeric", "date") and table.column(name, kind=kind).infinite:
+        raise SchemaError(f"column {name!r} holds infinite values", hint="repair those rows")

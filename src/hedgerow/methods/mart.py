@@ -13,11 +13,10 @@ from ..plan import Plan
 from ..schema import Schema
 from ..trees.statistics import SSE
 from ..trees.tree import Path, Tree
-from ..validation import is_number
+from ..validation import check_whole, is_number
 from .design import Quasi
 from .partition import PartitionMethod
 from .refusals import Refused
-from .validation import check_whole
 
 
 @dataclass(eq=False, repr=False)

@@ -1,31 +1,35 @@
-"""What the masking methods share: numbers in, masked numbers out, a record of what changed."""
+"""The masking methods, which change values one column at a time: noise, rank swapping, PRAM, top and bottom coding."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..backends import Transformed
-from ..backends.row_ids import Rows
+from ..backends.row_ids import Rows, words_of
 from ..columns.array_memory import one_piece
-from ..columns.column import Column as EncodedColumn
+from ..columns.column import Column
 from ..columns.encode import decoded
 from ..columns.numbers import numeric_matrix, one_zero, released_column
 from ..columns.table import Table
-from ..errors import UnsupportedError
+from ..errors import ParameterError, SchemaError, UnsupportedError
+from ..kernels.masking_loops import swap_ranks
+from ..kernels.sorting import stable_sort
 from ..key import Key
 from ..measures.guarantees import Guarantee
 from ..notation import plain
-from ..plan.masking import Mask, MaskedColumn
+from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
-from .base import Files, Method, Told, check_columns
+from ..validation import FLAG, Kind, check_one_of, check_share, is_number
+from .base import Files, Method, Told, check_columns, check_named
 
 Floats = NDArray[np.float64]
 _PUBLIC = Key(bytes(32))
@@ -229,7 +233,7 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
 
 
-def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64]) -> pa.Array:
+def category_column(table: Table, column: Column, codes: NDArray[np.int64]) -> pa.Array:
     """Codes (missing: the number of categories) as a column of the original type."""
     original = table.arrow.column(column.name)
     if not column.n_values:
@@ -239,3 +243,453 @@ def category_column(table: Table, column: EncodedColumn, codes: NDArray[np.int64
     entries = one_zero(one_piece(decoded(original.take(pa.array(first[:-1])))))
     released = entries.take(pa.array(codes, mask=codes == column.n_values))
     return released.dictionary_encode() if pa.types.is_dictionary(original.type) else released
+
+
+
+
+@dataclass(eq=False, repr=False)
+class NoiseAddition(Masking):
+    """Add Gaussian noise to numbers: a little to every value, drawn from a secret key.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation of the noise over that of the column, above 0.
+    correlated : bool
+        Independent noise weakens correlations; correlated noise has scale**2 times
+        the covariance matrix of the data (Kim 1986), so correlations stay and all
+        covariances grow by 1 + scale**2.
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the noise is
+        drawn: whoever has it can take it away. By default a fresh one, forgotten with this object.
+    random_state : int, optional
+        In place of a key, for experiments alone: it hides nothing.
+    clip : bool or pair of float
+        Move released values back into the extent of their column, or into a pair.
+    integers : bool
+        Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Notes
+    -----
+    Missing cells stay missing; variances come from the values that are there,
+    covariances from the complete rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> wages = pd.DataFrame({"x": [1.0, 2.0, None]})
+    >>> NoiseAddition(0.5, random_state=1).fit_transform(wages).shape
+    (3, 1)
+    """
+
+    words: ClassVar[str] = "noise addition"
+    draws = True
+
+    scale: float = 0.1
+    _: KW_ONLY
+    correlated: bool = False
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    clip: bool | tuple[float, float] = False
+    integers: bool = False
+    schema: Schema | None = None
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        check_clip(self.clip)
+        if not is_number(self.scale) or not 0 < self.scale < np.inf:
+            raise ParameterError("scale must be a number above 0")
+        if not isinstance(self.correlated, (bool, np.bool_)):
+            raise ParameterError("correlated must be True or False")
+        before, rows = numbers(table, schema), self._rows(table)
+        key, ordered = self._release_key(rows, schema), rows.sorted(before)
+        drawn = np.column_stack([rows.normals(key, name) for name in schema.quasi])
+        if self.correlated:
+            root = covariance_root(ordered[~np.isnan(ordered).any(axis=1)])
+            drawn = rows.back(rows.sorted(drawn) @ root)
+        else:
+            drawn *= np.nanstd(ordered, axis=0)
+        with np.errstate(over="ignore"):
+            after = before + self.scale * drawn
+        if np.any(np.isinf(after) & np.isfinite(before)):
+            raise ParameterError(
+                f"noise of the scale {self.scale:g} leaves what numbers can hold",
+                hint="take a smaller scale; 1 is as much noise as the column has spread",
+            )
+        released, columns = mask_numbers(
+            table, schema, before, after, clip=self.clip, integers=self.integers
+        )
+        facts = {"scale": float(self.scale), "correlated": bool(self.correlated)}
+        return Masked(released, columns, facts)
+
+
+def covariance_root(values: Floats) -> Floats:
+    """The symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
+    if len(values) < 2:
+        raise ParameterError(
+            f"only {len(values)} rows are complete, too few for covariances",
+            hint="choose correlated=False",
+        )
+    covariance = np.atleast_2d(np.cov(values, rowvar=False))
+    size, axes = np.linalg.eigh(covariance)
+    return np.asarray((axes * np.sqrt(np.maximum(size, 0.0))) @ axes.T)
+
+
+@dataclass(eq=False, repr=False)
+class RankSwapping(Masking):
+    """Exchange each value for another one of near rank, column by column.
+
+    A column keeps exactly its values, so its mean and its quantiles stay; whose they are changes.
+
+    Parameters
+    ----------
+    proportion : float
+        Largest difference of swapped ranks, as a share of the values that are not
+        missing, above 0 and at most 1 (0.05 reaches 5% of the ranks; at least one rank).
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the swaps are
+        drawn: whoever has it can swap back. By default a fresh one, forgotten with this object.
+    random_state : int, optional
+        In place of a key, for experiments alone: it hides nothing.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Notes
+    -----
+    Moore (1996), "Controlled data-swapping techniques for masking public use
+    microdata sets". Each column is swapped by itself; missing cells stay missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ages = pd.DataFrame({"age": [20, 30, 40, 50]})
+    >>> sorted(RankSwapping(0.5, random_state=1).fit_transform(ages)["age"].tolist())
+    [20, 30, 40, 50]
+    """
+
+    words: ClassVar[str] = "rank swapping"
+    draws = True
+
+    proportion: float = 0.05
+    _: KW_ONLY
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    schema: Schema | None = None
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        proportion = check_share("proportion", self.proportion)
+        given, rows = numbers(table, schema), self._rows(table)
+        key = self._release_key(rows, schema)
+        rows = rows.under(key)  # who stands beside whom among equals is drawn as well
+        before = np.asfortranarray(rows.sorted(given))  # column by column in memory
+        after = np.full_like(before, np.nan)
+        for c, name in enumerate(schema.quasi):
+            there = np.flatnonzero(~np.isnan(before[:, c]))
+            values, ranked = stable_sort(before[there, c])
+            window = max(1, int(proportion * len(ranked)))
+            partners = swap_ranks(len(ranked), window, *key.words(f"swap {name}"))
+            after[there[ranked], c] = values[partners]
+        # Swapped values are values of the column, so integers are integers again.
+        released, columns = mask_numbers(table, schema, given, rows.back(after), integers=True)
+        return Masked(released, columns, {"proportion": proportion})
+
+
+
+CATEGORICAL = ("categorical", "ordinal", "boolean")
+MOST_CATEGORIES = 2_000
+"""Categories of a column: the plan holds a number for every two of them."""
+
+
+@dataclass(eq=False, repr=False)
+class PRAM(Masking):
+    """Move categories by chance, with chances that are given or keep the counts on average.
+
+    Single cells need not be true afterwards. The chances may be published with the table, so that
+    its reader can correct counts.
+
+    Parameters
+    ----------
+    stay : float
+        Probability of keeping a category, 0 to 1, in the default matrix; the rest
+        goes to the other categories alike.
+    matrix : array (d, d), or mapping of str to array, optional
+        Row i holds the probabilities of what category i becomes, categories in the
+        column's order (declared, else sorted). One for all columns or for each that is named.
+    invariant : bool
+        Follow the matrix P by its inverse in Bayes' sense, so that the expected
+        counts of the categories stay as they are: a release needs no correction.
+    key : Key or path, optional
+        The steward's secret, or its file (made when it is not there), from which the moves are
+        drawn: whoever has it can take them back. By default a fresh one, forgotten with this object.
+    random_state : int, optional
+        In place of a key, for experiments alone: it hides nothing.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Attributes
+    ----------
+    matrices_ : dict of str to array
+        The matrix that was used, per column; it may be published with the release.
+
+    Notes
+    -----
+    Gouweleeuw, Kooiman, Willenborg & de Wolf (1998), "Post randomisation for
+    statistical disclosure control". Missing cells stay missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> jobs = pd.DataFrame({"job": ["cook", "nurse"] * 50})
+    >>> PRAM(0.7, random_state=1).fit(jobs).matrices_["job"].round(2).tolist()
+    [[0.58, 0.42], [0.42, 0.58]]
+    """
+
+    kinds: ClassVar[Mapping[str, Kind]] = {"invariant": FLAG}
+    words: ClassVar[str] = "post-randomisation (PRAM)"
+    draws = True
+
+    stay: float = 0.8
+    _: KW_ONLY
+    matrix: ArrayLike | Mapping[str, ArrayLike] | None = None
+    invariant: bool = True
+    key: Key | str | Path | None = None
+    random_state: int | None = None
+    schema: Schema | None = None
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        stay = check_share("stay", self.stay, zero=True)
+        other = [n for n in schema.quasi if table.declared_kind(schema, n) not in CATEGORICAL]
+        if other:
+            raise SchemaError(
+                f"PRAM moves categories, not {', '.join(map(repr, other))}",
+                hint='declare their kind as "categorical", or leave them out',
+            )
+        if isinstance(self.matrix, Mapping):
+            check_named("matrix", self.matrix, schema)
+        for name in schema.quasi:
+            if (found := table.declared_column(schema, name).n_values) > MOST_CATEGORIES:
+                raise ParameterError(
+                    f"column {name!r} has {found:,} categories, and a matrix between more than "
+                    f"{MOST_CATEGORIES:,} is not made",
+                    hint="join categories that are alike, leave the column out, or take another "
+                    "method",
+                )
+        rows = self._rows(table)
+        key = self._release_key(rows, schema)
+        released, columns, self.matrices_ = {}, [], {}
+        for name in schema.quasi:
+            column = table.declared_column(schema, name)
+            given = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
+            base = (
+                default_matrix(column.n_values, stay) if given is None else _check_matrix(given, column)
+            )
+            counts = column.counts()[: column.n_values].astype(np.float64)
+            used = invariant_matrix(base, counts) if self.invariant else base
+            self.matrices_[name] = used
+            moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), used)
+            released[name] = category_column(table, column, moved)
+            there = column.codes < column.n_values
+            kept = moved == column.codes
+            columns.append(
+                masked_column(schema, name, column.kind, released[name], there, unchanged=kept)
+            )
+        facts = {
+            "invariant": self.invariant,
+            "matrices": {n: m.tolist() for n, m in self.matrices_.items()},
+        }
+        return Masked(released, tuple(columns), facts)
+
+
+def default_matrix(d: int, stay: float) -> Floats:
+    """`stay` on the diagonal, the rest spread evenly; shape (d, d)."""
+    if d < 2:
+        return np.ones((d, d))
+    return np.full((d, d), (1 - stay) / (d - 1)) + np.eye(d) * (stay - (1 - stay) / (d - 1))
+
+
+def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
+    """P followed by its Bayes inverse: a Markov matrix Q with counts @ Q = counts.
+
+    Parameters
+    ----------
+    matrix : array, shape (d, d)
+        Rows sum to 1.
+    counts : array, shape (d,)
+        How often each category occurs.
+    """
+    joint = matrix * counts[:, None]
+    arrived = joint.sum(axis=0)
+    back = np.divide(joint, arrived, where=arrived > 0, out=np.zeros_like(joint)).T
+    return matrix @ back if len(counts) else matrix
+
+
+def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDArray[np.int64]:
+    """Codes moved by `matrix`, one drawn word a row; codes outside it (missing) stay."""
+    draws = (words >> np.uint64(11)) / 2.0**53
+    moved = codes.astype(np.int64)
+    bounds = np.cumsum(matrix, axis=1)
+    for i in range(len(matrix)):
+        mine = np.flatnonzero(codes == i)
+        possible = np.flatnonzero(matrix[i] > 0)
+        # The last possible category takes what rounding leaves between its bound and 1.
+        place = np.searchsorted(bounds[i, possible][:-1], draws[mine], side="right")
+        moved[mine] = possible[place]
+    return moved
+
+
+def _check_matrix(given: ArrayLike, column: Column) -> Floats:
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"the matrix for column {column.name!r} is not numeric") from None
+    d = column.n_values
+    if matrix.shape != (d, d):
+        raise ParameterError(
+            f"the matrix for column {column.name!r} has the shape {matrix.shape}; "
+            f"the column has {d} categories"
+        )
+    if (
+        not np.isfinite(matrix).all()
+        or (matrix < 0).any()
+        or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9
+    ):
+        raise ParameterError(
+            f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1"
+        )
+    return matrix
+
+
+
+REPLACE = ("threshold", "mean")
+End = tuple[float, float]
+FEWEST = 3
+"""A mean of fewer values would tell too much of each."""
+
+
+@dataclass(eq=False, repr=False)
+class TopBottomCoding(Masking):
+    """Pull the largest and the smallest values of numeric columns in to a bound.
+
+    `transform` of another table pulls its values in to the bounds that were fitted.
+
+    Parameters
+    ----------
+    top, bottom : float or mapping of str to float, optional
+        Values above `top` (below `bottom`) are coded: one bound for all columns or one
+        for each that is named. It counts more than the share.
+    top_share, bottom_share : float
+        Share of the values of every other column to code, 0 to 1. At most so many
+        are coded, and equal values alike.
+    replace : {"threshold", "mean"}
+        Coded values become the bound, or their own mean (at least 3 of them). For a
+        share the bound is the nearest value that is not coded.
+    integers : bool
+        Round columns of integers to integers.
+    schema : Schema, optional
+        Kinds and category orders where the columns' own types do not tell.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> wages = pd.DataFrame({"wage": [1.0, 2.0, 3.0, 100.0]})
+    >>> TopBottomCoding(top=10).fit_transform(wages)["wage"].tolist()
+    [1.0, 2.0, 3.0, 10.0]
+    """
+
+    words: ClassVar[str] = "top and bottom coding"
+
+    top: float | Mapping[str, float] | None = None
+    _: KW_ONLY
+    bottom: float | Mapping[str, float] | None = None
+    top_share: float = 0.01
+    bottom_share: float = 0.0
+    replace: str = "threshold"
+    integers: bool = False
+    schema: Schema | None = None
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        check_one_of("replace", self.replace, REPLACE)
+        top_share = check_share("top_share", self.top_share, zero=True)
+        bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
+        before = numbers(table, schema)
+        self._ends: dict[str, tuple[End, End]] = {}
+        coded = [0, 0]
+        for c, name in enumerate(schema.quasi):
+            given = (
+                _given("top", self.top, name, schema),
+                _given("bottom", self.bottom, name, schema),
+            )
+            there = before[~np.isnan(before[:, c]), c]
+            high = given[0] if given[0] is not None else share_bound(there, top_share)
+            low = given[1] if given[1] is not None else -share_bound(-there, bottom_share)
+            if low > high:
+                raise ParameterError(f"bottom is above top in column {name!r}")
+            ends = []
+            for side, outside, bound in (
+                (0, before[:, c] > high, high),
+                (1, before[:, c] < low, low),
+            ):
+                count = int(outside.sum())
+                if self.replace == "mean" and 0 < count < FEWEST:
+                    raise ParameterError(
+                        f"only {count} values of column {name!r} are coded; their mean gives them away",
+                        hint='code more of them, or choose replace="threshold"',
+                    )
+                mean = self.replace == "mean" and count  # summed in one order
+                ends.append((bound, float(np.sort(before[outside, c]).mean()) if mean else bound))
+                coded[side] += count
+            self._ends[name] = ends[0], ends[1]
+        after = self._coded(before)
+        released, columns = mask_numbers(table, schema, before, after, integers=self.integers)
+        facts: dict[str, Any] = {
+            "coded_at_the_top": coded[0],
+            "coded_at_the_bottom": coded[1],
+            "share_unchanged": share(columns, "unchanged"),
+        }
+        return Masked(released, columns, facts)
+
+    def _coded(self, before: Floats) -> Floats:
+        """Numbers of the fitted columns with what lies beyond their ends pulled in."""
+        after = before.copy()
+        for c, ((high, at_high), (low, at_low)) in enumerate(self._ends.values()):
+            after[before[:, c] > high, c] = at_high
+            after[before[:, c] < low, c] = at_low
+        return after
+
+    def _of_others(self, table: Table) -> dict[str, pa.Array]:
+        """The ends that were fitted hold for other tables as well."""
+        names = list(self._ends)
+        after = self._coded(numeric_matrix(table, names, dict.fromkeys(names, "numeric")))
+        return {
+            name: released_column(after[:, c], table.arrow.schema.field(name).type, self.integers)
+            for c, name in enumerate(names)
+        }
+
+
+def share_bound(values: Floats, part: float) -> float:
+    """The smallest value with at most `part` of all values above it."""
+    ranked = np.sort(values)
+    return float(ranked[len(ranked) - 1 - min(int(part * len(ranked)), len(ranked) - 1)])
+
+
+def _given(what: str, bound: Any, name: str, schema: Schema) -> float | None:
+    if bound is None:
+        return None
+    if isinstance(bound, Mapping):
+        check_named(what, bound, schema)
+        bound = bound.get(name)
+        if bound is None:
+            return None
+    if not is_number(bound) or not np.isfinite(bound):
+        raise ParameterError(f"{what} must be a number, or a number for each column")
+    return float(bound)
+
+
+def check_clip(clip: Any) -> None:
+    """ParameterError when `clip` is neither a bool nor an increasing pair of finite numbers."""
+    if isinstance(clip, bool):
+        return
+    pair = isinstance(clip, (tuple, list)) and len(clip) == 2 and all(map(is_number, clip))
+    if not pair or not -np.inf < clip[0] < clip[1] < np.inf:
+        raise ParameterError("clip must be True, False or two increasing numbers")

@@ -22,8 +22,7 @@ from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from ..trees.tree import Tree
 from ..validation import check_one_of
 from .design import Quasi
-from .partition import PartitionMethod
-from .tree_to_plan import full_tree
+from .partition import PartitionMethod, full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 _MEDIAN = 350

@@ -9,25 +9,385 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.row_ids import normal, sequence
 from ..columns.table import Table
+from ..errors import ParameterError
+from ..kernels.masking_loops import normalise_blocks, place_back, trace_back
+from ..kernels.sorting import stable_sort
+from ..kernels.threads import in_parts
 from ..key import Key
+from ..measures.masking_scores import score_arrays
 from ..notation import percent
-from ..progress import caution
+from ..progress import caution, done
 from ..schema import Schema
-from ..validation import check_one_of
+from ..validation import check_one_of, check_whole
 from .estimator import renamed
-from .masking import Masked, Masking, mask_numbers, numbers, share
-from .ordered_partitions import block_degrees, check_settings, order
-from .porop_search import search_settings
-from .validation import check_clip
+from .masking import Masked, Masking, check_clip, mask_numbers, numbers, share
 
 Floats = NDArray[np.float64]
+Noise = Literal["synthetic", "perturbative"]
+
+
+def polynomial_basis(k: int, degree: int) -> Floats:
+    """Orthonormal polynomials over the points 0..k-1, shape (degree + 1, k).
+
+    The discrete Legendre (Gram) polynomials, made by multiplying with x and
+    orthogonalising twice, which stays exact at degrees where powers of x are
+    hopeless. Sums run in a fixed order, whatever the number of threads.
+    """
+    x = np.linspace(-1.0, 1.0, k) if k > 1 else np.zeros(1)
+    basis = np.empty((degree + 1, k))
+    basis[0] = 1.0 / np.sqrt(k)
+    for j in range(1, degree + 1):
+        done(None)
+        new = x * basis[j - 1]
+        for _ in range(2):
+            for known in basis[:j]:
+                new -= (known * new).sum() * known
+        basis[j] = new / np.sqrt((new * new).sum())
+    return basis
+
+
+def fit_blocks(blocks: Floats, degree: int) -> Floats:
+    """Least-squares polynomials of all blocks at once: their values at 0..k-1.
+
+    Parameters
+    ----------
+    blocks : array, shape (p, k)
+        One block of k values a row.
+    degree : int
+        Degree of the polynomial, below k.
+    """
+    basis = polynomial_basis(blocks.shape[1], degree)
+    coefficients = np.einsum("pk,dk->pd", blocks, basis)
+    fitted = coefficients[:, :1] * basis[0]
+    for j in range(1, degree + 1):
+        fitted += coefficients[:, j : j + 1] * basis[j]
+    return fitted
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A vector after both sorts of PoROP-k, ready for any degree and any noise.
+
+    Parameters
+    ----------
+    k : int
+        Values a block.
+    z : array, shape (n,)
+        The normalised values in their second order.
+    place : array of int, shape (n,)
+        Where each of them stands in the original vector.
+    block : array of int, shape (n,)
+        The first-sort block each of them came from.
+    lo, span : array, shape (n_blocks,)
+        Minimum and extent of the first-sort blocks.
+    """
+
+    k: int
+    z: Floats
+    place: NDArray[np.uint32]
+    block: NDArray[np.uint32]
+    lo: Floats
+    span: Floats
+
+    @property
+    def remainder(self) -> int:
+        """Number of values r in the short last block; 0 when k divides n."""
+        return len(self.z) % self.k
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, a short last one included."""
+        return -(-len(self.z) // self.k)
+
+    def protect(self, degree: int | Sequence[int], noise: Noise, normals: Floats) -> Floats:
+        """The protected vector, in the order of the original one.
+
+        Parameters
+        ----------
+        degree : int or sequence of int
+            Degree of the polynomial of every block, or one for each block.
+        noise : {"synthetic", "perturbative"}
+            Noise of the block's residual spread, or of each value's own residual.
+        normals : array, shape (n,)
+            Standard normal numbers, in the second order; zeros give the bare fit.
+        """
+        n, k, r = len(self.z), self.k, self.remainder
+        degrees = block_degrees(degree, self.n_blocks)
+        fitted, spread = np.empty(n), np.empty(self.n_blocks)
+        whole = n - r
+        blocks = self.z[:whole].reshape(-1, k)
+        for d in sorted(set(degrees)):
+            chosen = np.flatnonzero(np.array(degrees[: len(blocks)]) == d)
+            mine = blocks if len(chosen) == len(blocks) else blocks[chosen]
+            if len(mine):
+                curves = fit_blocks(mine, d)
+                fitted[:whole].reshape(-1, k)[chosen] = curves
+                spread[chosen] = _spread(mine, curves)
+        if r:
+            # The short block is fitted on the last k values, so that every curve
+            # rests on as many points; only its own r values are kept.
+            window = self.z[None, n - k :]
+            curve = fit_blocks(window, degrees[-1])
+            fitted[whole:] = curve[0, k - r :]
+            spread[-1:] = _spread(window, curve)
+        if noise == "synthetic":
+            sizes = np.full(self.n_blocks, k)
+            sizes[-1] = r or k
+            deviation = np.repeat(spread, sizes)
+        else:
+            deviation = np.abs(self.z - fitted)
+        released = np.empty(n)
+
+        def part_back(part: slice) -> None:
+            given = (fitted[part], deviation[part], normals[part], self.place[part])
+            place_back(*given, self.block[part], self.lo, self.span, released)
+
+        in_parts(part_back, n, n)
+        return released
+
+
+def order(values: Floats, k: int) -> Ordered:
+    """Sort, cut into blocks of k, normalise each block, sort again (steps 1 to 4).
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Finite values without missing ones.
+    k : int
+        Values a block, 1 < k <= n.
+    """
+    n = len(values)
+    ordered, first = stable_sort(values)
+    starts = np.arange(0, n, k)
+    ends = np.minimum(starts + k, n) - 1
+    lo = ordered[starts]
+    with np.errstate(over="ignore"):
+        span = ordered[ends] - lo
+    if not np.isfinite(span).all():
+        raise ParameterError(
+            "the values lie so far apart that their differences overflow",
+            hint="rescale the columns",
+        )
+    normalise_blocks(ordered, lo, span, k)
+    z, second = stable_sort(ordered)
+    place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    in_parts(lambda part: trace_back(first, second[part], k, place[part], block[part]), n, n)
+    return Ordered(k, z, place, block, lo, span)
+
+
+def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
+    """One degree a block; ParameterError when there are more or fewer than blocks."""
+    chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
+    if len(chosen) != n_blocks:
+        raise ParameterError(
+            f"{len(chosen)} degrees are given for {n_blocks} blocks",
+            hint="give one degree, or one for every block",
+        )
+    return chosen
+
+
+def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
+    """A block size k and degree(s) that fit n values, else ParameterError."""
+    k = check_whole("block_size", k, 2)
+    single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
+    if not single and not (isinstance(degree, (list, tuple)) and degree):
+        raise ParameterError('degree must be a whole number, a list of them, or "auto"')
+    degrees = [check_whole("degree", d, 0) for d in ([degree] if single else degree)]
+    if k > n:
+        raise ParameterError(
+            f"block_size is {k}, but there are only {n} values that are not missing",
+            hint=f"choose at most {n}",
+        )
+    if k <= max(degrees) + 1:
+        raise ParameterError(
+            f"block_size is {k}: a polynomial of degree {max(degrees)} passes through "
+            f"{max(degrees) + 1} values, "
+            f"so nothing would be protected",
+            hint=f"choose more than {max(degrees) + 1}",
+        )
+    return k, degrees[0] if single else degrees
+
+
+def _spread(blocks: Floats, curves: Floats) -> Floats:
+    """Square root of the mean squared residual of every block."""
+    residual = blocks - curves
+    return np.sqrt(np.einsum("pk,pk->p", residual, residual) / blocks.shape[1])
+
+
+
+DEGREES = (1, 2, 3, 4)
+# Numbers of blocks tried, as N / k: from many small blocks to one.
+CUTS = (7, 5, 4, 3, 2.5, 2, 1.75, 1.5, 1.25, 1)
+FINALISTS = 5
+LINKED = 1000
+"""Records linked for each candidate; a larger table is sampled alike for all."""
+MOST_ROWS = 20_000
+"""A larger table is searched on so many of its rows, cut into as many blocks."""
+MOST_KNOWN = 10
+MOST_TOGETHER = 3
+"""Up to so many blocks every combination of degrees is tried; beyond, block by block."""
+
+
+def search_settings(
+    values: Floats,
+    size: Any,
+    degree: Any,
+    noise: str,
+    search: np.random.SeedSequence,
+    held_out: np.random.SeedSequence,
+) -> list[dict[str, Any]]:
+    """What was tried, best first.
+
+    Every size is tried with one degree for all blocks; for the three best, degrees per
+    block. All are scored under one noise (`search`), the best five again under
+    another (`held_out`), which decides.
+
+    Parameters
+    ----------
+    values : array, shape (rows, columns)
+        Rows with missing cells are masked and not scored.
+    size, degree
+        A given value is kept; "auto" is searched.
+    noise : {"synthetic", "perturbative"}
+    search, held_out : numpy SeedSequence
+    """
+    n = int((~np.isnan(values)).sum())
+    trial = _Trial(values, noise, search)
+    check_settings(n if size == "auto" else size, 1 if degree == "auto" else degree, n)
+    if degree == "auto":
+        degrees: list[Any] = list(DEGREES)
+    else:
+        degrees = [degree]
+    sizes = _candidates(n) if size == "auto" else [size]
+    settings = [(k, d) for k in sizes for d in degrees if _fits(k, d, n)]
+    uniform = []
+    for i, (k, d) in enumerate(settings):
+        done(i / len(settings))
+        uniform.append(trial.run(k, d, search))
+    if not uniform:
+        raise ParameterError(f"no block size fits {n} values", hint="set block_size and degree")
+    tried = {_key(row): row for row in uniform}
+    if degree == "auto":
+        best = sorted(uniform, key=_rank)
+        for k in list(dict.fromkeys(row["block_size"] for row in best))[:3]:
+            for row in trial.per_block(k, best, search, n):
+                tried.setdefault(_key(row), row)
+    rows = sorted(tried.values(), key=_rank)
+    for row in rows[:FINALISTS]:
+        row["held_out"] = trial.run(row["block_size"], row["degrees"], held_out)["score"]
+    return (
+        sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
+    )
+
+
+class _Trial:
+    """Masks and scores one table (or a sample of its rows, cut alike) again and again."""
+
+    def __init__(self, values: Floats, noise: str, seed: np.random.SeedSequence) -> None:
+        self.n_whole = int((~np.isnan(values)).sum())
+        if len(values) > MOST_ROWS:
+            chosen = np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False)
+            values = values[np.sort(chosen)]
+        self.values, self.there, self.noise = values, ~np.isnan(values), noise
+        self.n = int(self.there.sum())
+        self.complete = self.there.all(axis=1)
+        if self.complete.sum() < 3:
+            raise ParameterError(
+                "fewer than 3 rows are complete, too few to search by the score",
+                hint="set block_size and degree",
+            )
+        self.names = [str(c) for c in range(values.shape[1])]
+        self.ordered: tuple[int, Ordered | None] = (0, None)
+
+    def run(
+        self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
+    ) -> dict[str, Any]:
+        """Score one choice; k counts values of the whole table."""
+
+        if self.ordered[0] != k:  # candidates of one k follow each other: sort once
+            self.ordered = (k, order(self.values[self.there], self._cut(k)))
+        ordered = self.ordered[1]
+        assert ordered is not None
+        after = np.full(self.values.shape, np.nan)
+        normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
+        after[self.there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
+        known = min((len(self.names) + 1) // 2, MOST_KNOWN)
+        made = score_arrays(
+            self.values[self.complete], after[self.complete], self.names, known, LINKED
+        )
+        return {
+            "block_size": int(k),
+            "remainder": self.n_whole % k,
+            "degrees": [int(d) for d in block_degrees(degree, ordered.n_blocks)],
+            "il": made.il,
+            "dr": made.dr,
+            "score": made.score,
+            "held_out": None,
+        }
+
+    def _cut(self, k: int) -> int:
+        """The k that cuts the sample into as many blocks as k cuts the whole."""
+        if self.n == self.n_whole:
+            return k
+        blocks = -(-self.n_whole // k)
+        scaled = max(2, round(k * self.n / self.n_whole))
+        return scaled if -(-self.n // scaled) == blocks else -(-self.n // blocks)
+
+    def per_block(
+        self, k: int, uniform: list[dict[str, Any]], seed: np.random.SeedSequence, n: int
+    ) -> list[dict[str, Any]]:
+        """Degrees block by block, from the best uniform one."""
+        start = next(row for row in uniform if row["block_size"] == k)
+        blocks = len(start["degrees"])
+        allowed = [d for d in DEGREES if _fits(k, d, n)]
+        if blocks == 1:
+            return []
+        if blocks <= MOST_TOGETHER:
+            choices = np.stack(np.meshgrid(*[allowed] * blocks), -1).reshape(-1, blocks).tolist()
+            return [self.run(k, c, seed) for c in sorted(choices) if len(set(c)) > 1]
+        rows: list[dict[str, Any]] = []
+        best = start
+        for block in range(blocks):
+            for d in allowed:
+                choice = [*best["degrees"]]
+                if choice[block] == d:
+                    continue
+                choice[block] = d
+                rows.append(self.run(k, choice, seed))
+            best = min([best, *rows], key=_rank)
+        return rows
+
+
+def _candidates(n: int) -> list[int]:
+    """Block sizes N / cut: none leaves a short remainder."""
+    return sorted({min(n, int(np.ceil(n / cut))) for cut in CUTS})
+
+
+def _fits(k: Any, degree: Any, n: int) -> bool:
+    if isinstance(degree, (list, tuple)) and len(degree) != -(-n // k):
+        return False
+    try:
+        check_settings(k, degree, n)
+    except ParameterError:
+        return False
+    return True
+
+
+def _key(row: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
+    return row["block_size"], tuple(row["degrees"])
+
+
+def _rank(row: dict[str, Any]) -> tuple[float, int, tuple[int, ...]]:
+    return row["score"], *_key(row)
+
+
 
 NOISES = ("synthetic", "perturbative")
 SHORT = 0.05

@@ -19,10 +19,9 @@ from ..measures import Persons
 from ..measures import group as by_codes
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
-from ..validation import MAPPING, Kind, is_number
-from .base import check_columns
+from ..validation import MAPPING, Kind, check_whole, is_number
+from .base import check_columns, check_named
 from .masking import Masked, Masking, masked_column, share
-from .validation import check_named, check_whole
 
 Codes = NDArray[np.int64]
 

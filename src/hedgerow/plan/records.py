@@ -1,21 +1,21 @@
-"""The release plan: frozen records, plain data, nothing computed here."""
+"""The release plan: frozen records, and their versioned JSON, in which unknown things are refused."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
-from ..errors import UnsupportedError
+from ..errors import PlanError, UnsupportedError
+from ..files import read_text, write_private
 from ..notation import Cell
 from ..notebook import face, given
-from ..schema import KINDS, ROLES
+from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
-from .fields import PRIVATE, Discreet, plain, read
-from .vector import Vector
+from .fields import PRIVATE, Discreet, Vector, plain, read, texts, told
 
 VERSION = 1
 
@@ -81,7 +81,7 @@ class Recoding(Discreet):
     """Base of what a plan does to the quasi-identifiers; one subclass per kind.
 
     Subclasses are frozen dataclasses of plain data with a `kind`, and register
-    themselves with `plan.codec.register`. Fields whose metadata is `PRIVATE`
+    themselves with `register`. Fields whose metadata is `PRIVATE`
     hold what was learnt from single people (thresholds, extents) and are left
     out of `Plan.public`.
     """
@@ -137,6 +137,16 @@ class Recoding(Discreet):
         return read(cls, data)
 
 
+_KINDS: dict[str, type[Recoding]] = {}
+R = TypeVar("R", bound=type[Recoding])
+
+
+def register(cls: R) -> R:
+    """Class decorator: make a recoding readable from plan files by its `kind`."""
+    _KINDS[cls.kind] = cls
+    return cls
+
+
 @dataclass(frozen=True)
 class Recoded(PlanColumn):
     """A quasi-identifier with its released cells, each distinct cell once."""
@@ -165,6 +175,7 @@ _ARRAYS = {
 """The arrays of a partition, and the kind of number that each holds."""
 
 
+@register
 @dataclass(frozen=True)
 class Partition(Recoding):
     """A tree of splits and, per leaf, one released cell for each column.
@@ -386,23 +397,16 @@ class Plan:
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON, readable by its owner alone (mode 0600)."""
-        from ..files import write_private
-        from .codec import pieces
-
         write_private(path, pieces(self))
 
     @classmethod
     @takes(path=PATH)
     def load(cls, path: str | Path) -> Plan:
         """Read a plan; unknown versions, kinds and malformed files raise PlanError."""
-        from .codec import load
-
         return load(Path(path))
 
     def public(self) -> dict[str, Any]:
         """The plan as JSON data without its private fields."""
-        from .codec import dumps
-
         data: dict[str, Any] = json.loads(dumps(self, public=True))
         return data
 
@@ -476,3 +480,88 @@ class Plan:
         from ..release.explain import explain
 
         return explain(self)
+
+
+def dumps(plan: Plan, *, public: bool = False) -> str:
+    """The plan as JSON text; without the fields that its records mark private if `public`."""
+    return "".join(pieces(plan, public=public))
+
+
+def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
+    """The text of `dumps`, piece by piece."""
+    data = {
+        "hedgerow_plan": plan.version,
+        "method": plan.method,
+        "parameters": plan.parameters,
+        "n_rows": plan.n_rows,
+        "columns": plain(plan.columns),
+        "promises": plain(plan.promises),
+        "recoding": {"kind": plan.recoding.kind, **told(plan.recoding, public=public)},
+    }
+    said = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
+    data |= {name: value for name, value in said.items() if value}
+    return texts(data, public=public)
+
+
+def _no_constant(name: str) -> None:
+    """NaN and Infinity are no JSON, and no plan holds them."""
+    raise ValueError(name)
+
+
+def parsed(text: str, where: str) -> Any:
+    """The data of JSON text; PlanError when it is none."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise PlanError(f"{where} is not valid JSON") from None
+
+
+def check_version(data: Any, what: str, version: int, where: str, hint: str) -> None:
+    """Refuse data that are not what they should be (a plan, a model), or of another version."""
+    mark = f"hedgerow_{what}"
+    if not isinstance(data, dict) or mark not in data:
+        raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
+    if data[mark] != version:
+        raise PlanError(
+            f"{where} has version {data[mark]!r}; this Hedgerow reads version {version}"
+        )
+
+
+def loads(text: str, where: str = "the plan") -> Plan:
+    """The plan of JSON text; PlanError when it is not one that this version reads."""
+    data = parsed(text, where)
+    hint = "a plan is the plan.json that `hedgerow protect` writes"
+    check_version(data, "plan", VERSION, where, hint)
+    try:
+        recoding = dict(data["recoding"])
+        kind = recoding.pop("kind")
+        if kind not in _KINDS:
+            raise PlanError(
+                f"{where} has a recoding of the unknown kind {kind!r}",
+                hint=f"known kinds: {', '.join(sorted(_KINDS))}",
+            )
+        plan = Plan(
+            method=read(str, data["method"]),
+            parameters=dict(data["parameters"]),
+            columns=tuple(read(PlanColumn, column) for column in data["columns"]),
+            recoding=_KINDS[kind].from_json(recoding),
+            promises=tuple(dict(p) for p in data["promises"]),
+            n_rows=read(int, data["n_rows"]),
+            missing=read(tuple[str, ...], data.get("missing", [])),
+            decimal=read(str, data.get("decimal", "")),
+            encoding=read(str, data.get("encoding", "")),
+            weight=read(str, data.get("weight", "")),
+        )
+        plan.check()
+        return plan
+    except Contradiction as error:
+        raise PlanError(f"{where} is damaged: {error}") from None
+    except PlanError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
+
+
+def load(path: Path) -> Plan:
+    """Read a plan file."""
+    return loads(read_text(path, "the plan", PlanError), str(path))

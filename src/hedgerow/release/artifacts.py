@@ -12,7 +12,7 @@ from ..files import write_private
 from ..io.escape import escaped
 from ..io.read import read
 from ..io.write import write_table
-from ..plan.codec import pieces
+from ..plan.records import pieces
 from ..progress import Tell
 from .audit_record import Measured, record
 from .evidence import EVIDENCE, evidence

@@ -23,7 +23,7 @@ from ..methods.response.rr_matrix import Channel
 from ..methods.response.verify_response import released_codes
 from ..notation import number
 from ..plan import Plan, Randomize, Randomized
-from ..plan.codec import parsed
+from ..plan.records import parsed
 from ..progress import caution
 from ..validation import MAPPING, NAMES, NUMBER, TEXT, check_one_of, takes
 from .folder import altered, is_table, released_file, whole

@@ -19,8 +19,7 @@ from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..key import Secret
 from ..measures import Classes, Persons, disclosure, group
-from ..measures.class_ranges import by_ranges
-from ..measures.classes import distinct_values
+from ..measures.classes import by_ranges, distinct_values
 from ..measures.guarantees import Check, from_promise
 from ..plan import Plan
 from ..plan.records import LEFT_OUT, MAPPED, RANDOM, UNCHANGED

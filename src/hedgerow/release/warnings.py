@@ -24,9 +24,9 @@ from ..columns.weights import strata_told
 from ..hierarchy import TOP
 from ..io.dates import ISO_DATE, LOOKS_LIKE_DATE, all_match
 from ..measures import Classes, Counts, Persons, disclosure, group
+from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
 from ..measures.disclosure import SLACK
-from ..measures.diversity import distinct
 from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped, unbounded
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding

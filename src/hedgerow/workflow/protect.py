@@ -15,7 +15,7 @@ from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..io.read import read
 from ..key import Secret
 from ..measures.guarantees import Check
-from ..methods.tightening import moved
+from ..methods.estimator import moved
 from ..notation import figure
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, telling

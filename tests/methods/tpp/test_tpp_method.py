@@ -36,8 +36,8 @@ from hedgerow.methods.tpp.builder import Node
 from hedgerow.methods.tpp.model import dumps
 from hedgerow.methods.tpp.picture import trees_svg
 from hedgerow.methods.tpp.sanitize import Step, groups_of, keeps
-from hedgerow.plan.codec import dumps as plan_dumps
-from hedgerow.plan.codec import loads as plan_loads
+from hedgerow.plan.records import dumps as plan_dumps
+from hedgerow.plan.records import loads as plan_loads
 
 
 def people(n=600, seed=0):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...columns.column import Column
-from ...measures import Classes, FloatArray, Groups, group, sizes, uniqueness
+from ...measures import Classes, FloatArray, Groups, group, sizes
 from ..table_pair import Sides
 from . import numeric
 from .households import told as told_of_households
@@ -72,7 +72,7 @@ def _risk(
         },
         "uniqueness": None
         if everybody is None
-        else uniqueness.population_uniques(found, float(everybody)).to_json(),
+        else sizes.population_uniques(found, float(everybody)).to_json(),
         "sensitive": {
             column.name: sensitive_summary(
                 made.sensitive[column.name],

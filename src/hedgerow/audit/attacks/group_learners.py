@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, group
-from ...measures.groups import spans
+from ...measures.class_counts import spans
 from ..design_matrix import Known
 from ..released_values import ReleasedColumn
 

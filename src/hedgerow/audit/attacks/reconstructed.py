@@ -8,9 +8,9 @@ import numpy as np
 
 from ...backends.randomize import original_codes
 from ...columns.column import Column
-from ...measures import Counts, FloatArray, Groups, diversity, group
+from ...measures import Counts, FloatArray, Groups, class_measures, group
 from ...methods.response.request import DESCRIBED
-from ...plan.randomized import Randomize
+from ...plan.recodings import Randomize
 from ..pairing import Pair
 from ..tolerances import Target
 from .sensitive import twentieths
@@ -67,7 +67,7 @@ def _right(groups: Groups, column: Column, target: Target) -> FloatArray:
     """Per group the share of its people whose value the best guess names."""
     counts = Counts.of(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
-        return diversity.largest_share(counts)
+        return class_measures.largest_share(counts)
     y = np.append(column.doubles, np.nan)[counts.values]
     known = np.isfinite(y)
     starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))

@@ -17,11 +17,9 @@ from ...measures import (
     IntArray,
     Persons,
     SensitiveCounts,
-    closeness,
+    class_measures,
     disclosure,
-    diversity,
     group,
-    likeness,
 )
 from ..histograms import BINS, scatter
 from ..tolerances import Target
@@ -105,28 +103,28 @@ def diversity_summary(
 ) -> dict[str, Any]:
     """Diversity, closeness and likeness, each of the class that does worst."""
     counts = column.counts
-    l = int(diversity.distinct(counts).min())
-    enhanced, holds = likeness.enhanced_beta(counts)
+    l = int(class_measures.distinct(counts).min())
+    enhanced, holds = class_measures.enhanced_beta(counts)
     hierarchical = None
     if hierarchy is not None:
         names = [*map(str, column.values), "(missing)"][: counts.n_values]
-        hierarchical = float(closeness.hierarchical_distance(counts, names, hierarchy).max())
+        hierarchical = float(class_measures.hierarchical_distance(counts, names, hierarchy).max())
     return {
         "distinct_l": l,
-        "entropy_l": float(diversity.entropy_l(counts).min()),
+        "entropy_l": float(class_measures.entropy_l(counts).min()),
         # at l = 1 the definition says nothing about a class: the sum is the whole of it
-        "recursive_c": float(diversity.recursive_c(counts, l).max()) if l >= 2 else None,
-        "alpha": float(diversity.largest_share(counts).max()),
-        "t_equal": float(closeness.equal_distance(counts).max()),
-        "t_ordered": float(closeness.ordered_distance(counts).max())
+        "recursive_c": float(class_measures.recursive_c(counts, l).max()) if l >= 2 else None,
+        "alpha": float(class_measures.largest_share(counts).max()),
+        "t_equal": float(class_measures.equal_distance(counts).max()),
+        "t_ordered": float(class_measures.ordered_distance(counts).max())
         if column.kind != "categorical"
         else None,
         "t_hierarchical": hierarchical,
-        "basic_beta": float(likeness.basic_beta(counts).max()),
+        "basic_beta": float(class_measures.basic_beta(counts).max()),
         "enhanced_beta": enhanced,
         "enhanced_beta_holds": holds,
-        "delta": float(likeness.delta_disclosure(counts).max()),
-        "delta_classes_lacking_a_value": likeness.classes_lacking_values(counts),
+        "delta": float(class_measures.delta_disclosure(counts).max()),
+        "delta_classes_lacking_a_value": class_measures.classes_lacking_values(counts),
     }
 
 

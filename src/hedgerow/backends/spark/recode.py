@@ -16,8 +16,7 @@ from ...columns.table import Table
 from ...kernels.siphash import draw
 from ...key import Key
 from ...plan import Maps, Partition
-from ...plan.maps import Released
-from ...plan.randomized import Randomize
+from ...plan.recodings import Randomize, Released
 from .. import partitions
 from ..base import Transformed
 from ..column_maps import reads, suppressed

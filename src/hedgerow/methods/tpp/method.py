@@ -12,15 +12,13 @@ from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...io.read import read
 from ...measures import Classes, Persons, group
-from ...measures.diversity import frequency
+from ...measures.class_measures import frequency_l
 from ...measures.guarantees import Check, KAnonymity
 from ...plan import Maps, Plan
 from ...progress import caution
 from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
-from ..base import Files, Method, Told
-from ..features import as_array
-from ..validation import check_people
+from ..base import Files, Method, Told, as_array, check_people
 from .encoding import (
     check_numbers,
     column_map,
@@ -391,7 +389,7 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
         for names in (plan.names("quasi"), sensitive)
     )
     classes = Classes.of(group([c.codes for c in quasi], released.n_rows), shown)
-    return min(float(frequency(c.counts).min()) for c in classes.sensitive.values())
+    return min(float(frequency_l(c.counts).min()) for c in classes.sensitive.values())
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

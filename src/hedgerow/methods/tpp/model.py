@@ -18,7 +18,7 @@ from ...files import read_text
 from ...io.read import read
 from ...io.spelling import as_spelled
 from ...notation import MISSING
-from ...plan.codec import check_version, parsed
+from ...plan.records import check_version, parsed
 from ...validation import MAPPING, PATH, takes
 from .builder import BuiltTree
 from .predictors import PredictedColumn, Predictor

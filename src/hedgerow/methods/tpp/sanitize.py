@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError
 from ...measures import Counts, Groups, Persons, group
-from ...measures.diversity import frequency
+from ...measures.class_measures import frequency_l
 from ...notation import concatenation
 from .builder import BuiltTree, Node
 from .model import first_difference, tree_to_json
@@ -135,7 +135,7 @@ class Sanitizer:
         """K: the smallest class over the released predictors; L: the least n / max frequency."""
         groups = self.classes(plans)
         least = [
-            float(frequency(Counts.of(groups, codes, int(codes.max()) + 1)).min())
+            float(frequency_l(Counts.of(groups, codes, int(codes.max()) + 1)).min())
             for codes in self.sensitive
         ]
         people = groups.sizes if self.persons is None else self.persons.sizes(groups)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ...errors import ParameterError, UnsupportedError
-from ..validation import check_whole
+from ...validation import check_whole
 
 MOST_TREES = 10_000
 """Trees of one model: more are a slip of the pen, and would grow for days."""

@@ -15,7 +15,7 @@ from ...columns.row_hashes import value_class
 from ...columns.table import Table, Window
 from ...notation import number
 from ...plan import ColumnMap, Maps
-from ...plan.maps import Released
+from ...plan.recodings import Released
 from .recipe import Categories, Labels, Made, Numbers
 
 

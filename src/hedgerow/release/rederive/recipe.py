@@ -18,7 +18,7 @@ from ...errors import PromiseError
 from ...io.dates import DAY
 from ...notation import Exact
 from ...plan import PlanColumn
-from ...plan.maps import Released
+from ...plan.recodings import Released
 
 _ALL = 1 << 17
 

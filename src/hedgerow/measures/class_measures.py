@@ -1,0 +1,193 @@
+"""Criteria of one class's sensitive values: l-diversity and alpha, t-closeness, beta-likeness, delta-disclosure.
+
+Machanavajjhala et al. (2006, 2007), "l-diversity"; Wong et al. (2006), "(alpha, k)-anonymity";
+Li, Li & Venkatasubramanian (2007), "t-Closeness", with their three distances: the earth mover's
+distance is 0 where class and table are distributed alike, and at most 1. A missing value counts as
+a value of its own, after the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..hierarchy import TOP, Hierarchy
+from ..kernels.measures import entropies, largest_counts
+from .class_counts import Counts, FloatArray, IntArray
+
+
+def distinct(counts: Counts) -> IntArray:
+    """Different values in each class; distinct l-diversity is the smallest."""
+    return np.diff(counts.starts)
+
+
+def entropy_l(counts: Counts) -> FloatArray:
+    """exp of the entropy of each class; entropy l-diversity is the smallest.
+
+    Machanavajjhala et al. (2007), Definition 4.1: every class has an entropy of
+    at least log l. A real number; its floor is the whole l that some packages print.
+    """
+    return np.exp(entropies(counts.counts, counts.starts, counts.sizes))
+
+
+def recursive_c(counts: Counts, l: int) -> FloatArray:
+    """For each class r_1 / (r_l + ... + r_m), counts in falling order.
+
+    Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
+    holds for every c above the largest of these; a class with fewer than l
+    values gives infinity.
+    """
+    order = np.lexsort((-counts.counts, counts.groups))
+    ordered = counts.counts[order]
+    rank = np.arange(len(ordered)) - counts.starts[counts.groups]
+    tail = counts.per_group(np.where(rank >= l - 1, ordered, 0))
+    with np.errstate(divide="ignore"):
+        return ordered[counts.starts[:-1]] / tail
+
+
+def frequency_l(counts: Counts) -> FloatArray:
+    """Records of each class over those of its most frequent value.
+
+    The least of them is the l of the frequency form of l-diversity, and the L of
+    Fu et al. (2010).
+    """
+    return counts.sizes / largest_counts(counts.counts, counts.starts)
+
+
+def largest_share(counts: Counts) -> FloatArray:
+    """The share of the most frequent value in each class; alpha is the largest."""
+    return largest_counts(counts.counts, counts.starts) / counts.sizes
+
+
+_BLOCK = 1 << 22
+"""Cells of a full table that are worked on at once."""
+
+
+def equal_distance(counts: Counts) -> FloatArray:
+    """All values lie 1 apart: half the absolute differences of the shares (section 4.2)."""
+    p = counts.public[counts.values]
+    inside = counts.per_group(np.abs(counts.shares - p) - p)
+    return np.clip(0.5 * (1.0 + inside), 0.0, 1.0)
+
+
+def ordered_distance(counts: Counts) -> FloatArray:
+    """Neighbouring values lie 1/(m - 1) apart: the summed differences of the CDFs (section 4.1).
+
+    Values are compared by rank. The class's CDF is constant between its own
+    values, so each stretch is summed from prefix sums of the public CDF: the
+    cost does not grow with m.
+    """
+    m = counts.n_values
+    if m < 2:
+        return np.zeros(counts.n_groups)
+    public = np.minimum(np.cumsum(counts.public), 1.0)
+    public[-1] = 1.0
+    prefix = np.concatenate([[0.0], np.cumsum(public)])
+    running = np.cumsum(counts.counts)
+    before = np.concatenate([[0], running])[counts.starts[counts.groups]]
+    cdf = (running - before) / counts.sizes[counts.groups]
+    start = counts.values
+    is_last = np.zeros(len(start), np.bool_)
+    is_last[counts.starts[1:] - 1] = True
+    stop = np.where(is_last, m, np.append(start[1:], m))
+    cross = np.clip(np.searchsorted(public, cdf), start, stop)
+    stretch = (
+        cdf * (cross - start)
+        - (prefix[cross] - prefix[start])
+        + (prefix[stop] - prefix[cross])
+        - cdf * (stop - cross)
+    )
+    ahead = prefix[counts.values[counts.starts[:-1]]]
+    return np.clip((counts.per_group(stretch) + ahead) / (m - 1), 0.0, 1.0)
+
+
+def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> FloatArray:
+    """Mass moved over a node of a hierarchy costs its height over the whole height (section 4.3).
+
+    Parameters
+    ----------
+    counts : Counts
+    values : sequence of str
+        The name behind each code; one outside the hierarchy (missing) stands alone
+        below the top.
+    hierarchy : Hierarchy
+    """
+    height = hierarchy.n_levels - 1
+    if height < 1:
+        return equal_distance(counts)
+    paths = [hierarchy.paths.get(v, (v,) * height + (TOP,)) for v in values]
+    nodes = [_numbered([path[level:] for path in paths]) for level in range(height + 1)]
+    out = np.zeros(counts.n_groups)
+    step = max(1, _BLOCK // max(counts.n_values, 1))
+    for begin in range(0, counts.n_groups, step):
+        end = min(begin + step, counts.n_groups)
+        part = slice(counts.starts[begin], counts.starts[end])
+        extra = np.zeros((end - begin, counts.n_values))
+        extra[counts.groups[part] - begin, counts.values[part]] = counts.shares[part]
+        extra -= counts.public
+        below = _summed(extra, nodes[0])
+        for level in range(1, height + 1):
+            parent = np.zeros(below.shape[1], np.int64)
+            parent[nodes[level - 1]] = nodes[level]
+            positive = _summed(np.maximum(below, 0.0), parent)
+            below = _summed(below, parent)
+            moved = np.minimum(positive, positive - below)
+            out[begin:end] += level / height * moved.sum(axis=1)
+    return np.clip(out, 0.0, 1.0)
+
+
+def _numbered(keys: list[tuple[str, ...]]) -> IntArray:
+    """Keys as numbers in order of appearance."""
+    numbers: dict[tuple[str, ...], int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
+    """Columns summed by their target."""
+    out = np.zeros((len(amounts), int(target.max()) + 1))
+    for column, to in enumerate(target):
+        out[:, to] += amounts[:, column]
+    return out
+
+
+def basic_beta(counts: Counts) -> FloatArray:
+    """For each class the largest gain (p - P) / P of a value.
+
+    Cao, Karras (2012), Publishing microdata with a robust privacy guarantee,
+    basic beta-likeness.
+    """
+    return counts.max_per_group(_gains(counts))
+
+
+def enhanced_beta(counts: Counts) -> tuple[float, bool]:
+    """The enhanced beta, max over the values of min(beta, -ln P), and whether it holds.
+
+    Cao, Karras (2012): the gain of each value must not exceed min(beta, -ln P)
+    of that value. A frequent value can gain more than -ln P; then no beta makes
+    the release enhanced beta-like, and the second result is False.
+    """
+    gains = _gains(counts)
+    value = np.minimum(gains.max(), -np.log(counts.public[counts.public > 0])).max()
+    within = gains <= -np.log(counts.public[counts.values]) + 1e-12
+    return float(value), bool(within.all())
+
+
+def delta_disclosure(counts: Counts) -> FloatArray:
+    """For each class the largest |ln(p / P)| over the values that occur in it.
+
+    Brickell, Shmatikov (2008), The cost of privacy: delta-disclosure. A value
+    that a class lacks makes the strict definition infinite; `classes_lacking_values` counts
+    such classes.
+    """
+    return counts.max_per_group(np.abs(np.log(counts.shares / counts.public[counts.values])))
+
+
+def classes_lacking_values(counts: Counts) -> int:
+    """Classes in which some value of the table does not occur."""
+    return int((distinct(counts) < (counts.totals > 0).sum()).sum())
+
+
+def _gains(counts: Counts) -> FloatArray:
+    public = counts.public[counts.values]
+    return np.asarray((counts.shares - public) / public, np.float64)
