@@ -10,7 +10,7 @@ import numpy as np
 from ...columns.column import Column
 from ...measures import Classes, FloatArray, Groups, group, sizes
 from ..table_pair import Sides
-from . import numeric
+from .numeric import covariance_test
 from .households import told as told_of_households
 from .population import Population
 from .sensitive import sensitive_summary, smallest_cell
@@ -118,7 +118,7 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
     known = np.isfinite(y).all(axis=1)
     if not known.all():
         groups = group([groups.labels[known]])
-    p = numeric.covariance_test(groups, y[known]) if known.any() else None
+    p = covariance_test(groups, y[known]) if known.any() else None
     if p is None:
         return None
     return {

@@ -28,7 +28,7 @@ DRAWN = 20
 
 
 @dataclass(frozen=True)
-class Description:
+class Predicate:
     """Who is meant, and how many of all people should be by the totals of single columns.
 
     Parameters
@@ -118,7 +118,7 @@ def _luck(weight: float, n: int) -> float:
     return n * weight * float((1 - weight) ** (n - 1))
 
 
-def _share(described: _Described, asked: Sequence[Description]) -> Rate:
+def _share(described: _Described, asked: Sequence[Predicate]) -> Rate:
     """How many descriptions isolate, of those that are asked."""
     n = described.people.n
     right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in asked]
@@ -154,7 +154,7 @@ class _People:
     def n(self) -> int:
         return len(self.quasi[0])
 
-    def fitting(self, description: Description) -> int:
+    def fitting(self, description: Predicate) -> int:
         """How many fit, but for the coin."""
         rows: Any = slice(None)
         if description.value is not None:
@@ -194,18 +194,18 @@ class _Described:
             self.own,
         )
 
-    def isolates(self, description: Description) -> float:
+    def isolates(self, description: Predicate) -> float:
         """The chance that exactly one person is left."""
         fitting = self.people.fitting(description)
         return fitting * description.chance * (1 - description.chance) ** max(fitting - 1, 0)
 
-    def by(self, learner: str) -> list[Description]:
+    def by(self, learner: str) -> list[Predicate]:
         """The descriptions of one intruder that fewest people should fit."""
         if learner == "description":
             return self._of_rows()
         return self._of_values() if learner == "group and value" else self._by_chance()
 
-    def at_random(self) -> list[Description]:
+    def at_random(self) -> list[Predicate]:
         """Descriptions of nobody: random values of random columns."""
         generator = np.random.default_rng(self.random_state + 1)
         made = []
@@ -216,12 +216,12 @@ class _Described:
             )
         return made
 
-    def _made(self, cells: Any) -> Description:
+    def _made(self, cells: Any) -> Predicate:
         cells = tuple(cells)
         weight = float(np.prod([self._mass[j][cell] for j, cell in cells]))
-        return Description(weight, cells)
+        return Predicate(weight, cells)
 
-    def _of_rows(self) -> list[Description]:
+    def _of_rows(self) -> list[Predicate]:
         generator = np.random.default_rng(self.random_state)
         made = set()
         for _ in range(DRAWN * DESCRIPTIONS):
@@ -242,7 +242,7 @@ class _Described:
         row = self.pair.classes.first[label]
         return tuple((j, int(c.codes[row])) for j, c in enumerate(self.columns))
 
-    def _of_values(self) -> list[Description]:
+    def _of_values(self) -> list[Predicate]:
         """Of every sensitive column the values that a group holds least often, lightest first."""
         made = []
         boxes = self._boxes
@@ -258,17 +258,17 @@ class _Described:
             for at in known[order].tolist():
                 cells = self._group(int(counts.groups[at]))
                 value = (j, int(counts.values[at]))
-                made.append((int(counts.counts[at]), Description(float(weight[at]), cells, value)))
+                made.append((int(counts.counts[at]), Predicate(float(weight[at]), cells, value)))
         made.sort(key=lambda m: (m[0], m[1].weight, m[1].cells, m[1].value))
         return [description for _, description in made[:DESCRIPTIONS]]
 
-    def _by_chance(self) -> list[Description]:
+    def _by_chance(self) -> list[Predicate]:
         """The coin keeps the whole at or below 1/n."""
         boxes = np.maximum(self._boxes, 1e-300)
         coin = np.minimum(1 / self.pair.classes.sizes, 1 / (self.pair.n_rows * boxes))
         weight = boxes * coin
         order = np.argsort(weight, kind="stable")[:DESCRIPTIONS].tolist()
-        return [Description(float(weight[g]), self._group(g), chance=float(coin[g])) for g in order]
+        return [Predicate(float(weight[g]), self._group(g), chance=float(coin[g])) for g in order]
 
 
 def _masses(column: ReleasedColumn) -> FloatArray:
@@ -283,5 +283,5 @@ def _chosen(generator: np.random.Generator, n: int) -> list[int]:
     return sorted(generator.choice(n, size, replace=False).tolist())
 
 
-def _lightest(made: list[Description]) -> list[Description]:
+def _lightest(made: list[Predicate]) -> list[Predicate]:
     return sorted(made, key=lambda d: (d.weight, d.cells))[:DESCRIPTIONS]
